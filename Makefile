@@ -5,16 +5,18 @@ VENV := $(if $(PINNED),.venv-pinned,.venv)
 PINS := $(if $(PINNED),requirements/ci.txt)
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+CODE := src tests benchmarks scripts examples soak
 
-.PHONY: help demo lab test test-long test-extras soak soak-quick pins audit lint docs bench bench-quick clean
+.PHONY: help demo lab test test-long coverage test-extras soak soak-quick pins audit lint docs bench bench-quick clean
 
 help:
 	@echo "make demo        set up, run a system end to end, leave pictures and results in demo/"
 	@echo "make lab         set up and open the lab in the browser"
 	@echo "make test        set up and run the tests"
 	@echo "make test-long   the tests that take minutes"
+	@echo "make coverage    the tests, with the lines that they reach; a page in htmlcov/"
 	@echo "make test-extras the tests that need optional packages, in the environment of the peers"
-	@echo "make soak        hours of random systems, bad input, faults and load; docs/promises.md says what for"
+	@echo "make soak        hours of random systems, bad input, faults and load; docs/guarantees.md says what for"
 	@echo "make pins        choose versions for requirements/ci.txt anew; PINNED=1 tests with exactly these"
 	@echo "make audit       ask for known advisories against the pinned versions"
 	@echo "make lint        formatting, lint and types"
@@ -22,24 +24,54 @@ help:
 	@echo "make bench       measure beside the peers, in an environment of its own"
 	@echo "make clean       remove what these commands made"
 
-# The stamp is newer than pyproject.toml once the environment holds what it asks for; then no network is needed.
+# A stamp is newer than pyproject.toml once the environment holds what it asks for; then no network
+# is needed. Modules are compiled when they are first imported, which is faster than all at once.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
+PINNED_ONLY := $(if $(PINNED),--no-deps --no-build-isolation)
+
 $(VENV)/.ready: pyproject.toml $(PINS)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(if $(PINNED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/ci.txt)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PINNED),--no-deps --no-build-isolation) -e ".[dev]"
-	touch $@
+	@test -x $(BIN)/python || { echo "Making $(VENV)/ with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
+	$(if $(PINNED),$(PIP) --quiet --require-hashes -r requirements/ci.txt)
+	@echo "Installing dalembert and the packages it needs into $(VENV)/ (about 0.9 GB; a minute or two)"
+	@{ $(PIP) $(PINNED_ONLY) -e .; echo $$? > $(VENV)/.status; } \
+		| awk '/^Collecting/ {print "  " $$2; fflush()} /^Installing/ {print "  installing"; fflush()}'; \
+		exit $$(cat $(VENV)/.status)
+	@$(BIN)/python -c "import dalembert.integrate.task"
+	@touch $@
+
+$(VENV)/.ready-test: $(VENV)/.ready
+	@echo "Installing the test tools into $(VENV)/ (about 0.3 GB)"
+	@$(PIP) --quiet $(PINNED_ONLY) -e ".[test]"
+	@touch $@
+
+$(VENV)/.ready-lint: $(VENV)/.ready
+	@echo "Installing ruff, mypy and pyright into $(VENV)/ (about 0.3 GB)"
+	@$(PIP) --quiet $(PINNED_ONLY) -e ".[lint]"
+	@touch $@
 
 demo: $(VENV)/.ready
-	$(BIN)/python scripts/demo.py
+	@$(BIN)/python scripts/demo.py
 
-lab: $(VENV)/.ready
+$(VENV)/.ready-lab: $(VENV)/.ready
+	@echo "Installing the server of the lab into $(VENV)/"
+	@$(PIP) --quiet $(PINNED_ONLY) -e ".[lab]"
+	@touch $@
+
+lab: $(VENV)/.ready-lab
 	$(BIN)/dalembert lab examples
 
-test: $(VENV)/.ready
+test: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-test-long: $(VENV)/.ready
-	$(BIN)/python -m pytest -q -m long
+test-long: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m long
+
+$(VENV)/.ready-coverage: $(VENV)/.ready-test
+	@$(PIP) --quiet $(PINNED_ONLY) -e ".[coverage]"
+	@touch $@
+
+coverage: $(VENV)/.ready-coverage
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov=dalembert --cov-report=term:skip-covered --cov-report=html:htmlcov
 
 $(BENCH)/.ready-extras: pyproject.toml
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
@@ -50,27 +82,28 @@ test-extras: $(BENCH)/.ready-extras
 	$(BENCH)/bin/python -m pytest -q -m extras tests/unit/integrate
 	$(BENCH)/bin/python -m pytest -q tests/unit/export/test_to_jax.py
 
-soak: $(VENV)/.ready
+soak: $(VENV)/.ready-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[soak]"
 	$(BIN)/python -m soak
-	$(BIN)/python scripts/promises.py
+	$(BIN)/python scripts/guarantees.py
 
-soak-quick: $(VENV)/.ready
+soak-quick: $(VENV)/.ready-test
 	$(BIN)/python -m soak --quick
 
-pins: $(VENV)/.ready
+pins: $(VENV)/.ready-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python scripts/pin.py
 
 # Asks the registry for known advisories against the pinned versions; it needs a connection to one that has them.
-audit: $(VENV)/.ready
+audit: $(VENV)/.ready-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(BIN)/python -m pip_audit --progress-spinner off --strict --require-hashes --disable-pip -r requirements/ci.txt
 
-lint: $(VENV)/.ready
-	$(BIN)/ruff format --check src tests benchmarks scripts examples soak
-	$(BIN)/ruff check src tests benchmarks scripts examples soak
+lint: $(VENV)/.ready-test $(VENV)/.ready-lint
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -m types tests/architecture/test_types.py
 
 $(VENV)/.ready-docs: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
@@ -91,4 +124,4 @@ bench-quick: $(BENCH)/.ready
 	$(BENCH)/bin/python benchmarks/run.py --quick
 
 clean:
-	rm -rf .venv .venv-pinned $(BENCH) demo site docs/generated
+	rm -rf .venv .venv-pinned $(BENCH) demo site docs/generated htmlcov .coverage

@@ -1,8 +1,10 @@
-"""Our own methods beside those of other packages: ``python benchmarks/external_methods.py [--span 100]``.
+"""Our own methods beside those of other packages: ``python benchmarks/external_methods.py [--span
+100]``.
 
-The rolling disk of the gallery at several tolerances: CPU seconds of the second of two runs (so that nothing is compiled in
-it), steps, and the error of the final coordinates against heyoka in long double on `Equations.to_heyoka()`. Then a pendulum on
-a stiff, strongly damped spring, where stability and not accuracy bounds the steps of explicit methods.
+The rolling disk of the gallery at several tolerances: CPU seconds of the second of two runs (so
+that nothing is compiled in it), steps, and the error of the final coordinates against heyoka in
+long double on `Equations.to_heyoka()`. Then a pendulum on a stiff, strongly damped spring, where
+stability and not accuracy bounds the steps of explicit methods.
 """
 
 from __future__ import annotations
@@ -21,16 +23,23 @@ DISK = (("dop853", 1e-9), ("dop853", 1e-12), ("taylor", 1e-9), ("taylor", 1e-12)
 SPRING = ("dop853", "taylor", "cvode-adams", "cvode-bdf", "ida-ggl")
 
 
-def reference(equations: Any, start: dict[str, float], parameters: dict[str, float], end: float) -> dict[str, float]:
+def reference(
+    equations: Any, start: dict[str, float], parameters: dict[str, float], end: float
+) -> dict[str, float]:
     """The final state by heyoka in long double."""
     import heyoka as hy
 
     real = np.longdouble
     pars = np.array([parameters[symbol.name] for symbol in equations.system.parameters], dtype=real)
     state = np.array([start[symbol.name] for symbol in equations.state], dtype=real)
-    integrator = hy.taylor_adaptive(equations.to_heyoka(), state, pars=pars, tol=real(1e-19), fp_type=real, compact_mode=True)
+    integrator = hy.taylor_adaptive(
+        equations.to_heyoka(), state, pars=pars, tol=real(1e-19), fp_type=real, compact_mode=True
+    )
     integrator.propagate_until(real(end))
-    return {symbol.name: float(value) for symbol, value in zip(equations.state, integrator.state, strict=True)}
+    return {
+        symbol.name: float(value)
+        for symbol, value in zip(equations.state, integrator.state, strict=True)
+    }
 
 
 def measured(*call: Any, **options: Any) -> tuple[Any, float]:
@@ -50,11 +59,20 @@ def disk(end: float) -> None:
     begun = {symbol.name: float(first[symbol.name][0]) for symbol in equations.state}
     exact = reference(equations, begun, first.parameters, end)
     names = [q.name for q in scenario.system.coordinates]
-    print(f"rolling disk, {end:g} s\n{'method':<12} {'rtol':>8} {'CPU ms':>9} {'steps':>8} {'final error':>12}")
+    print(
+        f"rolling disk, {end:g} s\n{'method':<12} {'rtol':>8} {'CPU ms':>9} {'steps':>8}"
+        f" {'final error':>12}"
+    )
     for method, rtol in DISK:
-        motion, seconds = measured(scenario.system, scenario.start, (0, end), method=method, rtol=rtol, **given)
+        motion, seconds = measured(
+            scenario.system, scenario.start, (0, end), method=method, rtol=rtol, **given
+        )
         error = max(abs(motion[name][-1] - exact[name]) for name in names)
-        print(f"{method:<12} {rtol:>8.0e} {1e3 * seconds:>9.1f} {motion.statistics['steps']:>8} {error:>12.1e}", flush=True)
+        print(
+            f"{method:<12} {rtol:>8.0e} {1e3 * seconds:>9.1f} {motion.statistics['steps']:>8}"
+            f" {error:>12.1e}",
+            flush=True,
+        )
 
 
 def spring() -> None:
@@ -62,14 +80,24 @@ def spring() -> None:
     x, y = da.coordinates("x y")
     r = sympy.sqrt(x**2 + y**2)
     damping = 5e4 * ((x * x.dot + y * y.dot) / r) ** 2
-    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=9.81 * y + 5e3 * (r - 1) ** 2, dissipation=damping)
+    system = da.System(
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=9.81 * y + 5e3 * (r - 1) ** 2,
+        dissipation=damping,
+    )
     exact = da.simulate(system, {"x": 1.0}, (0, 10), rtol=1e-11, at=[10.0], method="taylor")
-    print(f"stiff pendulum, 10 s, rtol 1e-6\n{'method':<12} {'CPU ms':>9} {'steps':>8} {'evaluations':>12} {'final error':>12}")
+    print(
+        f"stiff pendulum, 10 s, rtol 1e-6\n{'method':<12} {'CPU ms':>9} {'steps':>8}"
+        f" {'evaluations':>12} {'final error':>12}"
+    )
     for method in SPRING:
         motion, seconds = measured(system, {"x": 1.0}, (0, 10), method=method, rtol=1e-6, at=[10.0])
         error = max(abs(motion[name][-1] - exact[name][-1]) for name in ("x", "y"))
         print(
-            f"{method:<12} {1e3 * seconds:>9.1f} {motion.statistics['steps']:>8} {motion.nfev:>12} {error:>12.1e}", flush=True
+            f"{method:<12} {1e3 * seconds:>9.1f} {motion.statistics['steps']:>8} {motion.nfev:>12}"
+            f" {error:>12.1e}",
+            flush=True,
         )
 
 

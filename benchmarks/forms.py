@@ -1,10 +1,12 @@
-"""The forms of the equations against each other: what deriving and compiling them costs, and how fast their motions are.
+"""The forms of the equations against each other: what deriving and compiling them costs, and how
+fast their motions are.
 
     python benchmarks/forms.py [--cost] [--speed] [--repeats 9]
 
-``--cost`` derives and compiles every form of every gallery system in this process, with the cache switched off, and prints the
-processor time of all of them. ``--speed`` follows the same motion in each form that is fast, and prints the time of the
-integration: the median of the repeats, and the ratio to Lagrange's equations with multipliers.
+``--cost`` derives and compiles every form of every gallery system in this process, with the cache
+switched off, and prints the processor time of all of them. ``--speed`` follows the same motion in
+each form that is fast, and prints the time of the integration: the median of the repeats, and the
+ratio to Lagrange's equations with multipliers.
 """
 
 from __future__ import annotations
@@ -22,8 +24,14 @@ import dalembert as da
 from dalembert.formulations.registry import applicability, fastest_form
 from dalembert.runtime.context import Context
 
-#: Systems with the span that is followed; the snakeboard's ends before its wheels stand across (phi = pi/2).
-SPEED = {"rolling-disk": 100.0, "snakeboard": 4.0, "unicycle-rider": 100.0, "elastic-pendulum-arc": 100.0}
+#: Systems with the span that is followed; the snakeboard's ends before its wheels stand across (phi
+#: = pi/2).
+SPEED = {
+    "rolling-disk": 100.0,
+    "snakeboard": 4.0,
+    "unicycle-rider": 100.0,
+    "elastic-pendulum-arc": 100.0,
+}
 FORMS = ("lagrange", "hamilton", "maggi", "voronets", "chaplygin")
 
 
@@ -49,7 +57,11 @@ def cost() -> None:
                 before = time.process_time()
                 kernel = da.derive(system, form).compile()
                 context = Context(kernel, np.ones(len(kernel.parameters)))
-                context.observe(np.zeros(1), np.full((1, kernel.n_state), 0.3), np.zeros((1, len(kernel.free_inputs))))
+                context.observe(
+                    np.zeros(1),
+                    np.full((1, kernel.n_state), 0.3),
+                    np.zeros((1, len(kernel.free_inputs))),
+                )
                 rows.append((time.process_time() - before, name, form))
     seconds, systems = time.process_time() - began, len({name for _, name, _ in rows})
     print(f"{len(rows)} forms of {systems} systems: {seconds:.1f} s of processor time")
@@ -71,7 +83,9 @@ def speed(repeats: int) -> None:
                 continue
             times = []
             for _ in range(repeats + 1):  # the first run compiles
-                motion = da.simulate(equations, scenario.start, (0, end), parameters=scenario.parameters, at=[0, end])
+                motion = da.simulate(
+                    equations, scenario.start, (0, end), parameters=scenario.parameters, at=[0, end]
+                )
                 times.append(motion.statistics["integrate_seconds"])
             median = statistics.median(times[1:])
             plain = plain or median

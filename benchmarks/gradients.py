@@ -1,12 +1,14 @@
-"""The gradient of a motion by ten parameters: backward, forward, by differences, and by JAX where it is installed.
+"""The gradient of a motion by ten parameters: backward, forward, by differences, and by JAX where
+it is installed.
 
     python benchmarks/gradients.py [--repeats 7]
 
-Each row is one system over the span of its scenario in at least a thousand steps. "plain" is processor time of one motion; the
-others are in plain motions, each with the motion that it needs. Errors are relative to the largest entry: of the backward
-gradient against the forward one, and against central differences of two sizes, extrapolated. Where jax and diffrax are
-installed, one system is differentiated by them as well, with the same equations (`Equations.to_jax`), a method of order 8 and
-steps of the same size; compilation is not counted.
+Each row is one system over the span of its scenario in at least a thousand steps. "plain" is
+processor time of one motion; the others are in plain motions, each with the motion that it needs.
+Errors are relative to the largest entry: of the backward gradient against the forward one, and
+against central differences of two sizes, extrapolated. Where jax and diffrax are installed, one
+system is differentiated by them as well, with the same equations (`Equations.to_jax`), a method of
+order 8 and steps of the same size; compilation is not counted.
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ import numpy as np
 
 import dalembert as da
 
-SYSTEMS = ("three-planar-bodies", "snakeboard-gait", "rolling-disk", "unicycle-rider", "planar-chain")
+SYSTEMS = (
+    "three-planar-bodies",
+    "snakeboard-gait",
+    "rolling-disk",
+    "unicycle-rider",
+    "planar-chain",
+)
 RTOL = 1e-10
 
 
@@ -38,7 +46,9 @@ def cost(run: Callable[[], Any], repeats: int) -> float:
 
 
 class Case:
-    """One system, and what is differentiated: the square of its first coordinate at the end of the motion."""
+    """One system, and what is differentiated: the square of its first coordinate at the end of the
+    motion.
+    """
 
     def __init__(self, name: str) -> None:
         scenario = da.gallery.load(name)
@@ -52,15 +62,34 @@ class Case:
         self.final = self.equations.system.coordinates[0] ** 2
 
     def motion(self, values: dict[str, float] | None = None) -> Any:
-        return da.simulate(self.equations, self.start, (0, self.end), parameters=values or self.values, **self.options)
+        return da.simulate(
+            self.equations,
+            self.start,
+            (0, self.end),
+            parameters=values or self.values,
+            **self.options,
+        )
 
     def backward(self) -> Any:
         return da.gradient(
-            self.equations, self.names, self.start, (0, self.end), parameters=self.values, final=self.final, **self.options
+            self.equations,
+            self.names,
+            self.start,
+            (0, self.end),
+            parameters=self.values,
+            final=self.final,
+            **self.options,
         )
 
     def forward(self) -> Any:
-        found = da.sensitivities(self.equations, self.names, self.start, (0, self.end), parameters=self.values, **self.options)
+        found = da.sensitivities(
+            self.equations,
+            self.names,
+            self.start,
+            (0, self.end),
+            parameters=self.values,
+            **self.options,
+        )
         return found.of(self.final)[:, -1]
 
     def differences(self) -> Any:
@@ -69,7 +98,10 @@ class Case:
             size = 1e-4 * abs(self.values[name] or 1.0)
 
             def derivative(push: float, name: str = name) -> float:
-                ends = [self.motion(self.values | {name: self.values[name] + s * push}).y[0, -1] ** 2 for s in (1, -1)]
+                ends = [
+                    self.motion(self.values | {name: self.values[name] + s * push}).y[0, -1] ** 2
+                    for s in (1, -1)
+                ]
                 return float(ends[0] - ends[1]) / (2 * push)
 
             found.append((4 * derivative(size / 2) - derivative(size)) / 3)
@@ -79,12 +111,14 @@ class Case:
 def row(case: Case, repeats: int) -> None:
     motion, back, ahead = case.motion(), case.backward(), case.forward()
     largest = np.max(np.abs(ahead))
-    gap, miss = (np.max(np.abs(back.values - other)) / largest for other in (ahead, case.differences()))
+    gap, miss = (
+        np.max(np.abs(back.values - other)) / largest for other in (ahead, case.differences())
+    )
     plain = cost(case.motion, repeats)
     print(
         f"{case.name:20} {len(case.names):3} {motion.statistics['steps']:6} {1e3 * plain:8.2f} ms"
-        f" {cost(case.backward, repeats) / plain:9.2f} {cost(case.forward, repeats) / plain:9.2f} {2 * len(case.names):9}"
-        f" {gap:10.1e} {miss:10.1e}"
+        f" {cost(case.backward, repeats) / plain:9.2f} {cost(case.forward, repeats) / plain:9.2f}"
+        f" {2 * len(case.names):9} {gap:10.1e} {miss:10.1e}"
     )
 
 
@@ -104,8 +138,8 @@ def by_jax(case: Case, repeats: int) -> None:
 
     def end(p: Any) -> Any:
         solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(rates), diffrax.Dopri8(), 0.0, case.end, case.end / 1000, start, args=p, max_steps=8192,
-            stepsize_controller=diffrax.ConstantStepSize(),
+            diffrax.ODETerm(rates), diffrax.Dopri8(), 0.0, case.end, case.end / 1000, start, args=p,
+            max_steps=8192, stepsize_controller=diffrax.ConstantStepSize(),
         )  # fmt: skip
         return solution.ys[-1, 0] ** 2
 
@@ -116,8 +150,9 @@ def by_jax(case: Case, repeats: int) -> None:
     theirs = cost(lambda: derivative(values).block_until_ready(), repeats)
     alone = cost(lambda: plain(values).block_until_ready(), repeats)
     print(
-        f"diffrax on {case.name}: gradient {1e3 * theirs:.1f} ms, {theirs / alone:.1f} of its own motions, "
-        f"{theirs / native:.1f} times the time here; difference {np.max(np.abs(found - ours)) / np.max(np.abs(ours)):.1e}"
+        f"diffrax on {case.name}: gradient {1e3 * theirs:.1f} ms, {theirs / alone:.1f} of its own"
+        f" motions, {theirs / native:.1f} times the time here; difference"
+        f" {np.max(np.abs(found - ours)) / np.max(np.abs(ours)):.1e}"
     )
 
 
@@ -126,8 +161,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     arguments = parser.parse_args()
     print(
-        f"{'system':20} {'by':>3} {'steps':>6} {'plain':>11} {'backward':>9} {'forward':>9} {'differ.':>9}"
-        f" {'to forward':>10} {'to differ.':>10}"
+        f"{'system':20} {'by':>3} {'steps':>6} {'plain':>11} {'backward':>9} {'forward':>9}"
+        f" {'differ.':>9} {'to forward':>10} {'to differ.':>10}"
     )
     cases = [Case(name) for name in SYSTEMS]
     for case in cases:

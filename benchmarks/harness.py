@@ -1,8 +1,10 @@
-"""What every workload shares: entries, clocks, and the lines by which a measurement reports to the driver.
+"""What every workload shares: entries, clocks, and the lines by which a measurement reports to the
+driver.
 
-A measurement runs in a process of its own, ``python w1_chain.py ENTRY SIZE``, and prints one line ``ROW {json}`` for
-each number. Whatever else a peer prints is ignored. Times are CPU seconds of the process and its children, which other
-work on the machine disturbs little; wall times are reported beside them under names that end in ``_wall_s``.
+A measurement runs in a process of its own, ``python w1_chain.py ENTRY SIZE``, and prints one line
+``ROW {json}`` for each number. Whatever else a peer prints is ignored. Times are CPU seconds of the
+process and its children, which other work on the machine disturbs little; wall times are reported
+beside them under names that end in ``_wall_s``.
 """
 
 from __future__ import annotations
@@ -39,13 +41,15 @@ class Entry:
     build : callable
         Takes the size (or the tolerance) of the workload, returns what the workload measures.
     imports : sequence of str
-        Modules that are imported before the clock starts. One that is missing makes the entry "not installed".
+        Modules that are imported before the clock starts. One that is missing makes the entry "not
+        installed".
     compiler : bool
         Whether it needs a C compiler.
     sizes : tuple of str
         Sizes of its own, where those of the workload do not suit it.
     first_run : bool
-        Whether the cache is empty, so that even the native loops, which all models share, are compiled.
+        Whether the cache is empty, so that even the native loops, which all models share, are
+        compiled.
     """
 
     name: str
@@ -81,7 +85,8 @@ class Workload:
     label : str
         What a size is called in the name of a row: ``N`` gives ``W1-N40``.
     by_size, by_metric : tuple of str
-        Metrics that get a table of their own with a column for each size, or a column in the table of `shown_size`.
+        Metrics that get a table of their own with a column for each size, or a column in the table
+        of `shown_size`.
     equal_error : tuple of float
         Final errors at which `integrate_s` and the total are compared, read between the sizes.
     """
@@ -132,7 +137,9 @@ def median_cpu(task: Callable[[], Any], repeats: int = 5) -> tuple[float, float]
 
 
 def per_call(task: Callable[[], Any], repeats: int = 7, least: float = 0.05) -> float:
-    """Median CPU seconds of one call of a short `task`, timed in bunches of at least `least` seconds."""
+    """Median CPU seconds of one call of a short `task`, timed in bunches of at least `least`
+    seconds.
+    """
     task()
     task()
     count = 1
@@ -153,7 +160,9 @@ def per_call(task: Callable[[], Any], repeats: int = 7, least: float = 0.05) -> 
     return statistics.median(readings)
 
 
-def report(workload: str, who: str, metric: str, value: float | str, error: float | None = None) -> None:
+def report(
+    workload: str, who: str, metric: str, value: float | str, error: float | None = None
+) -> None:
     """Print one row; `error` is the accuracy of the result that `value` belongs to."""
     known = None if error is None or not math.isfinite(error) else error
     row = {"workload": workload, "who": who, "metric": metric, "value": value, "error": known}
@@ -162,7 +171,9 @@ def report(workload: str, who: str, metric: str, value: float | str, error: floa
 
 def parse_rows(text: str) -> list[dict[str, Any]]:
     """The rows among the lines that a measurement printed."""
-    return [json.loads(line[len(PREFIX) :]) for line in text.splitlines() if line.startswith(PREFIX)]
+    return [
+        json.loads(line[len(PREFIX) :]) for line in text.splitlines() if line.startswith(PREFIX)
+    ]
 
 
 def serve(workload: Workload, measure: Callable[[Entry, str], None]) -> None:
@@ -170,7 +181,10 @@ def serve(workload: Workload, measure: Callable[[Entry, str], None]) -> None:
     name, size = sys.argv[1:3]
     chosen = {entry.name: entry for entry in workload.entries}.get(name)
     if chosen is None:
-        raise SystemExit(f"{workload.key} has no entry {name}: choose among {', '.join(e.name for e in workload.entries)}")
+        raise SystemExit(
+            f"{workload.key} has no entry {name}: choose among"
+            f" {', '.join(e.name for e in workload.entries)}"
+        )
     why = chosen.missing()
     if why:
         raise SystemExit(why)

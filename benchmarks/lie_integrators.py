@@ -1,12 +1,15 @@
-"""A million steps of the free rigid body: what each method keeps, beside general integrators at the same step.
+"""A million steps of the free rigid body: what each method keeps, beside general integrators at the
+same step.
 
     python benchmarks/lie_integrators.py [--steps 1000000] [--step 0.1]
 
-The body turns in three and in four dimensions. Each line gives, over all steps, the largest relative change of the spectrum of
-M, of the Casimirs tr M^2k, of Q^T Q, of the spatial momentum Q M Q^T, and of the energy with its change per unit of time by a
-straight line and the standard error of that; and steps per second of processor time. The general integrators are dop853 with
-its step held, and the classical Runge-Kutta method of order 4, both in native code on the same compiled equations; SciPy's RK45
-with its step held takes a hundredth of the steps, and what it loses is per step the same.
+The body turns in three and in four dimensions. Each line gives, over all steps, the largest
+relative change of the spectrum of M, of the Casimirs tr M^2k, of Q^T Q, of the spatial momentum Q M
+Q^T, and of the energy with its change per unit of time by a straight line and the standard error of
+that; and steps per second of processor time. The general integrators are dop853 with its step held,
+and the classical Runge-Kutta method of order 4, both in native code on the same compiled equations;
+SciPy's RK45 with its step held takes a hundredth of the steps, and what it loses is per step the
+same.
 """
 
 from __future__ import annotations
@@ -21,14 +24,14 @@ from scipy.integrate import solve_ivp
 import dalembert as da
 from dalembert.codegen.native.language import Integers, Reals, native
 from dalembert.codegen.native.native_module import NativeModule
-from dalembert.integrate.methods.fixed import fixed_fields as places
-from dalembert.integrate.methods.fixed.fixed_run import FIXED_METHODS
-from dalembert.model.method_names import FIXED_STEP
+from dalembert.integrate.methods.table import METHODS
 from dalembert.runtime.context import Context
 from dalembert.runtime.kernel import kernel_of
 from dalembert.runtime.projection import STATE, evaluate
 
-ON_GROUPS = tuple(name for name in FIXED_STEP if FIXED_METHODS[name][0] not in (places.RATTLE, places.ROOTS))
+ON_GROUPS = tuple(
+    name for name, method in METHODS.items() if method.is_fixed and method.form is None
+)
 
 INERTIAS = {3: [1.0, 2.0, 3.5], 4: [1.0, 1.5, 2.2, 3.1]}
 #: How many states are looked at.
@@ -74,7 +77,11 @@ def compare(n: int, inertias: list[float], steps: int, h: float) -> None:
     start = flow.start(Q=np.eye(n), M=6.0 * momentum / np.linalg.norm(momentum))
     print(f"SO({n}), {steps} steps of {h:g}")
     collected = ("spectrum", "Casimirs", "Q^T Q", "Q M Q^T", "energy")
-    print(f"{'method':15s} " + " ".join(f"{head:>9s}" for head in collected) + f" {'slope':>19s} {'steps/s':>9s}")
+    print(
+        f"{'method':15s} "
+        + " ".join(f"{head:>9s}" for head in collected)
+        + f" {'slope':>19s} {'steps/s':>9s}"
+    )
     every = max(1, steps // POINTS)
     for method in ON_GROUPS:
         da.simulate(flow, start, (0, h), method=method, step=h)
@@ -90,12 +97,33 @@ def general(flow: da.Flow, start: dict[str, float], steps: int, h: float, every:
     times = np.linspace(0, steps * h, POINTS + 1)
     began = time.process_time()
     motion = da.simulate(
-        flow, start, (0, steps * h), rtol=0.1, atol=1e3, first_step=h, max_step=h, project=False, at=times, max_steps=2 * steps
+        flow,
+        start,
+        (0, steps * h),
+        rtol=0.1,
+        atol=1e3,
+        first_step=h,
+        max_step=h,
+        project=False,
+        at=times,
+        max_steps=2 * steps,
     )
-    line("dop853", motion.t, motion["M"], motion["Q"], motion.energy, steps / (time.process_time() - began), motion.outcome)
+    line(
+        "dop853",
+        motion.t,
+        motion["M"],
+        motion["Q"],
+        motion.energy,
+        steps / (time.process_time() - began),
+        motion.outcome,
+    )
     kernel = kernel_of(da.derive(flow), flow.parameters)
     context, call = Context(kernel, []), NativeModule([rk4]).functions["rk4"]
-    y, work, states = motion.y[:, 0].copy(), np.zeros((3, kernel.n_state + 1)), [motion.y[:, 0].copy()]
+    y, work, states = (
+        motion.y[:, 0].copy(),
+        np.zeros((3, kernel.n_state + 1)),
+        [motion.y[:, 0].copy()],
+    )
     began = time.process_time()
     for _ in range(steps // every):
         call(context.entries, every, h, y, work)
@@ -106,7 +134,14 @@ def general(flow: da.Flow, start: dict[str, float], steps: int, h: float, every:
     began = time.process_time()
     rates = kernel.rates
     found = solve_ivp(
-        lambda t, y: rates(t, y, ()), (0, few * h), states[0], method="RK45", rtol=0.1, atol=1e3, first_step=h, max_step=h
+        lambda t, y: rates(t, y, ()),
+        (0, few * h),
+        states[0],
+        method="RK45",
+        rtol=0.1,
+        atol=1e3,
+        first_step=h,
+        max_step=h,
     )
     matrices(flow, "scipy RK45 /100", found.t, found.y.T, few / (time.process_time() - began))
 
@@ -119,7 +154,9 @@ def matrices(flow: da.Flow, name: str, t: Any, states: Any, speed: float) -> Non
         found[key] = np.zeros((len(t), *matrix.shape))
         for place in np.ndindex(*matrix.shape):
             for symbol in matrix[place].free_symbols:
-                found[key][(slice(None), *place)] = float(matrix[place].coeff(symbol)) * states[:, places[symbol]]
+                found[key][(slice(None), *place)] = (
+                    float(matrix[place].coeff(symbol)) * states[:, places[symbol]]
+                )
     M = found["M"]
     rates = np.array([[1.0 / (a + b) for b in INERTIAS[M.shape[1]]] for a in INERTIAS[M.shape[1]]])
     line(name, t, M, found["Q"], np.sum(M**2 * rates, axis=(1, 2)) / 4, speed, "finished")
@@ -130,7 +167,9 @@ def line(name: str, t: Any, M: Any, Q: Any, energy: Any, speed: float, outcome: 
         print(f"{name:15s} {outcome}, t = {t[-1]:g}")
         return
     spectrum = np.sort(np.linalg.eigvalsh(1j * M), axis=1)
-    casimirs = np.stack([np.trace(np.linalg.matrix_power(M, 2 * k), axis1=1, axis2=2) for k in (1, 2)])
+    casimirs = np.stack(
+        [np.trace(np.linalg.matrix_power(M, 2 * k), axis1=1, axis2=2) for k in (1, 2)]
+    )
     turned = np.swapaxes(Q, 1, 2)
     size = np.abs(spectrum[0]).max()
     figures = [

@@ -1,9 +1,11 @@
-"""What rounding does to a motion of very many steps: ``python benchmarks/long_run.py [STEPS] [--method rattle2]``.
+"""What rounding does to a motion of very many steps: ``python benchmarks/long_run.py [STEPS]
+[--method rattle2]``.
 
-A particle in the central well V = r^2/2 + r^4/4, by Verlet's method (`rattle2`), 10^8 steps unless told otherwise. The method
-keeps the angular momentum exactly, so that its error is rounding alone; the energy oscillates within a bound that belongs to
-the step. A thousand states are stored, so that a run of any length needs the same few hundred kilobytes; the time of step n is
-t0 + n h, not a sum. Beside it stands the same method in a loop that adds its increments without compensation.
+A particle in the central well V = r^2/2 + r^4/4, by Verlet's method (`rattle2`), 10^8 steps unless
+told otherwise. The method keeps the angular momentum exactly, so that its error is rounding alone;
+the energy oscillates within a bound that belongs to the step. A thousand states are stored, so that
+a run of any length needs the same few hundred kilobytes; the time of step n is t0 + n h, not a sum.
+Beside it stands the same method in a loop that adds its increments without compensation.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ BEGINNING = tuple(START.values())
 
 @native
 def plain_verlet(count: int, every: int, h: float, state: Reals, out: Reals) -> None:
-    """Verlet's method for V = r^2/2 + r^4/4 with plain sums; out (count/every, 4) <- every so many states."""
+    """Verlet's method for V = r^2/2 + r^4/4 with plain sums; out (count/every, 4) <- every so many
+    states.
+    """
     x, y, u, v = state[0], state[1], state[2], state[3]
     field = -1.0 - (x * x + y * y)
     for k in range(count):
@@ -46,7 +50,9 @@ def plain_run(count: int, start: Any = BEGINNING, every: int | None = None) -> A
     """States (stored, 4) of the plain loop."""
     between = every or max(1, count // STORED)
     out = np.zeros((count // between, 4))
-    NativeModule([plain_verlet]).functions["plain_verlet"](count, between, STEP, np.array(start, dtype=float), out)
+    NativeModule([plain_verlet]).functions["plain_verlet"](
+        count, between, STEP, np.array(start, dtype=float), out
+    )
     return out
 
 
@@ -54,7 +60,9 @@ def well() -> da.System:
     """The particle."""
     x, y = da.coordinates("x y")
     square = x**2 + y**2
-    return da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=square / 2 + square**2 / 4)
+    return da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=square / 2 + square**2 / 4
+    )
 
 
 def library_run(count: int, method: str = "rattle2", start: Any = None) -> Any:
@@ -91,8 +99,9 @@ def report(name: str, states: Any, count: int, seconds: float) -> None:
     times = np.linspace(0, count * STEP, len(energy))
     rise = float(np.polyfit(times, energy, 1)[0]) * count * STEP
     print(
-        f"{name:<24} {seconds:7.1f} s CPU   energy: largest {np.abs(energy).max():.2e}, rise {rise:+.1e}   "
-        f"angular momentum: largest {np.abs(momentum).max():.2e}, last {momentum[-1]:+.1e}"
+        f"{name:<24} {seconds:7.1f} s CPU   energy: largest {np.abs(energy).max():.2e}, rise"
+        f" {rise:+.1e}   angular momentum: largest {np.abs(momentum).max():.2e}, last"
+        f" {momentum[-1]:+.1e}"
     )
 
 
@@ -109,7 +118,9 @@ def main() -> None:
     ):
         before = time.process_time()
         states = run()
-        report(f"{name}, {given.steps:.0e} steps", states, given.steps, time.process_time() - before)
+        report(
+            f"{name}, {given.steps:.0e} steps", states, given.steps, time.process_time() - before
+        )
     print(f"memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

@@ -1,4 +1,6 @@
-"""What the measurements ran on: processor, system, Python and package versions. No host names, no paths."""
+"""What the measurements ran on: processor, system, Python and package versions. No host names, no
+paths.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,19 @@ def processor() -> str:
 def compiler() -> str | None:
     if shutil.which("gcc") is None:
         return None
-    return subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(
+        ["gcc", "-dumpfullversion"], capture_output=True, text=True, check=False
+    ).stdout.strip()
 
 
 def packages() -> dict[str, str]:
     """Versions of dalembert and of every peer, or "not installed"."""
     found = {}
-    for name in ["dalembert", "llvmlite", *(line for file in REQUIREMENTS for line in requirements(file))]:
+    for name in [
+        "dalembert",
+        "llvmlite",
+        *(line for file in REQUIREMENTS for line in requirements(file)),
+    ]:
         try:
             found[name] = version(name)
         except PackageNotFoundError:

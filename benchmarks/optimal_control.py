@@ -1,14 +1,16 @@
-"""Boundary problems on groups and orbits from random pairs: the share that converged, and the cost where it is known.
+"""Boundary problems on groups and orbits from random pairs: the share that converged, and the cost
+where it is known.
 
     python benchmarks/optimal_control.py [--pairs 100] [--seed 1]
 
-Each row joins random pairs of places in unit time. Where the cost is known in closed form the table gives the largest relative
-difference from it:
+Each row joins random pairs of places in unit time. Where the cost is known in closed form the table
+gives the largest relative difference from it:
 
-    rigid body with J = 1    |log(Q_0^T Q_T)|^2 / 2                    rest to rest by torques    6 |log(Q_0^T Q_T)|^2
-    sphere                   angle^2 / 2
-    4 x 2 frames             sum of squared principal angles / 4, for ends turned in their planes to be as near to the start as
-                             can be; for other ends that is less than the cost, and the table gives how often it was
+    rigid body with J = 1    |log(Q_0^T Q_T)|^2 / 2                    rest to rest by torques    6
+    |log(Q_0^T Q_T)|^2 sphere                   angle^2 / 2 4 x 2 frames             sum of squared
+    principal angles / 4, for ends turned in their planes to be as near to the start as
+                             can be; for other ends that is less than the cost, and the table gives
+                             how often it was
 
 "conjugate" counts extremals with a conjugate point on the way, "long" those where a long way was the cheapest found.
 """
@@ -32,7 +34,9 @@ Pair = tuple[Any, Any]
 
 
 def rotations(n: int, random: Any) -> Pair:
-    return special_ortho_group.rvs(n, random_state=random), special_ortho_group.rvs(n, random_state=random)
+    return special_ortho_group.rvs(n, random_state=random), special_ortho_group.rvs(
+        n, random_state=random
+    )
 
 
 def vectors(n: int, random: Any) -> Pair:
@@ -63,7 +67,9 @@ Row = tuple[str, Callable[[Any], Pair], Callable[[Pair], Any], Callable[[Pair], 
 
 
 def rows() -> list[Row]:
-    """What is run: a name, pairs, the solution, the cost that is known, and whether that is only a lower bound."""
+    """What is run: a name, pairs, the solution, the cost that is known, and whether that is only a
+    lower bound.
+    """
     found: list[Row] = []
     for n, inertias in ((3, [1, 2, 3]), (4, [1, 2, 3, 4])):
         for name, values in (("J = 1", [0.5] * n), (f"Lambda = {inertias}", inertias)):
@@ -80,10 +86,22 @@ def rows() -> list[Row]:
                 return rotations(n, random)
 
             found.append(
-                (f"SO({n}) rigid body, {name}", pairs, turned, (lambda p: squared_turn(p) / 2) if known else None, False)
+                (
+                    f"SO({n}) rigid body, {name}",
+                    pairs,
+                    turned,
+                    (lambda p: squared_turn(p) / 2) if known else None,
+                    False,
+                )
             )
             found.append(
-                (f"SO({n}) rest to rest, {name}", pairs, driven, (lambda p: 6 * squared_turn(p)) if known else None, False)
+                (
+                    f"SO({n}) rest to rest, {name}",
+                    pairs,
+                    driven,
+                    (lambda p: 6 * squared_turn(p)) if known else None,
+                    False,
+                )
             )
     for n in (3, 5):
         sphere = da.lie.sphere_flow(n)
@@ -101,10 +119,22 @@ def rows() -> list[Row]:
         return da.control.optimal_on_group(moved, *pair, (0, 1))
 
     found.append(
-        ("4 x 2 frames, aligned", lambda random: frames(4, 2, random, True), carried, lambda p: squared_angles(p) / 4, False)
+        (
+            "4 x 2 frames, aligned",
+            lambda random: frames(4, 2, random, True),
+            carried,
+            lambda p: squared_angles(p) / 4,
+            False,
+        )
     )
     found.append(
-        ("4 x 2 frames, any", lambda random: frames(4, 2, random, False), carried, lambda p: squared_angles(p) / 4, True)
+        (
+            "4 x 2 frames, any",
+            lambda random: frames(4, 2, random, False),
+            carried,
+            lambda p: squared_angles(p) / 4,
+            True,
+        )
     )
     return found
 
@@ -115,11 +145,16 @@ def squared_arc(pair: Pair) -> float:
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description="Boundary problems on groups and orbits from random pairs.")
+    reader = argparse.ArgumentParser(
+        description="Boundary problems on groups and orbits from random pairs."
+    )
     reader.add_argument("--pairs", type=int, default=100)
     reader.add_argument("--seed", type=int, default=1)
     options = reader.parse_args()
-    print(f"{'problem':<42} {'converged':>9} {'boundary':>9} {'conjugate':>9} {'long':>5} {'cost/known - 1':>15} {'s':>5}")
+    print(
+        f"{'problem':<42} {'converged':>9} {'boundary':>9} {'conjugate':>9} {'long':>5}"
+        f" {'cost/known - 1':>15} {'s':>5}"
+    )
     for name, pairs, solve, known, is_bound in rows():
         random, began = np.random.default_rng(options.seed), time.perf_counter()
         solved, boundary, conjugate, other, gaps = 0, 0.0, 0, 0, []
@@ -141,7 +176,8 @@ def main() -> None:
             said = f"{np.max(np.abs(gaps)):.0e}" if gaps else "not known"
         seconds = time.perf_counter() - began
         print(
-            f"{name:<42} {solved:>5}/{options.pairs:<3} {boundary:>9.0e} {conjugate:>9} {other:>5} {said:>15} {seconds:>5.0f}",
+            f"{name:<42} {solved:>5}/{options.pairs:<3} {boundary:>9.0e} {conjugate:>9} {other:>5}"
+            f" {said:>15} {seconds:>5.0f}",
             flush=True,
         )
 

@@ -1,9 +1,11 @@
-"""What reduction by a symmetry group saves: the same motion by the whole equations and by those on D/G.
+"""What reduction by a symmetry group saves: the same motion by the whole equations and by those on
+D/G.
 
     python benchmarks/reduction.py [--repeats 9]
 
-Each line gives the length of the state, the instructions of one evaluation, and the time of the integration (median of the
-repeats), with the ratio to the form that `simulate` takes for the whole system.
+Each line gives the length of the state, the instructions of one evaluation, and the time of the
+integration (median of the repeats), with the ratio to the form that `simulate` takes for the whole
+system.
 """
 
 from __future__ import annotations
@@ -23,11 +25,17 @@ def planar(system: da.System, heading: str) -> dict[str, dict[Any, Any]]:
     """The body frame of SE(2)."""
     q = {c.name: c for c in system.coordinates}
     x, y, angle = q["x"], q["y"], q[heading]
-    return {"ahead": {x: cos(angle), y: sin(angle)}, "aside": {x: -sin(angle), y: cos(angle)}, "turn": {angle: 1}}
+    return {
+        "ahead": {x: cos(angle), y: sin(angle)},
+        "aside": {x: -sin(angle), y: cos(angle)},
+        "turn": {angle: 1},
+    }
 
 
 def wheel(system: da.System) -> dict[str, dict[Any, Any]]:
-    return planar(system, "phi") | {"spin": {next(c for c in system.coordinates if c.name == "psi"): 1}}
+    return planar(system, "phi") | {
+        "spin": {next(c for c in system.coordinates if c.name == "psi"): 1}
+    }
 
 
 SYSTEMS: dict[str, tuple[Any, float]] = {
@@ -60,13 +68,20 @@ def main() -> None:
         ):
             times = []
             for _ in range(repeats + 1):  # the first run compiles
-                motion = da.simulate(equations, begin, (0, end), parameters=scenario.parameters, at=[0, end])
+                motion = da.simulate(
+                    equations, begin, (0, end), parameters=scenario.parameters, at=[0, end]
+                )
                 times.append(motion.statistics["integrate_seconds"])
             median = statistics.median(times[1:])
             plain = plain or median
-            size = len(kernel_of(equations, equations.system.parameters).program("fast").instructions)
+            size = len(
+                kernel_of(equations, equations.system.parameters).program("fast").instructions
+            )
             symbols = len(motion.segments[0].context.kernel.equations.state)
-            print(f"  {label:18s} {symbols:3d} symbols {size:5d} instructions {median * 1e3:9.3f} ms {plain / median:6.2f}x")
+            print(
+                f"  {label:18s} {symbols:3d} symbols {size:5d} instructions {median * 1e3:9.3f} ms"
+                f" {plain / median:6.2f}x"
+            )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""Steps of the discrete rigid body (Moser and Veselov): how many a second, how much of it outside native code, what drifts.
+"""Steps of the discrete rigid body (Moser and Veselov): how many a second, how much of it outside
+native code, what drifts.
 
     python benchmarks/rigid_body.py [--steps 1000000] [--repeats 3]
 
-Each line is a body of n axes with random inertias and a momentum that turns it by the given angle in the first step. Seconds
-are CPU seconds of the process, the median of the repeats. The drift is the worst over the whole run, at a thousand samples;
-below it is that of the same map in plain doubles, with each U made orthogonal to rounding, over fewer steps.
+Each line is a body of n axes with random inertias and a momentum that turns it by the given angle
+in the first step. Seconds are CPU seconds of the process, the median of the repeats. The drift is
+the worst over the whole run, at a thousand samples; below it is that of the same map in plain
+doubles, with each U made orthogonal to rounding, over fewer steps.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def body(n: int) -> tuple[Any, Any]:
 
 
 def plain_doubles(Lambda: Any, M: Any, steps: int) -> dict[str, float]:
-    """The drift of the same map with Newton's iteration and products in doubles, M carried on by U^T M U."""
+    """The drift of the same map with Newton's iteration and products in doubles, M carried on by
+    U^T M U.
+    """
     n = Lambda.size
     rows, columns = np.triu_indices(n, 1)
     first, Q, U = M.copy(), np.eye(n), np.eye(n)
@@ -63,7 +67,9 @@ def main() -> None:
     reader = argparse.ArgumentParser(description="Steps of the discrete rigid body.")
     reader.add_argument("--steps", type=int, default=1_000_000)
     reader.add_argument("--repeats", type=int, default=3)
-    reader.add_argument("--plain", type=int, default=10_000, help="steps of the map in plain doubles")
+    reader.add_argument(
+        "--plain", type=int, default=10_000, help="steps of the map in plain doubles"
+    )
     options = reader.parse_args()
     da.lie.discrete_rigid_body([1.0, 2.0], np.zeros((2, 2)), steps=1)  # compiles
     for n in SIZES:
@@ -73,19 +79,32 @@ def main() -> None:
             for _ in range(options.repeats):
                 begun = time.process_time()
                 every = max(options.steps // 1000, 1)
-                motion = da.lie.discrete_rigid_body(Lambda, share * limit, steps=options.steps, every=every)
+                motion = da.lie.discrete_rigid_body(
+                    Lambda, share * limit, steps=options.steps, every=every
+                )
                 times.append(time.process_time() - begun)
             assert motion is not None
             used = motion.statistics
-            turned = np.degrees(np.max(np.abs(np.angle(np.linalg.eigvals(_first_rotation(Lambda, share * limit))))))
+            turned = np.degrees(
+                np.max(np.abs(np.angle(np.linalg.eigvals(_first_rotation(Lambda, share * limit)))))
+            )
             outside = 1 - used["native_seconds"] / used["seconds"]
             drift = "  ".join(f"{name} {value:.1e}" for name, value in motion.drift().items())
-            speed, corrections = options.steps / statistics.median(times), used["corrections"] / options.steps
-            print(f"n = {n}, {turned:5.1f} degrees a step: {speed:10,.0f} steps/s, outside {outside:.2%}")
+            speed, corrections = (
+                options.steps / statistics.median(times),
+                used["corrections"] / options.steps,
+            )
+            print(
+                f"n = {n}, {turned:5.1f} degrees a step: {speed:10,.0f} steps/s, outside"
+                f" {outside:.2%}"
+            )
             print(f"    {corrections:.2f} corrections a step")
             print(f"    drift over {options.steps:,} steps: {drift}")
             plain = plain_doubles(Lambda, share * limit, options.plain)
-            print(f"    in plain doubles over {options.plain:,}:  " + "  ".join(f"{k} {v:.1e}" for k, v in plain.items()))
+            print(
+                f"    in plain doubles over {options.plain:,}:  "
+                + "  ".join(f"{k} {v:.1e}" for k, v in plain.items())
+            )
 
 
 def _first_rotation(Lambda: Any, M: Any) -> Any:

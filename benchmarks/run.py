@@ -1,9 +1,10 @@
 """Benchmarks beside the peers: one run, the same models, the same accuracy, ratios.
 
-    python benchmarks/run.py [--only W1,W3] [--quick] [--peers casadi,heyoka] [--repeats 3] [--limit 180] [--keep]
+    python benchmarks/run.py [--only W1,W3] [--quick] [--peers casadi,heyoka] [--repeats 3] [--limit
+    180] [--keep]
 
-Each measurement is a fresh process, pinned to one core, with one thread and empty caches. Rows go to
-``results/latest.json`` as they come in, so that an interrupted run loses nothing.
+Each measurement is a fresh process, pinned to one core, with one thread and empty caches. Rows go
+to ``results/latest.json`` as they come in, so that an interrupted run loses nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ from harness import Entry, Workload, parse_rows
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-WORKLOADS = {module.WORKLOAD.key: module.WORKLOAD for module in (w1_chain, w2_cartesian, w3_disk, w4_ensemble, w5_longrun)}
+WORKLOADS = {
+    module.WORKLOAD.key: module.WORKLOAD
+    for module in (w1_chain, w2_cartesian, w3_disk, w4_ensemble, w5_longrun)
+}
 #: A measurement that took longer than this is not repeated.
 LONG = 20.0
 #: The limit is CPU time; by the clock on the wall a process may take this many times as long.
@@ -66,7 +70,12 @@ def main() -> None:
         record["rows"] += extra
         record["ratios"] += tables.ratios(workload, [*measured, *extra])
         save(record, "latest.json")
-        print("\n" + tables.show(workload, [*measured, *extra], usual_sizes(workload, options)) + "\n", flush=True)
+        print(
+            "\n"
+            + tables.show(workload, [*measured, *extra], usual_sizes(workload, options))
+            + "\n",
+            flush=True,
+        )
     shutil.rmtree(options.loops, ignore_errors=True)
     record["machine"]["load_after"] = round(os.getloadavg()[0], 2)
     save(record, "latest.json")
@@ -75,14 +84,25 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", type=listed, default=list(WORKLOADS), help="workloads, by key")
-    parser.add_argument("--peers", type=listed, default=[], help="entries whose name starts with one of these")
+    parser.add_argument(
+        "--peers", type=listed, default=[], help="entries whose name starts with one of these"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes, one repeat, 30 s limit")
-    parser.add_argument("--sizes", type=listed, default=[], help="sizes instead of the workload's own")
-    parser.add_argument("--repeats", type=int, default=3, help="processes for each measurement; the median counts")
+    parser.add_argument(
+        "--sizes", type=listed, default=[], help="sizes instead of the workload's own"
+    )
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="processes for each measurement; the median counts"
+    )
     parser.add_argument("--limit", type=float, default=180.0, help="CPU seconds for one process")
-    parser.add_argument("--core", default=str(max(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "")
+    parser.add_argument(
+        "--core",
+        default=str(max(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "",
+    )
     parser.add_argument("--keep", action="store_true", help="also write results/<date>.json")
     options = parser.parse_args()
     if options.quick:
@@ -102,16 +122,25 @@ def usual_sizes(workload: Workload, options: argparse.Namespace) -> tuple[str, .
 
 
 def selected(workload: Workload, names: Sequence[str]) -> list[Entry]:
-    return [e for e in workload.entries if not names or any(e.name.startswith(name) for name in names)]
+    return [
+        e for e in workload.entries if not names or any(e.name.startswith(name) for name in names)
+    ]
 
 
 def measure_entry(workload: Workload, entry: Entry, options: argparse.Namespace) -> list[Row]:
-    """Every size of one entry; after the first that fails the harder ones are reported as not tried."""
+    """Every size of one entry; after the first that fails the harder ones are reported as not
+    tried.
+    """
     usual = usual_sizes(workload, options)
     sizes = usual if usual != workload.sizes and len(entry.sizes) != 1 else entry.sizes or usual
     rows: list[Row] = []
     obstacle = entry.missing()
-    if obstacle is None and tables.is_ours(entry.name) and not entry.first_run and not os.listdir(options.loops):
+    if (
+        obstacle is None
+        and tables.is_ours(entry.name)
+        and not entry.first_run
+        and not os.listdir(options.loops)
+    ):
         _, obstacle = one_process(["prime.py"], options.loops, options.core, options.limit)
     for size in sizes:
         name = workload.row_name(size)
@@ -128,7 +157,9 @@ def measure_entry(workload: Workload, entry: Entry, options: argparse.Namespace)
     return rows
 
 
-def repeated(workload: Workload, entry: Entry, size: str, options: argparse.Namespace) -> tuple[list[Row], str | None]:
+def repeated(
+    workload: Workload, entry: Entry, size: str, options: argparse.Namespace
+) -> tuple[list[Row], str | None]:
     """Median rows over fresh processes, and what went wrong."""
     rows: list[Row] = []
     for _ in range(options.repeats):
@@ -146,7 +177,9 @@ def repeated(workload: Workload, entry: Entry, size: str, options: argparse.Name
     return tables.median_rows(rows), None
 
 
-def one_process(command: Sequence[str], cache: str, core: str, limit: float) -> tuple[list[Row], str | None]:
+def one_process(
+    command: Sequence[str], cache: str, core: str, limit: float
+) -> tuple[list[Row], str | None]:
     """Run one of our scripts in an empty folder; the rows it printed, and what went wrong."""
     script, *rest = command
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as folder:
@@ -205,14 +238,17 @@ def short(rows: Sequence[Row]) -> str:
     """A line of progress."""
     wanted = ("derive_compile_s", "call_us", "native_us", "integrate_s", "final_error", "status")
     chosen = {row["metric"]: row["value"] for row in rows if row["metric"] in wanted}
-    return "  ".join(f"{key} {value if isinstance(value, str) else format(value, '.3g')}" for key, value in chosen.items())
+    return "  ".join(
+        f"{key} {value if isinstance(value, str) else format(value, '.3g')}"
+        for key, value in chosen.items()
+    )
 
 
 def headline(described: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {number}" for name, number in described["packages"].items())
     return (
-        f"{described['cores']} cores, {described['processor']}, {described['system']}, Python {described['python']}, "
-        f"gcc {described['gcc']}, load {described['load']}\n{packages}"
+        f"{described['cores']} cores, {described['processor']}, {described['system']}, Python"
+        f" {described['python']}, gcc {described['gcc']}, load {described['load']}\n{packages}"
     )
 
 

@@ -1,7 +1,7 @@
 """From rows to ratios and printed tables.
 
-A ratio compares an entry with the best peer that starts from the same place; our own entries are never that peer. Rows
-of wrong answers carry a status instead of times and are never ranked.
+A ratio compares an entry with the best peer that starts from the same place; our own entries are
+never that peer. Rows of wrong answers carry a status instead of times and are never ranked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def is_ours(who: str) -> bool:
 
 
 def equal_error_rows(workload: Workload, rows: Sequence[Row]) -> list[Row]:
-    """Times at given final errors, as rows of the workload itself: ``integrate_s at 1e-08``, ``total_s at 1e-08``."""
+    """Times at given final errors, as rows of the workload itself: ``integrate_s at 1e-08``,
+    ``total_s at 1e-08``.
+    """
     found = []
     for entry in workload.entries:
         own = [row for row in rows if row["who"] == entry.name]
@@ -63,11 +65,14 @@ def equal_error_rows(workload: Workload, rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def time_at_error(points: Iterable[tuple[float, float]], target: float) -> tuple[float | None, float | None]:
-    """The time that buys the error `target`, between two points by a power law, with the error it belongs to.
+def time_at_error(
+    points: Iterable[tuple[float, float]], target: float
+) -> tuple[float | None, float | None]:
+    """The time that buys the error `target`, between two points by a power law, with the error it
+    belongs to.
 
-    Only points that no other point beats in both count. Where every run is better than the target, the fastest of
-    them stands; where none is, there is no answer.
+    Only points that no other point beats in both count. Where every run is better than the target,
+    the fastest of them stands; where none is, there is no answer.
 
     >>> time_at_error([(1e-6, 1.0), (1e-10, 4.0)], 1e-8)
     (2.0, 1e-08)
@@ -93,13 +98,21 @@ def time_at_error(points: Iterable[tuple[float, float]], target: float) -> tuple
 
 
 def ratios(workload: Workload, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """For each number that is a cost: its ratio to the best peer of the same start, and to our own."""
+    """For each number that is a cost: its ratio to the best peer of the same start, and to our
+    own.
+    """
     starts = {entry.name: entry.start for entry in workload.entries}
     costs = [row for row in rows if row["who"] in starts and is_cost(row)]
     found = []
     for row in costs:
-        same = [other for other in costs if (other["workload"], other["metric"]) == (row["workload"], row["metric"])]
-        peers = [o for o in same if starts[o["who"]] == starts[row["who"]] and not is_ours(o["who"])]
+        same = [
+            other
+            for other in costs
+            if (other["workload"], other["metric"]) == (row["workload"], row["metric"])
+        ]
+        peers = [
+            o for o in same if starts[o["who"]] == starts[row["who"]] and not is_ours(o["who"])
+        ]
         best = min(peers, key=lambda other: other["value"], default=None)
         ours = next((other["value"] for other in same if other["who"] == OURS), None)
         found.append(
@@ -132,7 +145,16 @@ def show(workload: Workload, rows: Sequence[Row], sizes: Sequence[str]) -> str:
     parts = [f"{workload.key}: {workload.title}"]
     for metric in workload.by_size:
         columns = [(workload.row_name(size), metric, f"{workload.label}={size}") for size in sizes]
-        parts.append(table(workload, by_key, compared, f"{workload.key} {metric}", columns, ranked=len(columns) - 1))
+        parts.append(
+            table(
+                workload,
+                by_key,
+                compared,
+                f"{workload.key} {metric}",
+                columns,
+                ranked=len(columns) - 1,
+            )
+        )
     shown = workload.shown_size if workload.shown_size in sizes else sizes[-1]
     if workload.by_metric:
         columns = [(workload.row_name(shown), metric, metric) for metric in workload.by_metric]
@@ -140,10 +162,14 @@ def show(workload: Workload, rows: Sequence[Row], sizes: Sequence[str]) -> str:
         title = f"{workload.key} at {workload.label} {shown}"
         parts.append(table(workload, by_key, compared, title, columns, ranked=place))
     for metric in ("integrate_s", "total_s") if workload.equal_error else ():
-        columns = [(workload.key, f"{metric} at {e:.0e}", f"error {e:.0e}") for e in workload.equal_error]
+        columns = [
+            (workload.key, f"{metric} at {e:.0e}", f"error {e:.0e}") for e in workload.equal_error
+        ]
         title = f"{workload.key} {metric} at equal final error"
         parts.append(table(workload, by_key, compared, title, columns, ranked=len(columns) // 2))
-    trouble = {(r["who"], r["value"]): r["workload"] for r in reversed(rows) if r["metric"] == "status"}
+    trouble = {
+        (r["who"], r["value"]): r["workload"] for r in reversed(rows) if r["metric"] == "status"
+    }
     if trouble:
         lines = [f"  {name} {who}: {reason}" for (who, reason), name in reversed(trouble.items())]
         parts.append("\n".join(["not measured", *lines]))
@@ -175,7 +201,9 @@ def table(
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     drawn = []
     for line in lines:
-        texts = [cell.ljust(widths[k]) if k < 2 else cell.rjust(widths[k]) for k, cell in enumerate(line)]
+        texts = [
+            cell.ljust(widths[k]) if k < 2 else cell.rjust(widths[k]) for k, cell in enumerate(line)
+        ]
         drawn.append("| " + " | ".join(texts) + " |")
     drawn.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     note = f"{title} (ratios: {columns[ranked][2]})"

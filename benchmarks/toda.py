@@ -1,10 +1,12 @@
-"""The Toda lattice of n particles from its statement to the motion, beside SciPy's `solve_ivp` at equal error.
+"""The Toda lattice of n particles from its statement to the motion, beside SciPy's `solve_ivp` at
+equal error.
 
     python benchmarks/toda.py [--particles 100] [--repeats 5] [--error 1e-9]
 
-The error is that of the diagonal at the end, against the closed form by factorisation. For each program the tolerance is
-lowered by powers of ten until it is reached; the time is then the median of the repeats. SciPy gets the rates as vectorised
-NumPy, which is the best that can be done by hand.
+The error is that of the diagonal at the end, against the closed form by factorisation. For each
+program the tolerance is lowered by powers of ten until it is reached; the time is then the median
+of the repeats. SciPy gets the rates as vectorised NumPy, which is the best that can be done by
+hand.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def rates(t: float, y: Any) -> Any:
 
 
 def reached(run: Callable[[float], Any], exact: Any, error: float) -> tuple[float, float]:
-    """The largest tolerance, a power of ten, with which the error is small enough, and the error."""
+    """The largest tolerance, a power of ten, with which the error is small enough, and the
+    error.
+    """
     for power in range(5, 15):
         found = float(np.max(np.abs(run(10.0**-power) - exact)))
         if found <= error:
@@ -61,7 +65,10 @@ def main() -> None:
     start = dict(zip([q.name for q in flow.coordinates], np.concatenate([a, b]), strict=True))
     da.simulate(equations, start, (0, 1e-6), at=[1e-6])
     made = time.process_time() - begun
-    print(f"{n} particles, t = {end:g}; stated, derived and compiled in {made:.2f} s of processor time")
+    print(
+        f"{n} particles, t = {end:g}; stated, derived and compiled in {made:.2f} s of processor"
+        " time"
+    )
 
     def ours(tolerance: float) -> Any:
         motion = da.simulate(equations, start, (0, end), rtol=tolerance, at=[end])
@@ -70,7 +77,9 @@ def main() -> None:
 
     def scipy(tolerance: float) -> Any:
         before = time.perf_counter()
-        found = solve_ivp(rates, (0, end), np.concatenate([a, b]), "DOP853", rtol=tolerance, atol=tolerance / 100)
+        found = solve_ivp(
+            rates, (0, end), np.concatenate([a, b]), "DOP853", rtol=tolerance, atol=tolerance / 100
+        )
         times.append(time.perf_counter() - before)
         return found.y[:n, -1]
 
@@ -82,8 +91,13 @@ def main() -> None:
         for _ in range(options.repeats):
             run(tolerance)
         medians[name] = statistics.median(times)
-        print(f"  {name:14s} rtol {tolerance:.0e}  error {error:.1e}  {medians[name] * 1e3:9.2f} ms")
-    print(f"  ratio {medians['scipy DOP853'] / medians['dalembert']:.1f}; with compilation, the first run costs {made:.2f} s")
+        print(
+            f"  {name:14s} rtol {tolerance:.0e}  error {error:.1e}  {medians[name] * 1e3:9.2f} ms"
+        )
+    print(
+        f"  ratio {medians['scipy DOP853'] / medians['dalembert']:.1f}; with compilation, the first"
+        f" run costs {made:.2f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""W1: a planar chain of N unit links with unit masses, from its energies to a right-hand side that can be called.
+"""W1: a planar chain of N unit links with unit masses, from its energies to a right-hand side that
+can be called.
 
-``python benchmarks/w1_chain.py ENTRY N`` measures one entry: seconds to derive and compile, and microseconds of a call
-from Python and of a call inside native code. Every answer is compared with the closed form.
+``python benchmarks/w1_chain.py ENTRY N`` measures one entry: seconds to derive and compile, and
+microseconds of a call from Python and of a call inside native code. Every answer is compared with
+the closed form.
 """
 
 from __future__ import annotations
@@ -36,26 +38,60 @@ def dalembert(n: int) -> RightSide:
 
 
 NATIVE, INTERPRETED = "energies to native code", "energies to interpreted code"
-OURS = ("sympy", "sympy.tensor.tensor", "dalembert.formulations.registry", "dalembert.runtime.kernel")
+OURS = (
+    "sympy",
+    "sympy.tensor.tensor",
+    "dalembert.formulations.registry",
+    "dalembert.runtime.kernel",
+)
 MECHANICS = ("sympy", "sympy.physics.mechanics")
 ENTRIES = (
     Entry("dalembert", NATIVE, dalembert, OURS),
     Entry("dalembert-first-run", NATIVE, dalembert, OURS, sizes=("10",), first_run=True),
     Entry("jax", NATIVE, peers.jax_jit, ("jax", "jax.scipy.linalg")),
     Entry("heyoka", NATIVE, peers.heyoka_cfunc, ("heyoka",)),
-    Entry("casadi-C-loop-O2", NATIVE, lambda n: peers.casadi_c(n, "-O2", expand=False), ("casadi",), compiler=True),
+    Entry(
+        "casadi-C-loop-O2",
+        NATIVE,
+        lambda n: peers.casadi_c(n, "-O2", expand=False),
+        ("casadi",),
+        compiler=True,
+    ),
     Entry("casadi-C-O1", NATIVE, lambda n: peers.casadi_c(n, "-O1"), ("casadi",), compiler=True),
     Entry("casadi-C-O2", NATIVE, lambda n: peers.casadi_c(n, "-O2"), ("casadi",), compiler=True),
     Entry("symengine-llvm", NATIVE, peers.symengine_llvm, ("symengine",)),
     Entry("casadi-vm", INTERPRETED, peers.casadi_vm, ("casadi",)),
     Entry("sympy-lagrange", INTERPRETED, peers.sympy_lagrange, MECHANICS),
     Entry("sympy-kane", "vectors", peers.sympy_kane, MECHANICS),
-    Entry("pydy-cython", "vectors", peers.pydy_cython, (*MECHANICS, "pydy.codegen.ode_function_generators"), compiler=True),
+    Entry(
+        "pydy-cython",
+        "vectors",
+        peers.pydy_cython,
+        (*MECHANICS, "pydy.codegen.ode_function_generators"),
+        compiler=True,
+    ),
     Entry("pinocchio", "bodies", peers.pinocchio_aba, ("pinocchio",)),
     Entry("mujoco", "bodies", peers.mujoco_forward, ("mujoco",)),
-    Entry("drake", "bodies", peers.drake_plant, ("pydrake.math", "pydrake.multibody.plant", "pydrake.multibody.tree")),
-    Entry("hand-C-dense", "equations by hand", lambda n: peers.hand_c(n, "w1_dense.c"), (), compiler=True),
-    Entry("hand-C-O(N)", "equations by hand", lambda n: peers.hand_c(n, "w1_tridiagonal.c"), (), compiler=True),
+    Entry(
+        "drake",
+        "bodies",
+        peers.drake_plant,
+        ("pydrake.math", "pydrake.multibody.plant", "pydrake.multibody.tree"),
+    ),
+    Entry(
+        "hand-C-dense",
+        "equations by hand",
+        lambda n: peers.hand_c(n, "w1_dense.c"),
+        (),
+        compiler=True,
+    ),
+    Entry(
+        "hand-C-O(N)",
+        "equations by hand",
+        lambda n: peers.hand_c(n, "w1_tridiagonal.c"),
+        (),
+        compiler=True,
+    ),
 )
 WORKLOAD = Workload(
     key="W1",
@@ -79,7 +115,9 @@ def measure(entry: Entry, size: str) -> None:
     cpu, wall = clock.read()
     whole = cpu_seconds()
     truth = closed_form(state)
-    error = float(np.max(np.abs(np.asarray(side.call(state)).ravel() - truth)) / np.max(np.abs(truth)))
+    error = float(
+        np.max(np.abs(np.asarray(side.call(state)).ravel() - truth)) / np.max(np.abs(truth))
+    )
     if not error < LARGEST_ERROR:
         report(name, entry.name, "status", f"wrong: relative error {error:.1e}", error)
         return

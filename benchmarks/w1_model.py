@@ -15,9 +15,9 @@ GRAVITY = 9.81
 class RightSide:
     """What an entry hands over.
 
-    `call` maps the state to its rates, from Python. `native` returns a task and how often the task evaluates the
-    right-hand side in native code. `others` are further ways to call it, as (task, evaluations). `stages` are parts of
-    the time it took to make.
+    `call` maps the state to its rates, from Python. `native` returns a task and how often the task
+    evaluates the right-hand side in native code. `others` are further ways to call it, as (task,
+    evaluations). `stages` are parts of the time it took to make.
     """
 
     call: Callable[[np.ndarray], Any]

@@ -14,7 +14,9 @@ from w1_model import GRAVITY, RightSide, energies, random_state
 
 
 def casadi_graph(n: int, expand: bool = True) -> Any:
-    """The right-hand side as a casadi function; the linear solve expanded to scalars, or kept as a loop."""
+    """The right-hand side as a casadi function; the linear solve expanded to scalars, or kept
+    as a loop.
+    """
     import casadi as ca
 
     x = ca.SX.sym("x", 2 * n)
@@ -75,11 +77,18 @@ def casadi_c(n: int, flag: str, expand: bool = True) -> RightSide:
     os.chdir(tempfile.mkdtemp())
     casadi_graph(n, expand).generate("f.c")
     Path("loop.c").write_text(CASADI_LOOP)
-    subprocess.check_call(["gcc", flag, "-march=native", "-fPIC", "-shared", "f.c", "loop.c", "-o", "f.so", "-lm"])
+    subprocess.check_call(
+        ["gcc", flag, "-march=native", "-fPIC", "-shared", "f.c", "loop.c", "-o", "f.so", "-lm"]
+    )
     function = ca.external("f", "./f.so")
     state, rates, calls = random_state(n), np.zeros(2 * n), max(20, int(2e6 / n**3))
     loop = ctypes.CDLL("./f.so").loop
-    arguments = (ctypes.c_void_p(state.ctypes.data), ctypes.c_void_p(rates.ctypes.data), ctypes.c_long(calls), 2 * n)
+    arguments = (
+        ctypes.c_void_p(state.ctypes.data),
+        ctypes.c_void_p(rates.ctypes.data),
+        ctypes.c_long(calls),
+        2 * n,
+    )
     return RightSide(
         function,
         native=lambda: (lambda: loop(*arguments), calls),
@@ -105,7 +114,9 @@ def jax_jit(n: int) -> RightSide:
         mass = jax.hessian(kinetic, 1)(q, w)
         drift = jax.jvp(lambda q: jax.grad(lagrangian, 1)(q, w), (q,), (w,))[1]
         factor = jax.scipy.linalg.cho_factor(mass)
-        return jnp.concatenate([w, jax.scipy.linalg.cho_solve(factor, jax.grad(lagrangian, 0)(q, w) - drift)])
+        return jnp.concatenate(
+            [w, jax.scipy.linalg.cho_solve(factor, jax.grad(lagrangian, 0)(q, w) - drift)]
+        )
 
     compiled = jax.jit(rates)
     state, calls, batch = random_state(n), 2000, 256
@@ -135,7 +146,9 @@ def symengine_llvm(n: int) -> RightSide:
 
     def call(x: np.ndarray) -> np.ndarray:
         values = function(x)
-        return np.concatenate([x[n:], np.linalg.solve(values[: n * n].reshape(n, n), values[n * n :])])
+        return np.concatenate(
+            [x[n:], np.linalg.solve(values[: n * n].reshape(n, n), values[n * n :])]
+        )
 
     return RightSide(call)
 
@@ -234,7 +247,9 @@ def pydy_cython(n: int) -> RightSide:
 
 
 def relative_angles(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Joint angles and rates from absolute ones; packages of rigid bodies count from link to link."""
+    """Joint angles and rates from absolute ones; packages of rigid bodies count from link to
+    link.
+    """
     n = len(x) // 2
     return np.diff(x[:n], prepend=0.0), np.diff(x[n:], prepend=0.0)
 
@@ -266,8 +281,12 @@ def mujoco_forward(n: int) -> RightSide:
         '<inertial pos="0 0 -1" mass="1" diaginertia="1e-10 1e-10 1e-10"/>'
         for i in range(n)
     )
-    option = f'<option gravity="0 0 -{GRAVITY}"><flag contact="disable" constraint="disable"/></option>'
-    model = mj.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{bodies}{'</body>' * n}</worldbody></mujoco>")
+    option = (
+        f'<option gravity="0 0 -{GRAVITY}"><flag contact="disable" constraint="disable"/></option>'
+    )
+    model = mj.MjModel.from_xml_string(
+        f"<mujoco>{option}<worldbody>{bodies}{'</body>' * n}</worldbody></mujoco>"
+    )
     data = mj.MjData(model)
 
     def call(x: np.ndarray) -> np.ndarray:
@@ -298,7 +317,9 @@ def drake_plant(n: int) -> RightSide:
 
     def call(x: np.ndarray) -> np.ndarray:
         plant.SetPositionsAndVelocities(context, np.concatenate(relative_angles(x)))
-        return np.concatenate([x[n:], np.cumsum(plant.EvalTimeDerivatives(context).CopyToVector()[n:])])
+        return np.concatenate(
+            [x[n:], np.cumsum(plant.EvalTimeDerivatives(context).CopyToVector()[n:])]
+        )
 
     return RightSide(call)
 
@@ -309,7 +330,20 @@ def hand_c(n: int, source: str) -> RightSide:
     os.chdir(tempfile.mkdtemp())
     text = (Path(__file__).parent / source).read_text()
     Path("f.c").write_text(f"#define N {n}\n{text}")
-    subprocess.check_call(["gcc", "-O3", "-march=native", "-ffast-math", "-fPIC", "-shared", "f.c", "-o", "f.so", "-lm"])
+    subprocess.check_call(
+        [
+            "gcc",
+            "-O3",
+            "-march=native",
+            "-ffast-math",
+            "-fPIC",
+            "-shared",
+            "f.c",
+            "-o",
+            "f.so",
+            "-lm",
+        ]
+    )
     library = ctypes.CDLL("./f.so")
     state, rates, calls = random_state(n), np.zeros(2 * n), 2000
     to, target = ctypes.c_void_p(state.ctypes.data), ctypes.c_void_p(rates.ctypes.data)
@@ -318,4 +352,6 @@ def hand_c(n: int, source: str) -> RightSide:
         library.rhs(ctypes.c_void_p(x.ctypes.data), target)
         return rates
 
-    return RightSide(call, native=lambda: (lambda: library.loop(to, target, ctypes.c_long(calls)), calls))
+    return RightSide(
+        call, native=lambda: (lambda: library.loop(to, target, ctypes.c_long(calls)), calls)
+    )

@@ -1,7 +1,8 @@
-"""W2: N unit masses on N unit rods in Cartesian coordinates, from Lagrangian and constraints to accelerations.
+"""W2: N unit masses on N unit rods in Cartesian coordinates, from Lagrangian and constraints to
+accelerations.
 
-``python benchmarks/w2_cartesian.py ENTRY N`` measures one entry: seconds to derive and compile, and microseconds of one
-constrained solve. Every answer is compared with a banded solve by hand.
+``python benchmarks/w2_cartesian.py ENTRY N`` measures one entry: seconds to derive and compile, and
+microseconds of one constrained solve. Every answer is compared with a banded solve by hand.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ LARGEST_ERROR = 1e-8
 
 
 def cartesian_state(n: int) -> np.ndarray:
-    """Positions (x_0, y_0, x_1, ...) and velocities of a chain whose rods have random angles and rates."""
+    """Positions (x_0, y_0, x_1, ...) and velocities of a chain whose rods have random angles and
+    rates.
+    """
     angles, rates = np.split(random_state(n), 2)
     places = np.stack([np.cumsum(np.sin(angles)), -np.cumsum(np.cos(angles))], 1)
     speeds = np.stack([np.cumsum(np.cos(angles) * rates), np.cumsum(np.sin(angles) * rates)], 1)
@@ -58,7 +61,10 @@ def dalembert(n: int) -> RightSide:
     q = da.coordinates(" ".join(f"x{i} y{i}" for i in range(n)))
     before = [sympy.Integer(0), sympy.Integer(0), *q[:-2]]
     gaps = [a - b for a, b in zip(q, before, strict=True)]
-    rods = [da.holonomic(a**2 + b**2 - 1, name=f"rod{i}") for i, (a, b) in enumerate(zip(gaps[::2], gaps[1::2], strict=True))]
+    rods = [
+        da.holonomic(a**2 + b**2 - 1, name=f"rod{i}")
+        for i, (a, b) in enumerate(zip(gaps[::2], gaps[1::2], strict=True))
+    ]
     kinetic = sympy.Add(*[c.dot**2 / 2 for c in q])
     potential = GRAVITY * sympy.Add(*q[1::2])
     clock = Clock()
@@ -102,7 +108,9 @@ def hand_c(n: int) -> RightSide:
     source = Path(__file__).with_name("w2_hand.c").read_text()
     os.chdir(tempfile.mkdtemp())
     Path("f.c").write_text(f"#define N {n}\n{source}")
-    subprocess.check_call(["gcc", "-O3", "-march=native", "-ffast-math", "-fPIC", "-shared", "f.c", "-o", "f.so"])
+    subprocess.check_call(
+        ["gcc", "-O3", "-march=native", "-ffast-math", "-fPIC", "-shared", "f.c", "-o", "f.so"]
+    )
     return _loaded("./f.so", n, "rhs")
 
 
@@ -115,7 +123,9 @@ def _loaded(path: str, n: int, name: str) -> RightSide:
         getattr(library, name)(ctypes.c_void_p(np.ascontiguousarray(x).ctypes.data), pointers[1])
         return found.copy()
 
-    return RightSide(call, native=lambda: (lambda: library.loop(*pointers, ctypes.c_long(calls)), calls))
+    return RightSide(
+        call, native=lambda: (lambda: library.loop(*pointers, ctypes.c_long(calls)), calls)
+    )
 
 
 def casadi_schur(n: int) -> RightSide:
@@ -128,7 +138,9 @@ def casadi_schur(n: int) -> RightSide:
     lagrangian = 0.5 * ca.dot(v, v) - GRAVITY * sum(places[1::2])
     before = [ca.SX(0), ca.SX(0), *places[:-2]]
     gaps = [a - b for a, b in zip(places, before, strict=True)]
-    rods = ca.vertcat(*[0.5 * (a * a + b * b - 1) for a, b in zip(gaps[::2], gaps[1::2], strict=True)])
+    rods = ca.vertcat(
+        *[0.5 * (a * a + b * b - 1) for a, b in zip(gaps[::2], gaps[1::2], strict=True)]
+    )
     metric, momenta = ca.hessian(lagrangian, v)
     derivative = ca.jacobian(rods, q)
     force = ca.gradient(lagrangian, q) - ca.jtimes(momenta, q, v)
@@ -139,7 +151,9 @@ def casadi_schur(n: int) -> RightSide:
     os.chdir(tempfile.mkdtemp())
     function.generate("f.c")
     Path("loop.c").write_text(CASADI_LOOP)
-    subprocess.check_call(["gcc", "-O1", "-march=native", "-fPIC", "-shared", "f.c", "loop.c", "-o", "f.so", "-lm"])
+    subprocess.check_call(
+        ["gcc", "-O1", "-march=native", "-fPIC", "-shared", "f.c", "loop.c", "-o", "f.so", "-lm"]
+    )
     compiled = ca.external("f", "./f.so")
     library, found = ctypes.CDLL("./f.so"), np.zeros(2 * n)
     state, calls = cartesian_state(n), max(200, 20_000 // n)
@@ -157,13 +171,17 @@ OURS = ("sympy", "dalembert.formulations.registry", "dalembert.runtime.kernel")
 SIZES = ("10", "100", "1000", "10000")
 ENTRIES = (
     Entry("dalembert", GENERIC, dalembert, OURS, sizes=SIZES[:-1]),
-    Entry("dalembert-repeat", GENERIC, dalembert_repeat, (*OURS, "dalembert.model.builders.repeat")),
+    Entry(
+        "dalembert-repeat", GENERIC, dalembert_repeat, (*OURS, "dalembert.model.builders.repeat")
+    ),
     Entry("casadi-schur-C", GENERIC, casadi_schur, ("casadi",), compiler=True, sizes=SIZES[:-1]),
     Entry("hand-C", HAND, hand_c, ("scipy",), compiler=True),
 )
 WORKLOAD = Workload(
     key="W2",
-    title="Cartesian chain of N masses and N rods: from Lagrangian and constraints to accelerations",
+    title=(
+        "Cartesian chain of N masses and N rods: from Lagrangian and constraints to accelerations"
+    ),
     script="w2_cartesian.py",
     entries=ENTRIES,
     sizes=SIZES,

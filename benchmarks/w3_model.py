@@ -1,8 +1,8 @@
 """The rolling disk of W3: model, start, reference, and what an entry hands over.
 
-Coordinates q = (x, y, psi, theta, phi): centre above the plane, heading, tilt from the vertical, spin. Rolling fixes
-the horizontal velocity of the centre. The state of the equations by hand is (q, psi', theta', w) with
-w = phi' + psi' sin(theta), the spin about the disk's axis.
+Coordinates q = (x, y, psi, theta, phi): centre above the plane, heading, tilt from the vertical,
+spin. Rolling fixes the horizontal velocity of the centre. The state of the equations by hand is (q,
+psi', theta', w) with w = phi' + psi' sin(theta), the spin about the disk's axis.
 """
 
 from __future__ import annotations
@@ -14,20 +14,33 @@ from typing import Any
 import numpy as np
 
 MASS, RADIUS, GRAVITY = 1.0, 1.0, 9.81
-ACROSS, ALONG = MASS * RADIUS**2 / 4, MASS * RADIUS**2 / 2  # moments of inertia about a diameter and the axis
+ACROSS, ALONG = (
+    MASS * RADIUS**2 / 4,
+    MASS * RADIUS**2 / 2,
+)  # moments of inertia about a diameter and the axis
 NAMES = ("x", "y", "psi", "theta", "phi")
 POSITION = np.array([0.0, 0.0, 0.0, 0.3, 0.0])
 SPEEDS = np.array([-0.4, 0.0, 3.5])  # psi', theta', phi'
 DURATION = 100.0
 TIMES = np.linspace(0, DURATION, 1001)
-#: q after 100 s: heyoka's Taylor method in long double with tolerance 1e-19 on the equations by hand. The entry
-#: `heyoka-long-double` computes it anew.
-FINAL = np.array([-1.794357250753404, -9.901373531261353, -66.35392408527964, 0.3027839685356777, 361.7267839190197])
+#: q after 100 s: heyoka's Taylor method in long double with tolerance 1e-19 on the equations by
+#: hand. The entry `heyoka-long-double` computes it anew.
+FINAL = np.array(
+    [
+        -1.794357250753404,
+        -9.901373531261353,
+        -66.35392408527964,
+        0.3027839685356777,
+        361.7267839190197,
+    ]
+)
 
 
 @dataclass(frozen=True)
 class Solver:
-    """`run` integrates to the end and stores the state at `TIMES`; `unpack` gives q and q_dot, each (5, 1001)."""
+    """`run` integrates to the end and stores the state at `TIMES`; `unpack` gives q and q_dot, each
+    (5, 1001).
+    """
 
     run: Callable[[], Any]
     unpack: Callable[[Any], tuple[np.ndarray, np.ndarray]]
@@ -102,7 +115,11 @@ def rates_by_hand(sin: Any, cos: Any, state: Any) -> list[Any]:
         fall,
         spin - turn * s,
         (2 * ACROSS * turn * fall * s - ALONG * fall * spin) / (ACROSS * c),
-        (-ACROSS * turn * turn * s * c + (ALONG + inertia) * turn * spin * c + MASS * GRAVITY * RADIUS * s)
+        (
+            -ACROSS * turn * turn * s * c
+            + (ALONG + inertia) * turn * spin * c
+            + MASS * GRAVITY * RADIUS * s
+        )
         / (ACROSS + inertia),
         -inertia * turn * fall * c / (ALONG + inertia),
     ]
@@ -114,7 +131,9 @@ def energy(q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def errors(q: np.ndarray, v: np.ndarray) -> dict[str, float]:
-    """Largest relative energy error, largest slip, and the distance of the last q from the reference."""
+    """Largest relative energy error, largest slip, and the distance of the last q from the
+    reference.
+    """
     energies = energy(q, v)
     return {
         "energy_error": float(np.max(np.abs(energies / energies[0] - 1))),

@@ -36,11 +36,17 @@ MOST_STEPS = 10**7
 INDEPENDENT_FIRST, BACK = [2, 3, 4, 0, 1], [3, 4, 0, 1, 2]
 
 
-def scipy_dop853(rates: Callable[[float, np.ndarray], np.ndarray], start: np.ndarray, rtol: float) -> Callable[[], Any]:
+def scipy_dop853(
+    rates: Callable[[float, np.ndarray], np.ndarray], start: np.ndarray, rtol: float
+) -> Callable[[], Any]:
     from scipy.integrate import solve_ivp
 
     rates(0.0, start)
-    return lambda: solve_ivp(rates, (0, DURATION), start, method="DOP853", rtol=rtol, atol=rtol, t_eval=TIMES).y
+    return lambda: (
+        solve_ivp(
+            rates, (0, DURATION), start, method="DOP853", rtol=rtol, atol=rtol, t_eval=TIMES
+        ).y
+    )
 
 
 def sympy_lagrange(rtol: float) -> Solver:
@@ -50,7 +56,9 @@ def sympy_lagrange(rtol: float) -> Solver:
     t = me.dynamicsymbols._t
     q, u = me.dynamicsymbols(" ".join(NAMES)), me.dynamicsymbols("u0:5")
     velocities = [coordinate.diff(t) for coordinate in q]
-    method = me.LagrangesMethod(lagrangian(sp, q, velocities), q, nonhol_coneqs=rolling(sp, q, velocities))
+    method = me.LagrangesMethod(
+        lagrangian(sp, q, velocities), q, nonhol_coneqs=rolling(sp, q, velocities)
+    )
     method.form_lagranges_equations()
     speeds = dict(zip(velocities, u, strict=True))
     matrix = sp.zeros(7, 7)
@@ -81,7 +89,9 @@ def kane() -> tuple[Any, Any, Any, Any, Any]:
     rolled = leaning.orientnew("B", "Axis", (q[4], leaning.y))
     rolled.set_ang_vel(leaning, u[4] * leaning.y)
     centre = me.Point("C")
-    centre.set_vel(ground, u[0] * ground.x + u[1] * ground.y - RADIUS * sp.sin(q[3]) * u[3] * ground.z)
+    centre.set_vel(
+        ground, u[0] * ground.x + u[1] * ground.y - RADIUS * sp.sin(q[3]) * u[3] * ground.z
+    )
     inertia = me.inertia(leaning, ACROSS, ALONG, ACROSS)
     disk = me.RigidBody("D", centre, rolled, MASS, (inertia, centre))
     method = me.KanesMethod(
@@ -102,7 +112,10 @@ def sympy_kane(rtol: float) -> Solver:
     mass, force, q, u, gravity = kane()
     known = {gravity: GRAVITY}
     function = sp.lambdify(
-        [list(q), [u[i] for i in INDEPENDENT_FIRST]], [mass.subs(known), force.subs(known)], modules="numpy", cse=True
+        [list(q), [u[i] for i in INDEPENDENT_FIRST]],
+        [mass.subs(known), force.subs(known)],
+        modules="numpy",
+        cse=True,
     )
 
     def rates(_: float, x: np.ndarray) -> np.ndarray:
@@ -136,7 +149,9 @@ def pydy_cython(rtol: float) -> Solver:
 
 
 def casadi_equations() -> tuple[Any, Any, Any, Any]:
-    """State x, velocity v, and the matrix and right side of Lagrange's equations with multipliers."""
+    """State x, velocity v, and the matrix and right side of Lagrange's equations with
+    multipliers.
+    """
     import casadi as ca
 
     q, v = ca.SX.sym("q", 5), ca.SX.sym("v", 5)
@@ -159,7 +174,11 @@ def casadi_cvodes(rtol: float, adams: bool = True, jit: bool = False) -> Solver:
         options |= {"linear_multistep_method": "adams", "nonlinear_solver_iteration": "functional"}
     if jit:
         os.chdir(tempfile.mkdtemp())
-        options |= {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O2", "-march=native"]}}
+        options |= {
+            "jit": True,
+            "compiler": "shell",
+            "jit_options": {"flags": ["-O2", "-march=native"]},
+        }
     problem = {"x": x, "ode": ca.vertcat(v, ca.solve(matrix, right)[:5])}
     integrator = ca.integrator("disk", "cvodes", problem, 0.0, list(TIMES[1:]), options)
     return Solver(lambda: with_start(integrator(x0=full_start())["xf"]), from_full)
@@ -186,7 +205,9 @@ def casadi_c(rtol: float) -> Solver:
     x, v, matrix, right = casadi_equations()
     os.chdir(tempfile.mkdtemp())
     ca.Function("f", [x], [ca.vertcat(v, ca.solve(matrix, right)[:5])]).generate("f.c")
-    subprocess.check_call(["gcc", "-O2", "-march=native", "-fPIC", "-shared", "f.c", "-o", "f.so", "-lm"])
+    subprocess.check_call(
+        ["gcc", "-O2", "-march=native", "-fPIC", "-shared", "f.c", "-o", "f.so", "-lm"]
+    )
     function = ca.external("f", "./f.so")
     buffer, call = function.buffer()
     state, out = np.zeros(10), np.zeros(10)
@@ -214,7 +235,15 @@ def diffrax_dopri8(rtol: float, rates: Any, start: np.ndarray, unpack: Any) -> S
     def solve(x: Any) -> Any:
         term, method = diffrax.ODETerm(rates), diffrax.Dopri8()
         return diffrax.diffeqsolve(
-            term, method, 0.0, DURATION, 0.01, x, saveat=saved, max_steps=10**6, stepsize_controller=controller
+            term,
+            method,
+            0.0,
+            DURATION,
+            0.01,
+            x,
+            saveat=saved,
+            max_steps=10**6,
+            stepsize_controller=controller,
         ).ys
 
     solve(start).block_until_ready()
@@ -250,10 +279,17 @@ def jax_hand(rtol: float) -> Solver:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
-    return diffrax_dopri8(rtol, lambda t, x, _: jnp.stack(rates_by_hand(jnp.sin, jnp.cos, x)), reduced_start(), from_reduced)
+    return diffrax_dopri8(
+        rtol,
+        lambda t, x, _: jnp.stack(rates_by_hand(jnp.sin, jnp.cos, x)),
+        reduced_start(),
+        from_reduced,
+    )
 
 
-def heyoka_solver(system: Any, start: np.ndarray, tolerance: Any, unpack: Any, **options: Any) -> Solver:
+def heyoka_solver(
+    system: Any, start: np.ndarray, tolerance: Any, unpack: Any, **options: Any
+) -> Solver:
     import heyoka as hy
 
     kind = start.dtype.type
@@ -276,7 +312,9 @@ def determinant(a: Any) -> Any:
 
 
 def heyoka_null_space(rtol: float) -> Solver:
-    """Lagrange's equations projected on the velocities that rolling allows, solved by cofactors: eight states."""
+    """Lagrange's equations projected on the velocities that rolling allows, solved by cofactors:
+    eight states.
+    """
     import heyoka as hy
 
     hy.llvm_state.set_diskcache_enabled(False)
@@ -285,20 +323,40 @@ def heyoka_null_space(rtol: float) -> Solver:
     five, three, diff = range(5), range(3), hy.diff
     energy, constraints = lagrangian(hy, q, v), rolling(hy, q, v)
     mass = [[diff(diff(energy, a), b) for b in v] for a in v]
-    force = [diff(energy, q[i]) - hy.sum([diff(diff(energy, v[i]), q[j]) * v[j] for j in five]) for i in five]
+    force = [
+        diff(energy, q[i]) - hy.sum([diff(diff(energy, v[i]), q[j]) * v[j] for j in five])
+        for i in five
+    ]
     zero, one = hy.expression(0.0), hy.expression(1.0)
     basis = [[-diff(c, v[2 + k]) for k in three] for c in constraints]
     basis += [[one if i == k else zero for k in three] for i in three]
-    turning = [[hy.sum([diff(basis[i][k], q[j]) * v[j] for j in five]) if i < 2 else zero for k in three] for i in five]
+    turning = [
+        [hy.sum([diff(basis[i][k], q[j]) * v[j] for j in five]) if i < 2 else zero for k in three]
+        for i in five
+    ]
     drift = [hy.sum([turning[i][k] * v[2 + k] for k in three]) for i in five]
     rest = [force[i] - hy.sum([mass[i][j] * drift[j] for j in five]) for i in five]
-    matrix = [[hy.sum([basis[i][a] * mass[i][j] * basis[j][b] for i in five for j in five]) for b in three] for a in three]
+    matrix = [
+        [
+            hy.sum([basis[i][a] * mass[i][j] * basis[j][b] for i in five for j in five])
+            for b in three
+        ]
+        for a in three
+    ]
     right = [hy.sum([basis[i][a] * rest[i] for i in five]) for a in three]
     whole = determinant(matrix)
-    rates = [determinant([[right[i] if j == k else matrix[i][j] for j in three] for i in three]) / whole for k in three]
+    rates = [
+        determinant([[right[i] if j == k else matrix[i][j] for j in three] for i in three]) / whole
+        for k in three
+    ]
     slaves = {v[i]: hy.sum([basis[i][k] * v[2 + k] for k in three]) for i in (0, 1)}
-    system = [(a, hy.subs(b, slaves)) for a, b in [*zip(q, v, strict=True), *zip(v[2:], rates, strict=True)]]
-    return heyoka_solver(system, np.concatenate([POSITION, SPEEDS]), rtol, from_speeds, compact_mode=True)
+    system = [
+        (a, hy.subs(b, slaves))
+        for a, b in [*zip(q, v, strict=True), *zip(v[2:], rates, strict=True)]
+    ]
+    return heyoka_solver(
+        system, np.concatenate([POSITION, SPEEDS]), rtol, from_speeds, compact_mode=True
+    )
 
 
 def heyoka_hand(rtol: float, kind: type = np.float64) -> Solver:
@@ -326,7 +384,9 @@ def numba_rates() -> Any:
         o[3] = fall
         o[4] = spin - turn * s
         o[5] = (2 * across * turn * fall * s - along * fall * spin) / (across * c)
-        o[6] = (-across * turn * turn * s * c + (along + 1) * turn * spin * c + gravity * s) / (across + 1)
+        o[6] = (-across * turn * turn * s * c + (along + 1) * turn * spin * c + gravity * s) / (
+            across + 1
+        )
         o[7] = -turn * fall * c / (along + 1)
 
     rates(reduced_start(), np.zeros(8))
@@ -348,7 +408,13 @@ def sundials_adams(rtol: float) -> Solver:
     import sksundae
 
     compiled = numba_rates()
-    solver = sksundae.cvode.CVODE(lambda _, y, out: compiled(y, out), rtol=rtol, atol=rtol, method="Adams", max_num_steps=10**6)
+    solver = sksundae.cvode.CVODE(
+        lambda _, y, out: compiled(y, out),
+        rtol=rtol,
+        atol=rtol,
+        method="Adams",
+        max_num_steps=10**6,
+    )
     return Solver(lambda: solver.solve(TIMES, reduced_start()).y.T, from_reduced)
 
 

@@ -1,8 +1,10 @@
-"""W4: 10 000 disks that roll for 10 s from different starts, final states only, from Lagrangian and constraints.
+"""W4: 10 000 disks that roll for 10 s from different starts, final states only, from Lagrangian and
+constraints.
 
-``python benchmarks/w4_ensemble.py ENTRY RTOL`` measures one entry at one tolerance: seconds to derive and compile, seconds for
-all runs on one core, and the median and largest error of their final states. Tolerances mean different things to different
-methods, so the driver compares times at equal error, read between the tolerances.
+``python benchmarks/w4_ensemble.py ENTRY RTOL`` measures one entry at one tolerance: seconds to
+derive and compile, seconds for all runs on one core, and the median and largest error of their
+final states. Tolerances mean different things to different methods, so the driver compares times at
+equal error, read between the tolerances.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ def dalembert(rtol: float) -> Task:
 
     q = da.coordinates(" ".join(NAMES))
     v = [coordinate.dot for coordinate in q]
-    rows = [da.velocity(row, name=name) for row, name in zip(rolling(sympy, q, v), ("roll_x", "roll_y"), strict=True)]
+    rows = [
+        da.velocity(row, name=name)
+        for row, name in zip(rolling(sympy, q, v), ("roll_x", "roll_y"), strict=True)
+    ]
     system = da.System(coordinates=q, lagrangian=lagrangian(sympy, q, v), constraints=rows)
     given = starts().T
     speeds = np.array([given[5], given[6], given[7] - given[5] * np.sin(given[3])])
@@ -46,7 +51,14 @@ def dalembert(rtol: float) -> Task:
 
     def run() -> np.ndarray:
         found = da.simulate(
-            system, start=start, span=(0.0, DURATION), at=[DURATION], method="taylor", rtol=rtol, atol=rtol, workers=1
+            system,
+            start=start,
+            span=(0.0, DURATION),
+            at=[DURATION],
+            method="taylor",
+            rtol=rtol,
+            atol=rtol,
+            workers=1,
         )
         return np.array([np.asarray(found[name])[:, -1] for name in NAMES]).T
 
@@ -109,7 +121,15 @@ def jax_dopri8(rtol: float) -> Task:
 
     def one(state: Any) -> Any:
         solved = diffrax.diffeqsolve(
-            term, diffrax.Dopri8(), 0.0, DURATION, 0.01, state, saveat=final, max_steps=10**5, stepsize_controller=control
+            term,
+            diffrax.Dopri8(),
+            0.0,
+            DURATION,
+            0.01,
+            state,
+            saveat=final,
+            max_steps=10**5,
+            stepsize_controller=control,
         )
         return solved.ys[0]
 
@@ -118,7 +138,9 @@ def jax_dopri8(rtol: float) -> Task:
 
 
 def reference() -> np.ndarray:
-    """The final q of the first runs, (CHECKED, 5): DOP853 of SciPy at its tightest on the equations by hand."""
+    """The final q of the first runs, (CHECKED, 5): DOP853 of SciPy at its tightest on the equations
+    by hand.
+    """
     from scipy.integrate import solve_ivp
 
     first = starts()[:CHECKED]
@@ -126,12 +148,21 @@ def reference() -> np.ndarray:
     def rates(_: float, flat: np.ndarray) -> np.ndarray:
         return np.array(rates_by_hand(np.sin, np.cos, flat.reshape(8, -1))).ravel()
 
-    solved = solve_ivp(rates, (0.0, DURATION), first.T.ravel(), method="DOP853", rtol=3e-14, atol=1e-15)
+    solved = solve_ivp(
+        rates, (0.0, DURATION), first.T.ravel(), method="DOP853", rtol=3e-14, atol=1e-15
+    )
     return np.asarray(solved.y[:, -1].reshape(8, -1)[:5].T)
 
 
 GENERIC, HAND = "Lagrangian and constraints", "equations by hand"
-OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.formulations.registry", "dalembert.runtime.kernel")
+OURS = (
+    "sympy",
+    "dalembert.integrate.task",
+    "dalembert.integrate.ensemble.ensemble",
+    "dalembert.integrate.ensemble.engine",
+    "dalembert.formulations.registry",
+    "dalembert.runtime.kernel",
+)
 LADDER = ("1e-7", "1e-8", "1e-9", "1e-10", "1e-12")
 ENTRIES = (
     Entry("dalembert", GENERIC, dalembert, OURS),
@@ -141,13 +172,23 @@ ENTRIES = (
 )
 WORKLOAD = Workload(
     key="W4",
-    title="10 000 rolling disks for 10 s: from Lagrangian and constraints to their final states, one core",
+    title=(
+        "10 000 rolling disks for 10 s: from Lagrangian and constraints to their final states, one"
+        " core"
+    ),
     script="w4_ensemble.py",
     entries=ENTRIES,
     sizes=LADDER,
     quick_sizes=("1e-9",),
     label="rtol",
-    by_metric=("derive_compile_s", "integrate_s", "runs_a_cpu_s", "median_error", "largest_error", "script_s"),
+    by_metric=(
+        "derive_compile_s",
+        "integrate_s",
+        "runs_a_cpu_s",
+        "median_error",
+        "largest_error",
+        "script_s",
+    ),
     shown_size="1e-9",
     equal_error=(1e-8, 1e-9, 1e-10),
 )

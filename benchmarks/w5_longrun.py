@@ -1,7 +1,8 @@
 """W5: a spherical double pendulum in Cartesian coordinates for a long time, with steps of 0.01.
 
-``python benchmarks/w5_longrun.py ENTRY STEPS`` measures one entry: seconds to derive and compile, time of a step, largest
-error of the energy and of the rods at 10 000 stored states, and the derivative of the energy.
+``python benchmarks/w5_longrun.py ENTRY STEPS`` measures one entry: seconds to derive and compile,
+time of a step, largest error of the energy and of the rods at 10 000 stored states, and the
+derivative of the energy.
 """
 
 from __future__ import annotations
@@ -36,7 +37,14 @@ def dalembert(method: str, steps: int) -> Any:
 
     def states(count: int, every: int) -> Any:
         motion = da.simulate(
-            system, start, (0.0, count * STEP), method=method, step=STEP, every=every, max_steps=10**9, project_start=False
+            system,
+            start,
+            (0.0, count * STEP),
+            method=method,
+            step=STEP,
+            every=every,
+            max_steps=10**9,
+            project_start=False,
         )
         return motion.y.T[1:]
 
@@ -44,7 +52,12 @@ def dalembert(method: str, steps: int) -> Any:
     return states
 
 
-OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.formulations.registry", "dalembert.runtime.kernel")
+OURS = (
+    "sympy",
+    "dalembert.integrate.task",
+    "dalembert.formulations.registry",
+    "dalembert.runtime.kernel",
+)
 ENTRIES = (
     *(
         Entry(f"dalembert-{method}", GENERIC, partial(dalembert, method), OURS)
@@ -61,7 +74,14 @@ WORKLOAD = Workload(
     sizes=("100000", "1000000"),
     quick_sizes=("100000",),
     label="steps",
-    by_metric=("derive_compile_s", "us_a_step", "energy_error", "energy_slope", "constraint_error", "script_s"),
+    by_metric=(
+        "derive_compile_s",
+        "us_a_step",
+        "energy_error",
+        "energy_slope",
+        "constraint_error",
+        "script_s",
+    ),
     shown_size="1000000",
 )
 

@@ -1,4 +1,6 @@
-"""The spherical double pendulum of W5: two unit masses on two unit rods, in Cartesian coordinates."""
+"""The spherical double pendulum of W5: two unit masses on two unit rods, in Cartesian
+coordinates.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +34,8 @@ def constraint_error(states: Any) -> float:
 
 
 def energy_derivative(states: Any) -> float:
-    """The drift of the energy over the whole run by a straight line through it, relative to that above the lowest state."""
+    """The drift of the energy over the whole run by a straight line through it, relative to that
+    above the lowest state.
+    """
     times = np.linspace(0, 1, len(states))
     return float(np.polyfit(times, energy(states), 1)[0] / (energy(START) + 3 * GRAVITY))

@@ -1,4 +1,6 @@
-"""The peers of W5: RATTLE by hand in Numba, and index-reduced equations by hand in Numba, SciPy and heyoka."""
+"""The peers of W5: RATTLE by hand in Numba, and index-reduced equations by hand in Numba, SciPy and
+heyoka.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,10 @@ def heyoka_reduced(steps: int) -> Any:
 
     aa, bb, ab = dot(a, a), dot(b, b), dot(a, b)
     first, second, determinant = dot(u, u) - GRAVITY * a[2], dot(w, w), 2.0 * aa * bb - ab * ab
-    l1, l2 = (2.0 * bb * first + ab * second) / determinant, (ab * first + aa * second) / determinant
+    l1, l2 = (
+        (2.0 * bb * first + ab * second) / determinant,
+        (ab * first + aa * second) / determinant,
+    )
     gravity = [0.0, 0.0, -GRAVITY]
     rates = [(v[i], v[6 + i]) for i in range(6)]
     rates += [(v[6 + i], gravity[i] - l1 * a[i] + l2 * b[i]) for i in range(3)]

@@ -1,8 +1,10 @@
-"""Weigh nothing, measure an angle: gravity, friction and the length of a rod from a noisy film of a pendulum.
+"""Weigh nothing, measure an angle: gravity, friction and the length of a rod from a noisy film of a
+pendulum.
 
-The bob is a point in the plane, and its rod a constraint. The film shows the angle alone, so that length and gravity are told
-apart only by the constraint on the start, which is given as a height. The fit uses exact derivatives of every motion, also of
-how the start follows the constraint; the gradient at its end says how much the last angle knows of each number.
+The bob is a point in the plane, and its rod a constraint. The film shows the angle alone, so that
+length and gravity are told apart only by the constraint on the start, which is given as a height.
+The fit uses exact derivatives of every motion, also of how the start follows the constraint; the
+gradient at its end says how much the last angle knows of each number.
 """
 
 import numpy as np
@@ -30,16 +32,28 @@ seen[90:110] = np.nan  # someone walked through the picture
 
 guess = {"m": 1.0, "l": 1.4, "g": 9.0, "c": 0.2}
 found = da.fit(
-    equations, {"t": film.t, "angle": seen}, [l, g, c], {y: -1.0}, parameters=guess, observe={"angle": angle}, sigma=0.01
+    equations,
+    {"t": film.t, "angle": seen},
+    [l, g, c],
+    {y: -1.0},
+    parameters=guess,
+    observe={"angle": angle},
+    sigma=0.01,
 )
 print(found.summary())
 for name, value in truth.items():
     if name in found.parameters:
-        print(f"  {name} is off by {abs(found[name] - value) / found.uncertainty[name]:.2f} standard errors")
+        print(
+            f"  {name} is off by {abs(found[name] - value) / found.uncertainty[name]:.2f} standard"
+            " errors"
+        )
 
 last = da.gradient(equations, [l, g, c, y], {y: -1.0}, (0, 10), parameters=truth, final=angle)
 print(
-    "the last angle moves by", ", ".join(f"{value:.4f} per {name}" for name, value in zip(last.wrt, last.values, strict=True))
+    "the last angle moves by",
+    ", ".join(f"{value:.4f} per {name}" for name, value in zip(last.wrt, last.values, strict=True)),
 )
-ahead = da.sensitivities(equations, [l, g, c, y], {y: -1.0}, (0, 10), parameters=truth).of(angle)[:, -1]
+ahead = da.sensitivities(equations, [l, g, c, y], {y: -1.0}, (0, 10), parameters=truth).of(angle)[
+    :, -1
+]
 print(f"forward and backward differ by {np.max(np.abs(ahead - last.values)):.1e}")

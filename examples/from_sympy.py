@@ -1,7 +1,7 @@
 """How does a model made with sympy.physics.mechanics run here?
 
-A double pendulum by Kane's method, as SymPy's users write it: frames, points, bodies, loads, kinematic equations.
-`da.from_sympy` makes a `System` of it, and everything else follows.
+A double pendulum by Kane's method, as SymPy's users write it: frames, points, bodies, loads,
+kinematic equations. `da.from_sympy` makes a `System` of it, and everything else follows.
 """
 
 import numpy as np
@@ -36,7 +36,9 @@ method = KanesMethod(
 system = da.from_sympy(method, name="Double pendulum")
 print("coordinates", *system.coordinates, "  parameters", *system.parameters)
 
-motion = da.simulate(system, {"q1": 2.0, "q2": 1.0}, (0, 20), parameters={"m": 1.0, "l": 1.0, "g": 9.81})
+motion = da.simulate(
+    system, {"q1": 2.0, "q2": 1.0}, (0, 20), parameters={"m": 1.0, "l": 1.0, "g": 9.81}
+)
 # SymPy's loads are forces, so `motion.energy` is kinetic; the weight's potential is added by hand.
 total = motion.energy - 9.81 * (2 * np.cos(motion["q1"]) + np.cos(motion["q2"]))
 print(f"{motion.message} {motion.statistics['steps']} steps")

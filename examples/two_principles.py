@@ -1,8 +1,9 @@
 """Does a skate minimise its action? Two principles, two motions.
 
-D'Alembert's principle lets the reaction do no work on virtual displacements. The vakonomic principle makes the action
-stationary among all curves that obey the constraint. Where the constraint can be integrated they agree; for a skate on
-an incline they do not. Real skates follow d'Alembert; optimal control problems follow the other.
+D'Alembert's principle lets the reaction do no work on virtual displacements. The vakonomic
+principle makes the action stationary among all curves that obey the constraint. Where the
+constraint can be integrated they agree; for a skate on an incline they do not. Real skates follow
+d'Alembert; optimal control problems follow the other.
 """
 
 import numpy as np
@@ -34,4 +35,7 @@ print("x is the way down the incline; the skate starts with no speed and a spin 
 print(f"d'Alembert: x stays between 0 and {dalembert['x'].max():.4f}, it does not slide down")
 print(f"            x = sin(t)^2 / 2 holds to {np.abs(dalembert['x'] - exact).max():.1e}")
 print(f"vakonomic:  x reaches {vakonomic['x'].max():.4f}")
-print(f"both obey the blade, to {max(m.worst_residual['velocity'] for m in (dalembert, vakonomic)):.1e}")
+print(
+    "both obey the blade, to"
+    f" {max(m.worst_residual['velocity'] for m in (dalembert, vakonomic)):.1e}"
+)

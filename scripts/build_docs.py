@@ -1,8 +1,8 @@
 """Generate the pages that come from the library, then build the site: what `make docs` runs.
 
-docs/generated/ gets the reference, the gallery with its pictures, Gavin's figures, the verification table with its errata, the
-measured performance, and copies of the documents at the root of the repository. MkDocs then builds docs/ into site/. Nothing
-is fetched from a network.
+docs/generated/ gets the reference, the gallery with its pictures, Gavin's figures, the verification
+table with its errata, the measured performance, and copies of the documents at the root of the
+repository. MkDocs then builds docs/ into site/. Nothing is fetched from a network.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import multiprocessing
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ LONGEST_TEXT, LONGEST_WAIT = 2600, 20.0
 def main() -> int:
     """Generate what is asked for, and build."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--only", choices=[*PAGES, "site"], action="append", help="do only this; may be repeated")
+    parser.add_argument(
+        "--only", choices=[*PAGES, "site"], action="append", help="do only this; may be repeated"
+    )
     chosen = parser.parse_args().only or [*PAGES, "site"]
     GENERATED.mkdir(parents=True, exist_ok=True)
     for name, make in PAGES.items():
@@ -47,7 +49,10 @@ def build_site() -> int:
         from mkdocs.config import load_config
         from mkdocs.exceptions import Abort
     except ImportError:
-        print('MkDocs is not installed: run pip install -e ".[docs]", or make docs, which does.', file=sys.stderr)
+        print(
+            'MkDocs is not installed: run pip install -e ".[docs]", or make docs, which does.',
+            file=sys.stderr,
+        )
         return 1
     try:
         build(load_config(str(ROOT / "mkdocs.yml")))
@@ -64,7 +69,7 @@ def build_site() -> int:
     return 0
 
 
-# -- the gallery ------------------------------------------------------------------------------------------------------
+# -- the gallery -----------------------------------------------------------------------------------
 
 
 def gallery_page() -> None:
@@ -76,8 +81,12 @@ def gallery_page() -> None:
     names = da.gallery.names()
     sections = [
         "# Gallery\n",
-        f'{len(names)} systems, each ready to run: `da.simulate(da.gallery.load("rolling-disk"))` in Python, '
-        "`dalembert run rolling-disk` on the command line. Each file of `src/dalembert/gallery` states one of them.\n",
+        (
+            f"{len(names)} systems, each ready to run:"
+            ' `da.simulate(da.gallery.load("rolling-disk"))` in Python, `dalembert run'
+            " rolling-disk` on the command line. Each file of `src/dalembert/gallery` states one"
+            " of them.\n"
+        ),
     ]
     for name, text in zip(names, equations_of(names), strict=True):
         scenario = da.gallery.load(name)
@@ -89,11 +98,15 @@ def gallery_page() -> None:
 
 def gallery_section(name: str, scenario: Any, motion: Any, text: str | None) -> str:
     """The Markdown of one system."""
+    from dalembert.gallery import path_of
+
     system = scenario.system
     statement = [*stated_energies(system)]
-    statement += [f"{constraint.name}: {stated_constraint(constraint)}" for constraint in system.constraints]
+    statement += [
+        f"{constraint.name}: {stated_constraint(constraint)}" for constraint in system.constraints
+    ]
     if sum(map(len, statement)) > LONGEST_TEXT:
-        statement = [f"(long; see src/dalembert/gallery/{name.replace('-', '_')}.py)"]
+        statement = [f"(long; see src/dalembert/gallery/{path_of(name)})"]
     values = ", ".join(f"{key} = {value:g}" for key, value in scenario.parameters.items())
     equations = text or f"(long; dalembert derive {name} prints them)"
     return f"""
@@ -133,9 +146,11 @@ def stated_energies(system: Any) -> list[str]:
     energies = (
         [("H", system.hamiltonian)]
         if system.is_hamiltonian
-        else [("T", system.kinetic), ("V", system.potential)]
-        if system.kinetic is not None
-        else [("L", system.lagrangian)]
+        else (
+            [("T", system.kinetic), ("V", system.potential)]
+            if system.kinetic is not None
+            else [("L", system.lagrangian)]
+        )
     )
     forces = [f"Q_{q} = {value}" for q, value in system.forces.items()]
     return [f"{symbol} = {value}" for symbol, value in energies if value != 0] + forces
@@ -176,7 +191,9 @@ def equations_of(names: tuple[str, ...]) -> list[str | None]:
 
 
 def equations_text(name: str) -> str | None:
-    """The equations of a gallery system in the form that it runs in; None where they are too large to be written out."""
+    """The equations of a gallery system in the form that it runs in; None where they are too large
+    to be written out.
+    """
     import dalembert as da
 
     scenario = da.gallery.load(name)
@@ -192,10 +209,12 @@ def save_small(picture: Any, path: Path) -> None:
 
     buffer = io.BytesIO()
     picture.savefig(buffer, format="png", dpi=110)
-    Image.open(buffer).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.open(buffer).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
 
 
-# -- figures, table, documents ----------------------------------------------------------------------------------------
+# -- figures, table, documents ---------------------------------------------------------------------
 
 
 def gavin_page() -> None:
@@ -205,12 +224,15 @@ def gavin_page() -> None:
     figures = gavin_figures(GENERATED / "gavin")
     parts = [
         "# Gavin's figures, computed again\n",
-        "Figures 1 and 3 to 8 of Gavin's notes on generalised coordinates, Lagrange's equations and constraints, for the "
-        "elastic pendulum. Each caption states what the computation finds, with numbers of this build, and where the printed "
-        "caption says otherwise.\n",
+        (
+            "Figures 1 and 3 to 8 of Gavin's notes on generalised coordinates, Lagrange's equations"
+            " and constraints, for the elastic pendulum. Each caption states what the computation"
+            " finds, with numbers of this build, and where the printed caption says otherwise.\n"
+        ),
     ]
     parts += [
-        f"## Figure {figure.number}\n\n![Figure {figure.number}](gavin/{figure.path.name})\n\n{escaped(figure.caption)}\n"
+        f"## Figure {figure.number}\n\n![Figure"
+        f" {figure.number}](gavin/{figure.path.name})\n\n{escaped(figure.caption)}\n"
         for figure in figures
     ]
     (GENERATED / "gavin.md").write_text("\n".join(parts), encoding="utf-8")
@@ -218,18 +240,23 @@ def gavin_page() -> None:
 
 def verify_page() -> None:
     """The verification table of this build."""
+    from dalembert.verification import summary
+
     found = verified()
-    counts = {verdict: sum(row.verdict == verdict for row in found) for verdict in VERDICTS}
+    counts = summary(found)
     lines = [
         "---\nhide: [toc]\n---\n\n# The verification table\n",
-        f"{len(found)} rows: {', '.join(f'{count} {verdict}' for verdict, count in counts.items())}. "
-        "`dalembert verify` computes them again.\n",
-        "| id | claim | verdict | residual | as printed | how |",
-        "| --- | --- | --- | --- | --- | --- |",
+        (
+            f"{len(found)} rows: {counted(counts.verdicts)}. They test: {counted(counts.tests)}"
+            " ([what that means](../verification.md)). `dalembert verify` computes them again.\n"
+        ),
+        "| id | section | claim | tests | verdict | residual | as printed | how |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in found:
         printed = "" if row.printed_residual is None else number(row.printed_residual)
-        cells = (row.id, row.claim, row.verdict, number(row.residual), printed, row.how)
+        cells = (row.id, row.section, row.claim, row.tests or "", row.verdict)
+        cells += (number(row.residual), printed, row.how)
         lines.append("| " + " | ".join(escaped(cell) for cell in cells) + " |")
     (GENERATED / "verify.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -242,30 +269,31 @@ def verified() -> tuple[Any, ...]:
     return tuple(rows())
 
 
-#: Documents by the symbol of their rows.
-DOCUMENTS = {
-    "U": "Udwadia, Constrained motion of Hamiltonian systems",
-    "G": "Gavin, Generalized Coordinates, Lagrange's Equations, and Constraints",
-    "M": "Moreau and van der Schaft, Implicit Lagrangian equations",
-    "R": "Rumyantsev, Forms of Hamilton's principle for nonholonomic systems",
-    "B": "Bloch and others, Nonholonomic Mechanics and Control, Internet Supplement",
-}
-
-
 def errata_page() -> None:
-    """What the source documents print wrong, by document, with the residual of the print and of the correction."""
+    """What the source documents print wrong, by document, with the residual of the print and of the
+    correction.
+    """
+    from dalembert.verification import summary
+    from dalembert.verification.documents import DOCUMENTS
+
     wrong = [row for row in verified() if row.verdict == "reproduced with correction"]
     parts = [
         "# Errata of the source documents\n",
-        f"{len(wrong)} of {len(verified())} printed results hold only with a correction. Each is told in our own words: what "
-        "holds, what the print has instead, what is left of either when it is computed, and how. A print counts as wrong where "
-        "its residual is more than a hundred times the tolerance that the correction meets. [The whole table](verify.md); "
-        "[how it is made](../verification.md).\n",
+        (
+            f"{len(wrong)} of {len(verified())} printed results hold only with a correction. Each"
+            " is told in our own words: what holds, what the print has instead, what is left of"
+            " either when it is computed, and how. A print counts as wrong where its residual is"
+            " more than a hundred times the tolerance that the correction meets. Whose fault it may"
+            f" be: {counted(summary(wrong).faults)}. [The whole"
+            " table](verify.md); [how it is made](../verification.md).\n"
+        ),
     ]
-    for symbol, title in DOCUMENTS.items():
+    for symbol, document in DOCUMENTS.items():
         own = [row for row in wrong if row.id.startswith(f"{symbol}-")]
-        parts.append(f"## {title}\n")
-        parts += [erratum(row) for row in own] or ["Nothing that was recomputed needed a correction.\n"]
+        parts.append(f"## {document.title}\n")
+        parts += [erratum(row) for row in own] or [
+            "Nothing that was recomputed needed a correction.\n"
+        ]
     (GENERATED / "errata.md").write_text("\n".join(parts), encoding="utf-8")
 
 
@@ -273,12 +301,23 @@ def erratum(row: Any) -> str:
     """One correction."""
     printed = "none" if row.printed_residual is None else number(row.printed_residual)
     return (
-        f"### {escaped(row.id)}\n\n{escaped(row.claim)}.\n\nWhat is left: **{number(row.residual)}**, and as printed "
-        f"**{printed}**. <small>Recomputed: {escaped(row.how)}.</small>\n"
+        f"### {escaped(row.id)}\n\n{escaped(row.claim)}.\n\nWhat is left:"
+        f" **{number(row.residual)}**, and as printed **{printed}**. {FAULTS[row.fault]}"
+        f" <small>Recomputed: {escaped(row.how)}.</small>\n"
     )
 
 
-VERDICTS = ("reproduced", "reproduced with correction", "not reproduced")
+#: What the errata page says of a fault.
+FAULTS = {
+    "print": "The fault is the authors'.",
+    "transcription": "The fault may be of the text at hand, not of the authors.",
+    "unknown": "It is not known whether the fault is the authors' or of the text at hand.",
+    None: "",
+}
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def number(value: float) -> str:
@@ -294,7 +333,11 @@ def root_documents() -> None:
     """Documents at the root of the repository, as pages."""
     for name in ("ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG"):
         source = ROOT / f"{name}.md"
-        text = source.read_text(encoding="utf-8") if source.exists() else f"# {name.title()}\n\nNot written yet.\n"
+        text = (
+            source.read_text(encoding="utf-8")
+            if source.exists()
+            else f"# {name.title()}\n\nNot written yet.\n"
+        )
         text = re.sub(r"\]\(docs/([^)]+)\)", r"](../\1)", text)
         (GENERATED / f"{name.lower()}.md").write_text(text, encoding="utf-8")
 

@@ -1,7 +1,8 @@
-"""Check the links of the built site: every file that a page names is there, and every anchor is on the page it points to.
+"""Check the links of the built site: every file that a page names is there, and every anchor is on
+the page it points to.
 
-MkDocs looks at the Markdown; this looks at what came out, pictures, scripts and generated pages included. Addresses elsewhere
-are not asked: the check needs no network.
+MkDocs looks at the Markdown; this looks at what came out, pictures, scripts and generated pages
+included. Addresses elsewhere are not asked: the check needs no network.
 """
 
 from __future__ import annotations

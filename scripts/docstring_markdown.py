@@ -1,8 +1,9 @@
-"""Docstrings as Markdown: prose, displayed equations, the sections of numpy's convention, and examples.
+"""Docstrings as Markdown: prose, displayed equations, the sections of numpy's convention, and
+examples.
 
-A docstring is written to be read in a terminal. Here its symbols stay what they are (``x_dot*y`` is no emphasis), what is
-indented becomes a block of its own, names in backticks become links where the reference has them, and an example becomes
-a block of Python with what it prints.
+A docstring is written to be read in a terminal. Here its symbols stay what they are (``x_dot*y`` is
+no emphasis), what is indented becomes a block of its own, names in backticks become links where the
+reference has them, and an example becomes a block of Python with what it prints.
 """
 
 from __future__ import annotations
@@ -104,7 +105,9 @@ def typed(kind: str, link: Link) -> str:
     '[M](m.md) or `x`'
     """
     pieces = re.split(r"(`+[^`]+`+|\b[A-Z]\w+\b)", kind)
-    return "".join((link(piece) if piece[:1].isupper() else None) or inline(piece, link) for piece in pieces)
+    return "".join(
+        (link(piece) if piece[:1].isupper() else None) or inline(piece, link) for piece in pieces
+    )
 
 
 def grouped(text: str) -> Iterator[tuple[str, str]]:
@@ -122,7 +125,9 @@ def grouped(text: str) -> Iterator[tuple[str, str]]:
 
 
 def prose(text: str, link: Link) -> str:
-    """Paragraphs, blocks that are indented, lists, and examples in the order in which they stand."""
+    """Paragraphs, blocks that are indented, lists, and examples in the order in which they
+    stand.
+    """
     parts = []
     for block in re.split(r"\n\s*\n", text.strip("\n")):
         if block.strip() == "::":
@@ -134,7 +139,9 @@ def prose(text: str, link: Link) -> str:
         elif re.match(r"[-*] |\d+\. ", block):
             parts.append(("", inline(block, link)))
         else:
-            parts.append(("", inline(block.removesuffix("::") + (":" if block.endswith("::") else ""), link)))
+            parts.append(
+                ("", inline(block.removesuffix("::") + (":" if block.endswith("::") else ""), link))
+            )
     return joined(parts)
 
 
@@ -158,10 +165,14 @@ def joined(parts: list[tuple[str, str]]) -> str:
 
 
 def inline(text: str, link: Link) -> str:
-    """Text of a paragraph: what is in backticks is code or a link, everything else is shown as it is written."""
+    """Text of a paragraph: what is in backticks is code or a link, everything else is shown as it
+    is written.
+    """
     text = text.replace("\\*", "*")
     pieces = re.split(r"(``[^`]+``|`[^`]+`)", text)
-    return "".join(quoted(piece, link) if piece.startswith("`") else escaped(piece) for piece in pieces)
+    return "".join(
+        quoted(piece, link) if piece.startswith("`") else escaped(piece) for piece in pieces
+    )
 
 
 def quoted(piece: str, link: Link) -> str:

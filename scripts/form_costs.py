@@ -3,9 +3,10 @@
     python scripts/form_costs.py measure
     python scripts/form_costs.py write
 
-`measure` derives every form of a few gallery systems, counts the arithmetic of its rates and times them in native code, at the
-start of the gallery's motion; it makes docs/theory/costs.json. `write` makes the table of each page in docs/theory and the page
-costs.md of that file, and measures nothing. Times belong to the machine that they were measured on.
+`measure` derives every form of a few gallery systems, counts the arithmetic of its rates and times
+them in native code, at the start of the gallery's motion; it makes docs/theory/costs.json. `write`
+makes the table of each page in docs/theory and the page costs.md of that file, and measures
+nothing. Times belong to the machine that they were measured on.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from typing import Any
 
 THEORY = Path(__file__).parents[1] / "docs" / "theory"
 DATA, PAGE = THEORY / "costs.json", THEORY / "costs.md"
-#: A holonomic system in an angle and a length, a body that rolls, wheels that are steered, one with a singular mass matrix, and
-#: two particles on an image whose rank may drop.
+#: A holonomic system in an angle and a length, a body that rolls, wheels that are steered, one with
+#: a singular mass matrix, and two particles on an image whose rank may drop.
 SYSTEMS = ("elastic-pendulum-arc", "rolling-disk", "snakeboard", "bicycle", "linked-particles")
-#: How often the rates are computed at a stretch, and how many stretches there are: the fastest counts.
+#: How often the rates are computed at a stretch, and how many stretches there are: the fastest
+#: counts.
 CALLS, STRETCHES = 20_000, 15
 #: What the numbers of a page are.
-HOW = "All rates once, solve included, in native code on two cores; [how this is counted](costs.md)."
+HOW = (
+    "All rates once, solve included, in native code on two cores; [how this is counted](costs.md)."
+)
 #: The part of a page between these lines is made by `write`.
 BEGIN, END = "<!-- costs: made by scripts/form_costs.py -->", "<!-- end of costs -->"
 
@@ -40,7 +44,7 @@ def main() -> int:
     return 0
 
 
-# -- measuring --------------------------------------------------------------------------------------------------------
+# -- measuring -------------------------------------------------------------------------------------
 
 
 def measured() -> dict[str, dict[str, dict[str, Any]]]:
@@ -53,7 +57,9 @@ def measured() -> dict[str, dict[str, dict[str, Any]]]:
         scenario = da.gallery.load(name)
         forms = [form for form, fault in applicability(scenario.system).items() if fault is None]
         clocks = {form: Clock(scenario, form) for form in forms}
-        for _ in range(STRETCHES):  # in turn, so that what else the machine does falls on all of them
+        for _ in range(
+            STRETCHES
+        ):  # in turn, so that what else the machine does falls on all of them
             for clock in clocks.values():
                 clock.stretch()
         found[name] = {form: clock.record() for form, clock in clocks.items()}
@@ -69,9 +75,13 @@ class Clock:
 
         image = scenario.system.image
         # Extremals have costates in place of the speeds of an image.
-        speeds = {u.name for u in image.speeds} if image is not None and form == "pontryagin" else set()
+        speeds = (
+            {u.name for u in image.speeds} if image is not None and form == "pontryagin" else set()
+        )
         start = {name: value for name, value in scenario.start.items() if str(name) not in speeds}
-        motion = da.simulate(da.derive(scenario.system, form), start, (0.0, 1e-3), parameters=scenario.parameters)
+        motion = da.simulate(
+            da.derive(scenario.system, form), start, (0.0, 1e-3), parameters=scenario.parameters
+        )
         self.equations, self.parameters = motion.equations, scenario.parameters
         self.state = motion.segments[0].step_y[0]
         self.kernel = self.equations.compile()
@@ -86,7 +96,10 @@ class Clock:
         try:
             operations, inline = self.kernel.program("fast").operation_count, True
         except AssertionError:  # the solve is a loop of its own
-            operations, inline = sum(self.kernel.program(part).operation_count for part in ("blocks", "rates")), False
+            operations, inline = (
+                sum(self.kernel.program(part).operation_count for part in ("blocks", "rates")),
+                False,
+            )
         return {
             "state": len(self.equations.state),
             "unknowns": len(self.equations.unknowns),
@@ -97,7 +110,7 @@ class Clock:
         }
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write() -> None:
@@ -109,13 +122,18 @@ def write() -> None:
         if page.exists():
             text = page.read_text(encoding="utf-8")
             page.write_text(with_table(text, form_table(form, found), page.name), encoding="utf-8")
-    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), all_tables(found), PAGE.name), encoding="utf-8")
+    PAGE.write_text(
+        with_table(PAGE.read_text(encoding="utf-8"), all_tables(found), PAGE.name), encoding="utf-8"
+    )
 
 
 def with_table(text: str, table: str, name: str) -> str:
     """A page with its table in place."""
     made, count = re.subn(
-        f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: f"{BEGIN}\n\n{table}\n\n{END}", text, flags=re.DOTALL
+        f"{re.escape(BEGIN)}.*?{re.escape(END)}",
+        lambda _: f"{BEGIN}\n\n{table}\n\n{END}",
+        text,
+        flags=re.DOTALL,
     )
     if count != 1:
         raise SystemExit(f"docs/theory/{name} needs the lines {BEGIN} and {END} once")
@@ -132,7 +150,9 @@ def form_table(form: str, found: dict[str, dict[str, dict[str, Any]]]) -> str:
         if form in records:
             reference = records.get("lagrange")
             beside = (
-                f"{reference['operations']} operations, {reference['nanoseconds']:.0f} ns" if reference else "does not apply"
+                f"{reference['operations']} operations, {reference['nanoseconds']:.0f} ns"
+                if reference
+                else "does not apply"
             )
             beside = "" if form == "lagrange" else beside
             lines.append(f"| `{system}` | {cells(records[form])} | {beside} |")
@@ -147,7 +167,9 @@ def all_tables(found: dict[str, dict[str, dict[str, Any]]]) -> str:
     for system, records in found.items():
         lines = [f"## {system}\n", "| form | state | unknowns | multipliers | operations | ns |"]
         lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
-        lines += [f"| [`{form}`]({form}.md) | {cells(record)} |" for form, record in records.items()]
+        lines += [
+            f"| [`{form}`]({form}.md) | {cells(record)} |" for form, record in records.items()
+        ]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 

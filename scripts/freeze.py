@@ -67,7 +67,7 @@ def own_cache() -> Iterator[None]:
                 os.environ["DALEMBERT_CACHE"] = before
 
 
-# -- goldens -------------------------------------------------------------------------------------
+# -- goldens ---------------------------------------------------------------------------------------
 
 
 def golden_path(folder: Path, part: str) -> Path:
@@ -131,7 +131,7 @@ def processor() -> str:
     return models[0] if models else platform.machine()
 
 
-# -- comparison ----------------------------------------------------------------------------------
+# -- comparison ------------------------------------------------------------------------------------
 
 
 def compare(folder: Path, parts: Sequence[str]) -> int:

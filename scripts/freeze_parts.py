@@ -31,7 +31,7 @@ from freeze_texts import texts
 
 __all__ = ["PARTS"]
 
-# -- verify --------------------------------------------------------------------------------------
+# -- verify ----------------------------------------------------------------------------------------
 
 
 def verify() -> Found:
@@ -39,12 +39,14 @@ def verify() -> Found:
     found = Found()
     status, out, err = command("verify", "--json")
     found.add("status", status, stderr=err)
+    described = ("tests", "fault", "section")
     for row in json.loads(out):
-        found.add(row.pop("id"), row)
+        values = {key: value for key, value in row.items() if key not in described}
+        found.add(values.pop("id"), values)
     return found
 
 
-# -- motions -------------------------------------------------------------------------------------
+# -- motions ---------------------------------------------------------------------------------------
 
 
 def motions() -> Found:
@@ -112,7 +114,7 @@ def method_motions() -> Iterator[tuple[str, Any]]:
         yield f"{method}, events", da.simulate(spring, method=method, events=events)
 
 
-# -- command line --------------------------------------------------------------------------------
+# -- command line ----------------------------------------------------------------------------------
 
 MODEL = 'name = "Spring"\ncoordinates = ["x"]\nkinetic = "x_dot**2/2"\npotential = "x**2/2"\n'
 CONTRADICTION = 'constraints = ["x_dot = 1", "x_dot = 2"]\n[simulate]\nt = [0, 1]\n'
@@ -223,7 +225,7 @@ def wrong_call(found: Found, call: Sequence[str], folder: str) -> None:
     found.add(f"call/{' '.join(call)}", record, stderr=done.stderr, stdout=said)
 
 
-# -- times ---------------------------------------------------------------------------------------
+# -- times -----------------------------------------------------------------------------------------
 
 #: Processes of which the median counts, and how much more a ratio and a time may be.
 IMPORTS, IMPORT_TOLERANCE, BENCH_TOLERANCE = 5, 0.10, 0.05

@@ -1,8 +1,9 @@
-"""A hook of MkDocs: formulas between dollar signs become MathML, which browsers draw without any script.
+"""A hook of MkDocs: formulas between dollar signs become MathML, which browsers draw without any
+script.
 
-``$...$`` stands in a line of text, ``$$...$$`` on lines of its own. Code is left alone. The same text is shown as
-formulas where Markdown files are read on a forge. Markdown never sees the MathML: a formula travels through it as a word,
-which is exchanged when the page is HTML.
+``$...$`` stands in a line of text, ``$$...$$`` on lines of its own. Code is left alone. The same
+text is shown as formulas where Markdown files are read on a forge. Markdown never sees the MathML:
+a formula travels through it as a word, which is exchanged when the page is HTML.
 """
 
 from __future__ import annotations
@@ -31,14 +32,19 @@ _SLASH = '<mo lspace="0" rspace="0">&#x0002F;</mo>'
 
 
 def converted(formula: str, display: str = "inline") -> str:
-    """MathML of a formula: with the environment `aligned`, which the converter calls `split`, and with space around functions.
+    """MathML of a formula: with the environment `aligned`, which the converter calls `split`, and
+    with space around functions.
 
     >>> converted(r"\\begin{aligned} a &= b \\end{aligned}").count("<mtr>")
     1
     """
     mathml = convert(formula.replace("{aligned}", "{split}"), display=display)
-    mathml = mathml.replace("<mo>&#x02202;</mo>", "<mi>&#x02202;</mi>").replace("<mo>&#x0002F;</mo>", _SLASH)
-    return _FUNCTION.sub(lambda match: f"{_SPACE}{match[1]}{_SPACE if match[2] in ('<mi>', '<mn>') else ''}", mathml)
+    mathml = mathml.replace("<mo>&#x02202;</mo>", "<mi>&#x02202;</mi>").replace(
+        "<mo>&#x0002F;</mo>", _SLASH
+    )
+    return _FUNCTION.sub(
+        lambda match: f"{_SPACE}{match[1]}{_SPACE if match[2] in ('<mi>', '<mn>') else ''}", mathml
+    )
 
 
 class Formulas:

@@ -1,7 +1,8 @@
-"""Test problems of the methods of integration, which methods suit which, and how orders and drifts are measured.
+"""Test problems of the methods of integration, which methods suit which, and how orders and drifts
+are measured.
 
-`work_precision.py` measures with it for the documentation, tests/verification/test_long_runs.py for the tests. A new method in
-`dalembert.model.method_names` must be named in `SUITS`.
+`work_precision.py` measures with it for the documentation, tests/verification/test_long_runs.py for
+the tests. A new method in `dalembert.integrate.methods.table` must be named in `SUITS`.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ class Problem:
     def run(self, method: str, until: float, **options: Any) -> Any:
         """A motion, which must reach its end."""
         form = {"form": self.forms[method]} if method in self.forms else {}
-        motion = da.simulate(self.model, self.start, (0.0, until), method=method, max_steps=10**9, **form, **options)
+        motion = da.simulate(
+            self.model, self.start, (0.0, until), method=method, max_steps=10**9, **form, **options
+        )
         if not motion.success:
             raise RuntimeError(f"{self.title}, {method}: {motion.message}")
         return motion
@@ -95,16 +98,27 @@ class Problem:
 
 def _well() -> Problem:
     x, y = da.coordinates("x y")
-    well = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=(x**2 + y**2) / 2 + x**2 * y - y**3 / 3)
+    well = da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=(x**2 + y**2) / 2 + x**2 * y - y**3 / 3
+    )
     return Problem("Henon and Heiles' well", well, {"x": 0.3, "y": 0.1, "x_dot": 0.2}, 10.0, 0.15)
 
 
 def _arm() -> Problem:
     a, b = da.coordinates("a b")
     arm = da.System(
-        [a, b], kinetic=a.dot**2 + cos(a - b) * a.dot * b.dot + b.dot**2 / 2, potential=-9.81 * (2 * cos(a) + cos(b))
+        [a, b],
+        kinetic=a.dot**2 + cos(a - b) * a.dot * b.dot + b.dot**2 / 2,
+        potential=-9.81 * (2 * cos(a) + cos(b)),
     )
-    return Problem("double pendulum in angles", arm, {"a": 0.7, "b": 0.3}, 2.0, 0.02, dict.fromkeys(GAUSS, "hamilton"))
+    return Problem(
+        "double pendulum in angles",
+        arm,
+        {"a": 0.7, "b": 0.3},
+        2.0,
+        0.02,
+        dict.fromkeys(GAUSS, "hamilton"),
+    )
 
 
 def _rods() -> Problem:
@@ -119,7 +133,12 @@ def _rods() -> Problem:
         ],
     )
     a, b = 0.7, 0.3
-    start = {"x": np.sin(a), "y": -np.cos(a), "u": np.sin(a) + np.sin(b), "v": -np.cos(a) - np.cos(b)}
+    start = {
+        "x": np.sin(a),
+        "y": -np.cos(a),
+        "u": np.sin(a) + np.sin(b),
+        "v": -np.cos(a) - np.cos(b),
+    }
     return Problem("double pendulum on rods", rods, start, 2.0, 0.02)
 
 
@@ -132,7 +151,13 @@ def _slider() -> Problem:
         potential=(x**2 + 2 * y**2 + z**2) / 2 + x**2 * z**2,
         constraints=[da.velocity(z.dot - y * x.dot, name="slide")],
     )
-    return Problem("particle with z' = y x'", slider, {"x": 0.6, "y": 0.3, "z": 0.1, "x_dot": 0.2, "y_dot": 0.5}, 6.0, 0.1)
+    return Problem(
+        "particle with z' = y x'",
+        slider,
+        {"x": 0.6, "y": 0.3, "z": 0.1, "x_dot": 0.2, "y_dot": 0.5},
+        6.0,
+        0.1,
+    )
 
 
 def _body() -> Problem:
@@ -143,10 +168,14 @@ def _body() -> Problem:
         return Matrix([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
 
     turn = hat([m / i for m, i in zip(momenta, inertias, strict=True)])
-    M, Q = hat(momenta), Matrix(3, 3, da.coordinates(" ".join(f"q{i}{j}" for i in range(3) for j in range(3))))
+    M, Q = (
+        hat(momenta),
+        Matrix(3, 3, da.coordinates(" ".join(f"q{i}{j}" for i in range(3) for j in range(3)))),
+    )
     moved, side = M * turn - turn * M, ImmutableMatrix(-turn)
     body = da.Flow(
-        {momenta[0]: moved[2, 1], momenta[1]: moved[0, 2], momenta[2]: moved[1, 0]} | dict(zip(Q, Q * turn, strict=True)),
+        {momenta[0]: moved[2, 1], momenta[1]: moved[0, 2], momenta[2]: moved[1, 0]}
+        | dict(zip(Q, Q * turn, strict=True)),
         integrals={"energy": sum(m**2 / i for m, i in zip(momenta, inertias, strict=True)) / 2},
         matrices={"M": M, "Q": Q},
         actions=[da.lie.Action("M", side, side), da.lie.Action("Q", None, side)],
@@ -193,7 +222,9 @@ def errors_at_end(problem: Problem, exact: Any, method: str, count: int, **optio
 
 def exact_end(problem: Problem) -> Any:
     """The coordinates at the end of `until`, by dop853 with the smallest tolerance."""
-    motion = da.simulate(problem.model, problem.start, (0.0, problem.until), rtol=1e-14, at=[problem.until])
+    motion = da.simulate(
+        problem.model, problem.start, (0.0, problem.until), rtol=1e-14, at=[problem.until]
+    )
     size = len(problem.model.coordinates)
     return motion.y[:size, 0]
 
@@ -219,7 +250,9 @@ def measured_order(problem: Problem, method: str, exact: Any) -> float:
 
 @dataclass(frozen=True)
 class Drift:
-    """Energy over a long run, relative to its size: the largest error, and what a straight line through it rises in the run."""
+    """Energy over a long run, relative to its size: the largest error, and what a straight line
+    through it rises in the run.
+    """
 
     largest: float
     rise: float
@@ -238,12 +271,22 @@ def drift(problem: Problem, method: str, steps: int, step: float | None = None) 
     return Drift(float(np.abs(error).max()), derivative * steps * size, seconds)
 
 
-def work_precision(problem: Problem, method: str, exact: Any, repeats: int = 5) -> list[tuple[float, float]]:
-    """Pairs of error and of seconds in native code, from coarse to fine; the least of some repetitions."""
+def work_precision(
+    problem: Problem, method: str, exact: Any, repeats: int = 5
+) -> list[tuple[float, float]]:
+    """Pairs of error and of seconds in native code, from coarse to fine; the least of some
+    repetitions.
+    """
     found: list[tuple[float, float]] = []
     fixed = method in SUITS_ANY
     settings: list[dict[str, Any]] = (
-        [{"step": problem.until / round(problem.until / (4 * problem.step) * 2**k), "every": 10**6} for k in range(9)]
+        [
+            {
+                "step": problem.until / round(problem.until / (4 * problem.step) * 2**k),
+                "every": 10**6,
+            }
+            for k in range(9)
+        ]
         if fixed
         else [{"rtol": 10.0**-k, "at": [problem.until]} for k in range(3, 14)]
     )

@@ -1,7 +1,9 @@
-"""The page of measured performance and its picture, from the newest file of benchmarks/results; nothing is measured here.
+"""The page of measured performance and its picture, from the newest file of benchmarks/results;
+nothing is measured here.
 
-Entries are compared that start from the same place, as `benchmarks/README.md` says; ratios come from the rows of the file.
-What falls short is listed by one rule: every cost in which the best peer from the same start is faster than our best entry.
+Entries are compared that start from the same place, as `benchmarks/README.md` says; ratios come
+from the rows of the file. What falls short is listed by one rule: every cost in which the best peer
+from the same start is faster than our best entry.
 """
 
 from __future__ import annotations
@@ -23,15 +25,23 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """A table of one workload: columns are (workload row, metric, heading); the ratios are those of the column `ranked`."""
+    """A table of one workload: columns are (workload row, metric, heading); the ratios are those of
+    the column `ranked`.
+    """
 
     title: str
     columns: tuple[tuple[str, str, str], ...]
     ranked: int
 
 
-def by_size(key: str, label: str, sizes: Sequence[str], metric: str, title: str, ranked: int) -> Table:
-    return Table(title, tuple((f"{key}-{label}{size}", metric, f"{label} = {size}") for size in sizes), ranked)
+def by_size(
+    key: str, label: str, sizes: Sequence[str], metric: str, title: str, ranked: int
+) -> Table:
+    return Table(
+        title,
+        tuple((f"{key}-{label}{size}", metric, f"{label} = {size}") for size in sizes),
+        ranked,
+    )
 
 
 CHAIN, MASSES = ("2", "10", "40", "100", "200"), ("10", "100", "1000", "10000")
@@ -54,7 +64,8 @@ LONG = tuple(
 #: Heading, what is done, and the tables of each workload.
 WORKLOADS: tuple[tuple[str, str, str, tuple[Table, ...]], ...] = (
     ("W1", "Chain of links, from energies to native code", "A planar chain of N links: energies in, a right-hand side that can "
-     "be called out. Every entry is checked against the closed form; an error above 1e-8 counts as a wrong answer.",
+     "be called out. Every entry is checked against the closed form; an error above 1e-8 "
+     "counts as a wrong answer.",
      (by_size("W1", "N", CHAIN, "derive_compile_s", "Derivation and compilation, seconds", 2),
       by_size("W1", "N", CHAIN, "native_us", "One native evaluation, µs", 2),
       by_size("W1", "N", CHAIN, "call_us", "One call from Python, µs", 2))),
@@ -84,7 +95,9 @@ class Results:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
-        self.rows: dict[tuple[str, str, str], Row] = {(r["workload"], r["who"], r["metric"]): r for r in data["rows"]}
+        self.rows: dict[tuple[str, str, str], Row] = {
+            (r["workload"], r["who"], r["metric"]): r for r in data["rows"]
+        }
 
     def value(self, workload: str, who: str, metric: str) -> float | None:
         """A measured number, or None."""
@@ -96,17 +109,31 @@ class Results:
         return dict(self.data["starts"].get(key, {}))
 
     def trouble(self, key: str) -> list[tuple[str, str, str]]:
-        """What was not measured and why; sizes that were left out after a failure are not told again."""
-        rows = [r for r in self.data["rows"] if r["metric"] == "status" and r["workload"].split("-")[0] == key]
+        """What was not measured and why; sizes that were left out after a failure are not told
+        again.
+        """
+        rows = [
+            r
+            for r in self.data["rows"]
+            if r["metric"] == "status" and r["workload"].split("-")[0] == key
+        ]
         return [
-            (r["workload"], r["who"], short_reason(r["value"])) for r in rows if not str(r["value"]).startswith("not tried")
+            (r["workload"], r["who"], short_reason(r["value"]))
+            for r in rows
+            if not str(r["value"]).startswith("not tried")
         ]
 
     def ratio(self, place: tuple[str, str], who: str) -> tuple[str, float] | None:
-        """The best peer that starts from where `who` does, and how many times as long `who` takes; None without a peer."""
+        """The best peer that starts from where `who` does, and how many times as long `who` takes;
+        None without a peer.
+        """
         starts = self.entries(place[0].split("-")[0])
         own = self.value(place[0], who, place[1]) if is_cost(place[1]) else None
-        peers = [(self.value(place[0], other, place[1]), other) for other in starts if starts[other] == starts.get(who)]
+        peers = [
+            (self.value(place[0], other, place[1]), other)
+            for other in starts
+            if starts[other] == starts.get(who)
+        ]
         found = [(value, other) for value, other in peers if value and not is_ours(other)]
         if own is None or not found:
             return None
@@ -114,25 +141,39 @@ class Results:
         return peer, own / best
 
     def shortfalls(self) -> list[tuple[str, str, str, str, float]]:
-        """Every cost in which the best peer beats our best entry: workload, metric, entry, peer, ratio, the worst first."""
+        """Every cost in which the best peer beats our best entry: workload, metric, entry, peer,
+        ratio, the worst first.
+        """
         places: dict[tuple[str, str], list[tuple[float, str, str]]] = {}
         for workload, who, metric in self.rows:
-            found = self.ratio((workload, metric), who) if is_ours(who) and "wall" not in metric else None
+            found = (
+                self.ratio((workload, metric), who)
+                if is_ours(who) and "wall" not in metric
+                else None
+            )
             if found is not None:
                 places.setdefault((workload, metric), []).append((found[1], who, found[0]))
         best = {place: min(each) for place, each in places.items()}
-        beaten = [(*place, who, peer, ratio) for place, (ratio, who, peer) in best.items() if ratio > NOTICEABLE]
+        beaten = [
+            (*place, who, peer, ratio)
+            for place, (ratio, who, peer) in best.items()
+            if ratio > NOTICEABLE
+        ]
         return sorted(beaten, key=lambda row: -row[-1])
 
 
 def is_cost(metric: str) -> bool:
     """Whether less is better: times, not errors.
 
-    >>> is_cost("integrate_s at 1e-08"), is_cost("us_a_step"), is_cost("runs_a_cpu_s"), is_cost("final_error")
+    >>> is_cost("integrate_s at 1e-08"), is_cost("us_a_step"), is_cost("runs_a_cpu_s"), is_cost(
+    ...     "final_error"
+    ... )
     (True, True, False, False)
     """
     plain = metric.split(" at ")[0]
-    return plain == "us_a_step" or (plain.rsplit("_", 1)[-1] in ("s", "us") and not plain.startswith("runs_"))
+    return plain == "us_a_step" or (
+        plain.rsplit("_", 1)[-1] in ("s", "us") and not plain.startswith("runs_")
+    )
 
 
 def is_ours(who: str) -> bool:
@@ -142,7 +183,9 @@ def is_ours(who: str) -> bool:
 def short_reason(text: str) -> str:
     """A reason in a few words.
 
-    >>> short_reason("failed: subprocess.CalledProcessError: Command '['gcc', '-O1']' returned non-zero exit status 4.")
+    >>> short_reason(
+    ...     "failed: subprocess.CalledProcessError: Command '['gcc', '-O1']' returned non-zero exit status 4."
+    ... )
     'gcc failed with exit status 4'
     """
     found = re.search(r"Command '\['(\w+)'.*exit status (\d+)", text)
@@ -151,8 +194,12 @@ def short_reason(text: str) -> str:
 
 def newest_results(folder: Path) -> Results:
     """The newest dated file, or latest.json where there is none."""
-    dated = sorted(path for path in folder.glob("*.json") if re.fullmatch(r"\d{4}-\d\d-\d\d.*", path.stem))
-    return Results(json.loads((dated[-1] if dated else folder / "latest.json").read_text(encoding="utf-8")))
+    dated = sorted(
+        path for path in folder.glob("*.json") if re.fullmatch(r"\d{4}-\d\d-\d\d.*", path.stem)
+    )
+    return Results(
+        json.loads((dated[-1] if dated else folder / "latest.json").read_text(encoding="utf-8"))
+    )
 
 
 def number(value: float | None) -> str:
@@ -165,7 +212,11 @@ def number(value: float | None) -> str:
         return ""
     if value and not 1e-4 <= abs(value) < 1e7:
         return f"{value:.1e}"
-    return f"{float(f'{value:.3g}'):.6f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{float(f'{value:.3g}'):.0f}"
+    return (
+        f"{float(f'{value:.3g}'):.6f}".rstrip("0").rstrip(".")
+        if abs(value) < 1000
+        else f"{float(f'{value:.3g}'):.0f}"
+    )
 
 
 def table_lines(results: Results, key: str, table: Table) -> list[str]:
@@ -173,31 +224,52 @@ def table_lines(results: Results, key: str, table: Table) -> list[str]:
     workload, metric, label = table.columns[table.ranked]
     place = (workload, metric)
     head = ["", "starts from", *(heading for _, _, heading in table.columns), "to the best peer"]
-    lines = [f"**{table.title}**\n", "| " + " | ".join(head) + " |", "| --- | --- " + "| ---: " * (len(head) - 2) + "|"]
+    lines = [
+        f"**{table.title}**\n",
+        "| " + " | ".join(head) + " |",
+        "| --- | --- " + "| ---: " * (len(head) - 2) + "|",
+    ]
     for who, start in results.entries(key).items():
         cells = [results.value(row, who, measured) for row, measured, _ in table.columns]
         if all(cell is None for cell in cells):
             continue
         ratio = results.ratio(place, who)
         name = f"**{who}**" if is_ours(who) else who
-        lines.append("| " + " | ".join([name, start, *map(number, cells), number(ratio and ratio[1])]) + " |")
-    note = f"Ratios: {label}, to the fastest peer that starts from the same place; below 1 is faster."
+        lines.append(
+            "| " + " | ".join([name, start, *map(number, cells), number(ratio and ratio[1])]) + " |"
+        )
+    note = (
+        f"Ratios: {label}, to the fastest peer that starts from the same place; below 1 is faster."
+    )
     return [*lines, "", f"<small>{note}</small>\n"]
 
 
 def page(results: Results, picture: str) -> str:
     """The whole page."""
     machine = results.data["machine"]
-    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version != "not installed")
+    packages = ", ".join(
+        f"{name} {version}"
+        for name, version in machine["packages"].items()
+        if version != "not installed"
+    )
     lines = [
         "---\nhide: [toc]\n---\n\n# Performance\n",
-        "What `make bench` measured beside other packages: the same models, the same accuracy, one machine, CPU seconds. "
-        "This page is written by `scripts/performance.py` from the newest file of `benchmarks/results`; how the times are "
-        "taken, and what may be compared with what, is told in `benchmarks/README.md`.\n",
-        f"Measured on {results.data['date'][:10]}: {machine['processor']}, {machine['cores']} cores, {machine['system']}, "
-        f"Python {machine['python']}, gcc {machine['gcc']}; {packages}. The machine had other work to do (load "
-        f"{machine['load']:g}), which CPU times feel least. {results.data.get('note', '')}\n",
-        f"![Time to derive and compile, and time of one evaluation, against the length of a chain]({picture})\n",
+        (
+            "What `make bench` measured beside other packages: the same models, the same accuracy,"
+            " one machine, CPU seconds. This page is written by `scripts/performance.py` from the"
+            " newest file of `benchmarks/results`; how the times are taken, and what may be"
+            " compared with what, is told in `benchmarks/README.md`.\n"
+        ),
+        (
+            f"Measured on {results.data['date'][:10]}: {machine['processor']}, {machine['cores']}"
+            f" cores, {machine['system']}, Python {machine['python']}, gcc {machine['gcc']};"
+            f" {packages}. The machine had other work to do (load {machine['load']:g}), which CPU"
+            f" times feel least. {results.data.get('note', '')}\n"
+        ),
+        (
+            "![Time to derive and compile, and time of one evaluation, against the length of a"
+            f" chain]({picture})\n"
+        ),
         *shortfall_lines(results),
     ]
     for key, title, about, tables in WORKLOADS:
@@ -211,9 +283,13 @@ def page(results: Results, picture: str) -> str:
             told = "; ".join(f"{who} at {workload}: {reason}" for workload, who, reason in trouble)
             lines.append(f"Not measured: {told}. Larger sizes were not tried after a failure.\n")
         if key == "W3":
-            lines.append("![Work against precision of the methods of integration](../pictures/work-precision.png)\n")
             lines.append(
-                "The picture compares the library's own methods with each other; [Methods](../methods.md) explains it.\n"
+                "![Work against precision of the methods of"
+                " integration](../pictures/work-precision.png)\n"
+            )
+            lines.append(
+                "The picture compares the library's own methods with each other;"
+                " [Methods](../methods.md) explains it.\n"
             )
     return "\n".join(lines)
 
@@ -223,10 +299,18 @@ def shortfall_lines(results: Results) -> list[str]:
     lines = ["## What falls short\n"]
     rows = results.shortfalls()
     if not rows:
-        return [*lines, "Among entries that start from the same place, no peer is more than 5 % faster in anything measured.\n"]
+        return [
+            *lines,
+            (
+                "Among entries that start from the same place, no peer is more than 5 % faster in"
+                " anything measured.\n"
+            ),
+        ]
     lines += [
-        "Every cost in which the best peer with the same start is more than 5 % faster than our best entry, the worst first. "
-        "`script_s` is a whole run of the interpreter with all imports, `call_us` a call from Python, `native_us` one in a "
+        "Every cost in which the best peer with the same start is more than 5 % faster than "
+        "our best entry, the worst first. "
+        "`script_s` is a whole run of the interpreter with all imports, `call_us` a call from "
+        "Python, `native_us` one in a "
         "native loop.\n",
         "| workload | cost | ours | the peer | ratio |", "| --- | --- | ---: | --- | ---: |",
     ]  # fmt: skip
@@ -236,26 +320,50 @@ def shortfall_lines(results: Results) -> list[str]:
     return [
         *lines,
         "",
-        "Equations that somebody reduced by hand are another start; where they are faster, the tables show it.\n",
+        (
+            "Equations that somebody reduced by hand are another start; where they are faster, the"
+            " tables show it.\n"
+        ),
     ]
 
 
 def scaling_picture(results: Results, path: Path) -> None:
-    """Time to derive and compile, and of one native evaluation, against the number of links, in the house style."""
+    """Time to derive and compile, and of one native evaluation, against the number of links, in the
+    house style.
+    """
     from dalembert.plotting.style import LIGHT, Picture
 
     picture = Picture(LIGHT, figsize=(9.2, 3.9), layout="constrained")
-    shown = ("dalembert", "jax", "heyoka", "casadi-C-loop-O2", "symengine-llvm", "casadi-vm", "hand-C-O(N)")
+    shown = (
+        "dalembert",
+        "jax",
+        "heyoka",
+        "casadi-C-loop-O2",
+        "symengine-llvm",
+        "casadi-vm",
+        "hand-C-O(N)",
+    )
     with LIGHT.context():
         panels = picture.subplots(1, 2)
         for axes, metric, title in zip(
-            panels, ("derive_compile_s", "native_us"), ("from energies to code, s", "one native evaluation, µs"), strict=True
+            panels,
+            ("derive_compile_s", "native_us"),
+            ("from energies to code, s", "one native evaluation, µs"),
+            strict=True,
         ):
             for who, color in zip(shown, (LIGHT.ink, *LIGHT.cycle), strict=False):
                 sizes, values = curve(results, who, metric)
                 if sizes:
                     width = 2.4 if who == OURS else 1.3
-                    axes.loglog(sizes, values, marker="o", markersize=4, color=color, linewidth=width, label=who)
+                    axes.loglog(
+                        sizes,
+                        values,
+                        marker="o",
+                        markersize=4,
+                        color=color,
+                        linewidth=width,
+                        label=who,
+                    )
             axes.set(title=title, xlabel="links N")
             axes.margins(x=0.05)
         panels[0].legend(loc="upper left", fontsize=8)

@@ -1,7 +1,9 @@
-"""The reference of the library, from its docstrings: docs/generated/reference/, one page for each part.
+"""The reference of the library, from its docstrings: docs/generated/reference/, one page for each
+part.
 
-Which page a public name is on follows from the module that holds it, so that a new name finds its place by itself. Results
-that are not public by name (what `fit` returns, say) stand below the function that gives them.
+Which page a public name is on follows from the module that holds it, so that a new name finds its
+place by itself. Results that are not public by name (what `fit` returns, say) stand below the
+function that gives them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ __all__ = ["PARTS", "Part", "Reference", "write_reference"]
 
 @dataclass(frozen=True)
 class Part:
-    """A page: its title, what it is about, the modules whose names it holds, and the names that come first."""
+    """A page: its title, what it is about, the modules whose names it holds, and the names that
+    come first.
+    """
 
     slug: str
     title: str
@@ -70,7 +74,8 @@ PARTS = (
     ),
     Part(
         "symmetry", "Symmetry and reduction", "Groups that a system does not notice, and what they leave. Guide: "
-        "[Symmetry](../../symmetry.md), [The snakeboard](../../snakeboard.md), [Routh](../../routh.md).",
+        "[Symmetry](../../symmetry.md), [The snakeboard](../../snakeboard.md), "
+        "[Routh](../../routh.md).",
         (
             "formulations.reduction", "formulations.gait", "formulations.routh", "analysis.symmetries", "analysis.invariance",
             "analysis.connections", "analysis.cyclic", "analysis.momentum_maps", "analysis.height", "analysis.phases",
@@ -81,7 +86,8 @@ PARTS = (
     ),
     Part(
         "geometry", "Geometry", "Lie groups and their actions, Dirac and Poisson structures, flows of matrices. Guide: "
-        "[Rigid bodies and flows of matrices](../../lie-groups.md), [Dirac structures](../../dirac.md).",
+        "[Rigid bodies and flows of matrices](../../lie-groups.md), [Dirac "
+        "structures](../../dirac.md).",
         (
             "geometry", "model.bracket_flows", "model.symmetric_spaces", "model.rigid_bodies", "model.brockett_form",
             "analysis.dirac_structures", "analysis.restricted_two_form", "analysis.free_body", "integrate.discrete_body",
@@ -90,7 +96,8 @@ PARTS = (
     ),
     Part(
         "control", "Control", "Controllers that turn a system into another one. Guide: [Poles and controlled "
-        "Lagrangians](../../matching.md), [Servo constraints](../../servo.md), [Optimal control](../../optimal-control.md), "
+        "Lagrangians](../../matching.md), [Servo constraints](../../servo.md), [Optimal "
+        "control](../../optimal-control.md), "
         "[Controllability and loops](../../holonomy-control.md), [Ports](../../ports.md).", ("control",),
         ("feedback", "place_poles", "lqr", "servo"),
     ),
@@ -150,9 +157,17 @@ def part_of(home: str) -> Part:
     >>> part_of("model.constraints").slug, part_of("model.system").slug
     ('constraints', 'model')
     """
-    fits = [(len(prefix), part) for part in PARTS for prefix in part.homes if f"{home}.".startswith(f"{prefix}.")]
+    fits = [
+        (len(prefix), part)
+        for part in PARTS
+        for prefix in part.homes
+        if f"{home}.".startswith(f"{prefix}.")
+    ]
     if not fits:
-        raise LookupError(f"no part of the reference holds the module {home}: name it in PARTS of scripts/reference.py")
+        raise LookupError(
+            f"no part of the reference holds the module {home}: name it in PARTS of"
+            " scripts/reference.py"
+        )
     return max(fits, key=lambda fit: fit[0])[1]
 
 
@@ -169,7 +184,11 @@ class Reference:
                 self._place(part, name, value_of(name))
         for part, names in self.parts().items():
             for name in names:
-                found = [kind for kind in result_types(value_of(name)) if kind.__name__ not in self.places]
+                found = [
+                    kind
+                    for kind in result_types(value_of(name))
+                    if kind.__name__ not in self.places
+                ]
                 for kind in found:
                     self._place(part, kind.__name__, kind)
                 self.results[name] = found
@@ -180,7 +199,12 @@ class Reference:
         for name in PUBLIC:
             found[part_of(home_of(name))].append(name)
         for part, names in found.items():
-            names.sort(key=lambda name: (part.first.index(name) if name in part.first else len(part.first), name.lower()))
+            names.sort(
+                key=lambda name: (
+                    part.first.index(name) if name in part.first else len(part.first),
+                    name.lower(),
+                )
+            )
         return {part: names for part, names in found.items() if names}
 
     def _place(self, part: Part, name: str, value: Any) -> None:
@@ -190,7 +214,13 @@ class Reference:
 
     def link(self, name: str) -> str | None:
         """A link to where a name in a docstring is explained, if the reference has it."""
-        ways = (name, name.removeprefix("da."), name.removeprefix("dalembert."), f"errors.{name}", f"plotting.{name}")
+        ways = (
+            name,
+            name.removeprefix("da."),
+            name.removeprefix("dalembert."),
+            f"errors.{name}",
+            f"plotting.{name}",
+        )
         ways += tuple(name.removeprefix(f"da.{space}.") for space in SPACES)
         known = next((way for way in ways if way in self.places), "")
         return f"[`{name}`]({self.places[known]})" if known else None
@@ -201,7 +231,9 @@ class Reference:
         sections = [f"# {part.title}\n", f"{part.about}\n"]
         for name in names:
             value, space = value_of(name), PUBLIC[name]
-            sections.append(self.section("##", name, value, prefix=f"da.{space}." if space else "da."))
+            sections.append(
+                self.section("##", name, value, prefix=f"da.{space}." if space else "da.")
+            )
             sections += [self.section("###", kind.__name__, kind) for kind in self.results[name]]
             sections.append(self.theory(value, told))
         return "\n".join(section for section in sections if section)
@@ -219,17 +251,27 @@ class Reference:
     def member(self, level: str, name: str, value: Any) -> str:
         """A method, property or function of a module."""
         function = value.func if hasattr(value, "func") and hasattr(value, "attrname") else value
-        function = function.__func__ if isinstance(function, (staticmethod, classmethod)) else function
+        function = (
+            function.__func__ if isinstance(function, (staticmethod, classmethod)) else function
+        )
         lines = [f"{level} {name} {{#{name}}}\n"]
-        if isinstance(function, types.FunctionType) and function is not getattr(value, "func", None):
+        if isinstance(function, types.FunctionType) and function is not getattr(
+            value, "func", None
+        ):
             lines.append(f"```python\n{signature_text(name, function, is_method(name))}\n```\n")
         return "\n".join([*lines, self.told(value, function)])
 
     def told(self, value: Any, function: Any = None) -> str:
-        """The docstring of a value; its own arguments are no links, also where they are called like a public name."""
+        """The docstring of a value; its own arguments are no links, also where they are called like
+        a public name.
+        """
         own = set(arguments_of(function or value))
         text = own_docstring(value)
-        return markdown_of(text, lambda name: None if name in own else self.link(name)) + "\n" if text else ""
+        return (
+            markdown_of(text, lambda name: None if name in own else self.link(name)) + "\n"
+            if text
+            else ""
+        )
 
     def theory(self, value: Any, told: set[str]) -> str:
         """What the module of a name says before its code, folded, once on a page."""
@@ -247,14 +289,18 @@ class Reference:
         """All names on one page, with a sentence each."""
         lines = [
             "# Reference\n",
-            "Every public name, as its docstring says it; the examples are run by the tests. "
-            "`import dalembert as da` is understood. "
-            "[The command line](../../command-line.md) and [the model file](../../model-file.md) have pages of their own.\n",
+            (
+                "Every public name, as its docstring says it; the examples are run by the tests."
+                " `import dalembert as da` is understood. [The command line](../../command-line.md)"
+                " and [the model file](../../model-file.md) have pages of their own.\n"
+            ),
         ]
         for part, names in self.parts().items():
             lines += [f"## [{part.title}]({part.slug}.md)\n", "| name | |", "| --- | --- |"]
             for name in names:
-                said = summary_of(own_docstring(value_of(name)), lambda name: None).replace("|", "\\|")
+                said = summary_of(own_docstring(value_of(name)), lambda name: None).replace(
+                    "|", "\\|"
+                )
                 path = f"{PUBLIC[name]}.{name}" if PUBLIC[name] else name
                 lines.append(f"| [`{path}`]({self.places[name]}) | {said} |")
             lines.append("")
@@ -281,7 +327,9 @@ def is_method(name: str) -> bool:
 
 
 def members_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The documented members of a class, with inherited ones where it is public by name; the names of a public module."""
+    """The documented members of a class, with inherited ones where it is public by name; the names
+    of a public module.
+    """
     if inspect.ismodule(value):
         for inner in getattr(value, "__all__", ()):
             if own_docstring(getattr(value, inner)) and not inner.isupper():
@@ -293,14 +341,22 @@ def members_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
                 continue
             for inner, member in vars(kind).items():
                 described = getattr(member, "__func__", member)
-                own = isinstance(described, (types.FunctionType, property)) or hasattr(described, "attrname")
-                if own and not inner.startswith("_") and inner not in seen and own_docstring(described):
+                own = isinstance(described, (types.FunctionType, property)) or hasattr(
+                    described, "attrname"
+                )
+                if (
+                    own
+                    and not inner.startswith("_")
+                    and inner not in seen
+                    and own_docstring(described)
+                ):
                     seen.add(inner)
                     yield f"{name}.{inner}", member
 
 
 def signature_text(name: str, value: Any, method: bool = False) -> str:
-    """A call as it is written, over several lines where it is long; types are told in words below it.
+    """A call as it is written, over several lines where it is long; types are told in words below
+    it.
 
     >>> signature_text("parse", da.parse).startswith("parse(text")
     True
@@ -312,10 +368,16 @@ def signature_text(name: str, value: Any, method: bool = False) -> str:
     listed = list(signature.parameters.values())
     if method and listed and listed[0].name in ("self", "cls"):
         listed = listed[1:]
-    plain = signature.replace(parameters=[each.replace(annotation=inspect.Parameter.empty) for each in listed])
+    plain = signature.replace(
+        parameters=[each.replace(annotation=inspect.Parameter.empty) for each in listed]
+    )
     gives = plain.return_annotation
     plain = plain.replace(return_annotation=inspect.Signature.empty)
-    arrow = f" -> {gives}".replace("'", "") if isinstance(gives, str) and gives not in ("None", "Any") else ""
+    arrow = (
+        f" -> {gives}".replace("'", "")
+        if isinstance(gives, str) and gives not in ("None", "Any")
+        else ""
+    )
     text = re.sub(r" at 0x[0-9a-f]+", "", str(plain))
     if len(name) + len(text) + len(arrow) <= 86:
         return f"{name}{text}{arrow}"
@@ -328,7 +390,9 @@ def signature_text(name: str, value: Any, method: bool = False) -> str:
 
 
 def split_arguments(text: str) -> list[str]:
-    """Arguments of a call: commas inside brackets and quotes do not count; a bare star stays with what follows."""
+    """Arguments of a call: commas inside brackets and quotes do not count; a bare star stays with
+    what follows.
+    """
     found, depth, start = [], 0, 0
     for place, symbol in enumerate(text):
         depth += (symbol in "([{") - (symbol in ")]}")
@@ -339,13 +403,17 @@ def split_arguments(text: str) -> list[str]:
 
 
 def result_types(value: Any) -> list[type]:
-    """The classes of the library that a function says it returns and that are not public by name."""
+    """The classes of the library that a function says it returns and that are not public by
+    name.
+    """
     if not isinstance(value, types.FunctionType):
         return []
     said = value.__annotations__.get("return", "")
     names = re.findall(r"[A-Z]\w+", said) if isinstance(said, str) else []
     found = [value.__globals__.get(name) for name in names if name not in PUBLIC]
-    return [kind for kind in found if inspect.isclass(kind) and kind.__module__.startswith("dalembert")]
+    return [
+        kind for kind in found if inspect.isclass(kind) and kind.__module__.startswith("dalembert")
+    ]
 
 
 def write_reference(folder: Path) -> None:

@@ -3,10 +3,11 @@
     python scripts/work_precision.py measure [--steps 1000000] [--only lobatto4 ...]
     python scripts/work_precision.py write
 
-`measure` takes the methods from `dalembert.model.method_names` and their problems from `method_problems`: the order,
-the energy over many steps, and error against time in native code. It updates docs/methods.json, method by method.
-`write` makes the table in docs/methods.md and docs/pictures/work-precision.png of that file, and needs no run. Times
-belong to the machine that they were measured on.
+`measure` takes the methods from `dalembert.integrate.methods.table` and their problems from
+`method_problems`: the order, the energy over many steps, and error against time in native code. It
+updates docs/methods.json, method by method. `write` makes the table in docs/methods.md and
+docs/pictures/work-precision.png of that file, and needs no run. Times belong to the machine that
+they were measured on.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from typing import Any
 
 from method_problems import HOME, PROBLEMS, SUITS, drift, exact_end, measured_order, work_precision
 
-from dalembert.model.method_names import FIXED_STEP, STEP_CONTROLLED
+from dalembert.integrate.methods.table import fixed_methods, step_controlled_methods
 
 DOCS = Path(__file__).parents[1] / "docs"
-DATA, PAGE, PICTURE = DOCS / "methods.json", DOCS / "methods.md", DOCS / "pictures" / "work-precision.png"
+DATA, PAGE, PICTURE = (
+    DOCS / "methods.json",
+    DOCS / "methods.md",
+    DOCS / "pictures" / "work-precision.png",
+)
 #: Step-controlled methods are compared on these kinds.
 COMPARED = ("free, constant mass", "free, variable mass", "holonomic", "nonholonomic")
 
@@ -31,7 +36,9 @@ def main() -> int:
     """Measure or write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=["measure", "write"])
-    parser.add_argument("--steps", type=int, default=1_000_000, help="steps of the long runs; 0 leaves them out")
+    parser.add_argument(
+        "--steps", type=int, default=1_000_000, help="steps of the long runs; 0 leaves them out"
+    )
     parser.add_argument("--only", nargs="*", default=None, help="methods to measure")
     given = parser.parse_args()
     if given.what == "measure":
@@ -42,23 +49,32 @@ def main() -> int:
 
 def stored() -> dict[str, Any]:
     """What has been measured so far."""
-    return json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {"methods": {}, "work": {}}
+    return (
+        json.loads(DATA.read_text(encoding="utf-8"))
+        if DATA.exists()
+        else {"methods": {}, "work": {}}
+    )
 
 
 def measure(steps: int, only: list[str] | None) -> None:
     """Measure methods and keep each as soon as it is known."""
     found = stored()
-    chosen = set(only) if only else {*FIXED_STEP, *STEP_CONTROLLED}
+    chosen = set(only) if only else {*fixed_methods(), *step_controlled_methods()}
     for kind, problem in PROBLEMS.items():
         exact = exact_end(problem)
-        references = STEP_CONTROLLED if kind in COMPARED else ()
+        references = step_controlled_methods() if kind in COMPARED else ()
         for method in (*SUITS[kind], *references):
             if method not in chosen:
                 continue
             pairs = work_precision(problem, method, exact)
-            found["work"].setdefault(kind, {})[method] = [[float(f"{a:.2e}"), float(f"{b:.2e}")] for a, b in pairs]
+            found["work"].setdefault(kind, {})[method] = [
+                [float(f"{a:.2e}"), float(f"{b:.2e}")] for a, b in pairs
+            ]
             if steps and HOME.get(method) == kind:
-                order, energy = measured_order(problem, method, exact), drift(problem, method, steps)
+                order, energy = (
+                    measured_order(problem, method, exact),
+                    drift(problem, method, steps),
+                )
                 found["methods"][method] = {
                     "kind": kind,
                     "order": round(order, 2),
@@ -72,7 +88,7 @@ def measure(steps: int, only: list[str] | None) -> None:
             print(f"{kind:<22} {method}", flush=True)
 
 
-# -- the page ---------------------------------------------------------------------------------------------------------
+# -- the page --------------------------------------------------------------------------------------
 
 
 def write() -> None:
@@ -91,12 +107,12 @@ def measured_table(methods: dict[str, Any]) -> str:
         "| method | on | order | largest energy error | rise over the run | CPU a step |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for method in FIXED_STEP:
+    for method in fixed_methods():
         if method in methods:
             row = methods[method]
             lines.append(
-                f"| `{method}` | {row['kind']} | {row['order']:.2f} | {row['largest']:.0e} | {row['rise']:+.0e} "
-                f"| {row['microseconds']:.3g} µs |"
+                f"| `{method}` | {row['kind']} | {row['order']:.2f} | {row['largest']:.0e} |"
+                f" {row['rise']:+.0e} | {row['microseconds']:.3g} µs |"
             )
     return "\n".join(lines) + "\n"
 
@@ -112,7 +128,8 @@ def draw(work: dict[str, Any]) -> None:
     kinds = [kind for kind in PROBLEMS if work.get(kind)]
     panels = {
         f"{kind}: {PROBLEMS[kind].title}": {
-            method: [(error, 1e3 * seconds) for error, seconds in pairs] for method, pairs in work[kind].items()
+            method: [(error, 1e3 * seconds) for error, seconds in pairs]
+            for method, pairs in work[kind].items()
         }
         for kind in kinds
     }
@@ -120,22 +137,41 @@ def draw(work: dict[str, Any]) -> None:
     groups: dict[str, list[str]] = {}
     for method in methods:
         groups.setdefault(family_of(method), []).append(method)
-    picture = drawn(panels, error="error of the positions at the end", work="time in native code, ms", groups=groups)
+    picture = drawn(
+        panels,
+        error="error of the positions at the end",
+        work="time in native code, ms",
+        groups=groups,
+    )
     buffer = io.BytesIO()
     picture.savefig(buffer, format="png", dpi=100)
     image = Image.open(buffer).convert("RGB")
-    image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
+    image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+        PICTURE, optimize=True
+    )
 
 
-#: Families of methods, the longer names first; those that choose their steps have none, and the others are compared to them.
-FAMILIES = ("galerkin-lobatto", "nonholonomic", "variational", "isospectral", "lie-verlet", "galerkin", "lobatto", "rattle")
+#: Families of methods, the longer names first; those that choose their steps have none, and the
+#: others are compared to them.
+FAMILIES = (
+    "galerkin-lobatto",
+    "nonholonomic",
+    "variational",
+    "isospectral",
+    "lie-verlet",
+    "galerkin",
+    "lobatto",
+    "rattle",
+)
 
 
 def family_of(method: str) -> str:
     """The family of a method by its name."""
-    if method in STEP_CONTROLLED:
+    if method in step_controlled_methods():
         return ""
-    return next((family for family in FAMILIES if method.startswith(family)), method.rstrip("0123456789"))
+    return next(
+        (family for family in FAMILIES if method.startswith(family)), method.rstrip("0123456789")
+    )
 
 
 if __name__ == "__main__":

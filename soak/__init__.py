@@ -1,4 +1,4 @@
-"""Long checks of what dalembert promises; `python -m soak` runs them, docs/promises.md says what they are for."""
+"""Long checks of what dalembert guarantees: `python -m soak` runs them (see docs/guarantees.md)."""
 
 from __future__ import annotations
 

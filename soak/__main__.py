@@ -1,4 +1,6 @@
-"""The command: `python -m soak [parts] [--quick] [--minutes M] [--seed S]`; without parts, all of them one after the other."""
+"""The command: `python -m soak [parts] [--quick] [--minutes M] [--seed S]`; without parts, all of
+them one after the other.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,22 @@ from .harness import PARTS, Options, run_part
 
 
 def main() -> int:
-    """Runs the parts that were asked for; 1 if a promise was broken."""
-    words = argparse.ArgumentParser(prog="python -m soak", description="Long checks of what dalembert promises.")
-    words.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all of them if none is given")
-    words.add_argument("--quick", action="store_true", help="a smoke run, under a minute a part; nothing is kept")
-    words.add_argument("--minutes", type=float, help="the time of each part, in the place of its own")
+    """Runs the parts that were asked for; 1 if a guarantee was broken."""
+    words = argparse.ArgumentParser(
+        prog="python -m soak", description="Long checks of what dalembert guarantees."
+    )
+    words.add_argument(
+        "parts",
+        nargs="*",
+        metavar="part",
+        help=f"of {', '.join(PARTS)}; all of them if none is given",
+    )
+    words.add_argument(
+        "--quick", action="store_true", help="a smoke run, under a minute a part; nothing is kept"
+    )
+    words.add_argument(
+        "--minutes", type=float, help="the time of each part, in the place of its own"
+    )
     words.add_argument("--seed", type=int, default=1, help="where random draws begin (1)")
     given = words.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]

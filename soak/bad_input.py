@@ -1,8 +1,10 @@
-"""Whatever is read, a text, a file or a request, ends in a good result or in one clear sentence, soon, and none of it is run.
+"""Whatever is read, a text, a file or a request, ends in a good result or in one clear sentence,
+soon, and none of it is run.
 
-Four ways in are searched: expressions, model files, requests to the lab, and messages between the lab and its workers. First
-the kept inputs are replayed; then texts made by a grammar and texts that are meant to take long are tried; the rest is a
-search guided by the branches that inputs reach, for which the package atheris is needed: pip install "dalembert[fuzz]".
+Four ways in are searched: expressions, model files, requests to the lab, and messages between the
+lab and its workers. First the kept inputs are replayed; then texts made by a grammar and texts that
+are meant to take long are tried; the rest is a search guided by the branches that inputs reach, for
+which the package atheris is needed: pip install "dalembert[fuzz]".
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def run(options: Options, report: Report) -> None:
     deadline = options.deadline
     _replay(report)
     _bombs(report)
-    _grammar(time.monotonic() + (8.0 if options.quick else 6.0 * options.minutes), options.seed, report)
+    _grammar(
+        time.monotonic() + (8.0 if options.quick else 6.0 * options.minutes), options.seed, report
+    )
     if find_spec("atheris") is None:
         report.figure("guided search", 'left out: pip install "dalembert[fuzz]" for it')
         return
@@ -60,7 +64,10 @@ def _tried(report: Report, target: str, data: bytes, label: str) -> bool:
 def _replay(report: Report) -> None:
     """Every input that is kept."""
     paths = sorted(path for folder in (CORPUS, REGRESSIONS) for path in folder.glob("*/*"))
-    kept = sum(_tried(report, path.parent.name, path.read_bytes(), str(path.relative_to(ROOT))) for path in paths)
+    kept = sum(
+        _tried(report, path.parent.name, path.read_bytes(), str(path.relative_to(ROOT)))
+        for path in paths
+    )
     report.figure("kept inputs replayed", kept)
 
 
@@ -117,28 +124,41 @@ def _grammar(until: float, seed: int, report: Report) -> None:
     rounds = 0
     while time.monotonic() < until or not rounds:
         for strategy, check in tried:
-            quiet = settings(max_examples=50, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+            quiet = settings(
+                max_examples=50,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            )
             drawn: st.SearchStrategy[Any] = strategy
             try:
                 seeded(seed * 1000 + rounds)(quiet(given(drawn)(check)))()
             except (AssertionError, Exception) as broken:
-                report.fault(f"{check.__name__} by the grammar, seed {seed * 1000 + rounds}: {broken}"[:600])
+                report.fault(
+                    f"{check.__name__} by the grammar, seed {seed * 1000 + rounds}: {broken}"[:600]
+                )
         rounds += 1
     for what, count in counts.items():
         report.figure(f"{what} by the grammar", count)
 
 
-# -- the search --------------------------------------------------------------------------------------------------------
+# -- the search ------------------------------------------------------------------------------------
 
 
 def _search(deadline: float, options: Options, report: Report) -> None:
-    """Each target in processes of its own, slice after slice, until the time is up; what was found stays in a folder."""
-    totals = {target: {"executions": 0, "seconds": 0.0, "crashes": 0, "features": 0} for target in TARGETS}
+    """Each target in processes of its own, slice after slice, until the time is up; what was found
+    stays in a folder.
+    """
+    totals = {
+        target: {"executions": 0, "seconds": 0.0, "crashes": 0, "features": 0} for target in TARGETS
+    }
     for target in TARGETS:
         _prepare(target)
     number = options.seed
     while (left := deadline - time.monotonic()) > 5.0:
-        for target in sorted(TARGETS, key=lambda target: totals[target]["seconds"] / SHARES[target]):
+        for target in sorted(
+            TARGETS, key=lambda target: totals[target]["seconds"] / SHARES[target]
+        ):
             seconds = min(SLICE, left) * SHARES[target]
             if deadline - time.monotonic() < 2.0:
                 break
@@ -147,13 +167,22 @@ def _search(deadline: float, options: Options, report: Report) -> None:
     before = _kept_totals(totals)
     for target, total in totals.items():
         report.figure(f"{target}: executions of the search", total["executions"])
-        report.figure(f"{target}: executions of all searches that the corpus comes from", before[target]["executions"])
+        report.figure(
+            f"{target}: executions of all searches that the corpus comes from",
+            before[target]["executions"],
+        )
         if total["features"]:
             report.figure(f"{target}: features reached", total["features"])
-        report.figure(f"{target}: inputs in the working corpus", len(list((WORKING / target).iterdir())))
-        report.figure(f"{target}: inputs that broke a promise", total["crashes"])
+        report.figure(
+            f"{target}: inputs in the working corpus", len(list((WORKING / target).iterdir()))
+        )
+        report.figure(f"{target}: inputs that broke a guarantee", total["crashes"])
     for what, kept in (("the search", totals), ("all searches that the corpus comes from", before)):
-        report.figure(f"time of {what}", round(sum(total["seconds"] for total in kept.values()) / 60, 1), "min")
+        report.figure(
+            f"time of {what}",
+            round(sum(total["seconds"] for total in kept.values()) / 60, 1),
+            "min",
+        )
 
 
 def _kept_totals(totals: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
@@ -161,7 +190,9 @@ def _kept_totals(totals: dict[str, dict[str, Any]]) -> dict[str, dict[str, float
     place = WORKING / "totals.json"
     kept = json.loads(place.read_text()) if place.exists() else {}
     found = {
-        target: {key: total[key] + kept.get(target, {}).get(key, 0) for key in ("executions", "seconds")}
+        target: {
+            key: total[key] + kept.get(target, {}).get(key, 0) for key in ("executions", "seconds")
+        }
         for target, total in totals.items()
     }
     place.write_text(json.dumps(found))
@@ -173,32 +204,62 @@ def _prepare(target: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for data in seeds(target):
         (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
-    words = ('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in dictionary(target))
+    words = (
+        '"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in dictionary(target)
+    )
     (WORKING / f"{target}.dict").write_text("".join(words))
 
 
 def _slice(target: str, seconds: float, seed: int, total: dict[str, Any], report: Report) -> None:
-    """One process; a broken promise ends it, and its input is kept beside the working corpus."""
+    """One process; a broken guarantee ends it, and its input is kept beside the working corpus."""
     crashes = WORKING / f"{target}-broken"
     crashes.mkdir(exist_ok=True)
     before = set(crashes.iterdir())
-    command = [sys.executable, "-m", "soak.fuzz", target, str(WORKING / target), f"-dict={WORKING / target}.dict"]
-    command += [f"-max_total_time={seconds:.0f}", f"-seed={seed}", "-timeout=120", "-rss_limit_mb=2000", "-max_len=3000"]
+    command = [
+        sys.executable,
+        "-m",
+        "soak.fuzz",
+        target,
+        str(WORKING / target),
+        f"-dict={WORKING / target}.dict",
+    ]
+    command += [
+        f"-max_total_time={seconds:.0f}",
+        f"-seed={seed}",
+        "-timeout=120",
+        "-rss_limit_mb=2000",
+        "-max_len=3000",
+    ]
     command += [f"-artifact_prefix={crashes}{os.sep}", "-print_final_stats=1"]
     began = time.monotonic()
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=seconds + 240)
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds + 240,
+        )
         said = done.stderr
     except subprocess.TimeoutExpired as late:
-        said = (late.stderr or b"").decode(errors="replace") if isinstance(late.stderr, bytes) else str(late.stderr or "")
+        said = (
+            (late.stderr or b"").decode(errors="replace")
+            if isinstance(late.stderr, bytes)
+            else str(late.stderr or "")
+        )
     total["seconds"] += time.monotonic() - began
-    counted = re.findall(r"number_of_executed_units: (\d+)", said) or re.findall(r"^#(\d+)\s", said, re.MULTILINE)
+    counted = re.findall(r"number_of_executed_units: (\d+)", said) or re.findall(
+        r"^#(\d+)\s", said, re.MULTILINE
+    )
     total["executions"] += int(counted[-1]) if counted else 0
     features = [int(found) for found in re.findall(r" ft: (\d+)", said)]
     total["features"] = max([total["features"], *features])
     for path in sorted(set(crashes.iterdir()) - before):
         total["crashes"] += 1
-        reason = next(iter(re.findall(r"BrokenError: (.*)", said)), "it took too long or too much memory")
+        reason = next(
+            iter(re.findall(r"BrokenError: (.*)", said)), "it took too long or too much memory"
+        )
         report.fault(f"{target}: {reason[:300]}; the input is {_shown(path)}")
 
 

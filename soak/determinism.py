@@ -1,8 +1,9 @@
-"""The same model, version and machine give the same bits, whatever process, cache, threads, blocks and order.
+"""The same model, version and machine give the same bits, whatever process, cache, threads, blocks
+and order.
 
-Motions, texts, LaTeX and C are made in new processes with other hash seeds, with the cache cold, warm and off, after other
-derivations, in another order and with parameters in another order; many runs with 1 to 8 threads and blocks of 1 to all; and
-saved motions are rerun from their files.
+Motions, texts, LaTeX and C are made in new processes with other hash seeds, with the cache cold,
+warm and off, after other derivations, in another order and with parameters in another order; many
+runs with 1 to 8 threads and blocks of 1 to all; and saved motions are rerun from their files.
 """
 
 from __future__ import annotations
@@ -36,19 +37,31 @@ def run(options: Options, report: Report) -> None:
         report.figure(f"{name} compared", count)
 
 
-# -- many runs ---------------------------------------------------------------------------------------------------
+# -- many runs -------------------------------------------------------------------------------------
 
 
 def many_runs(report: Report, tried: dict[str, int], quick: bool) -> None:
-    """Threads, blocks, and the order of the runs; and each run by itself, which lanes change in the last digits."""
+    """Threads, blocks, and the order of the runs; and each run by itself, which lanes change in the
+    last digits.
+    """
     theta, omega = da.coordinates("theta omega")
     k = da.parameters("k", positive=True)
     pendulum = da.System(
-        [theta, omega], kinetic=(theta.dot**2 + omega.dot**2) / 2, potential=k * theta**2 * (1 + omega**2) + omega**2
+        [theta, omega],
+        kinetic=(theta.dot**2 + omega.dot**2) / 2,
+        potential=k * theta**2 * (1 + omega**2) + omega**2,
     )
     strengths = np.linspace(0.5, 3.0, 23)
     for method in ("dop853", "taylor"):
-        first = da.sweep(pendulum, {k: strengths}, start={theta: 1.0}, span=(0, 5), at=[1.0, 5.0], method=method, workers=1)
+        first = da.sweep(
+            pendulum,
+            {k: strengths},
+            start={theta: 1.0},
+            span=(0, 5),
+            at=[1.0, 5.0],
+            method=method,
+            workers=1,
+        )
         grid = [(2, 7), (8, 1)] if quick else [(w, c) for w in (1, 2, 3, 8) for c in (1, 3, 7, 23)]
         for workers, chunk in grid:
             again = da.sweep(
@@ -63,23 +76,39 @@ def many_runs(report: Report, tried: dict[str, int], quick: bool) -> None:
             )
             tried["ensembles"] += 1
             if digest(again.states) != digest(first.states):
-                report.fault(f"{method}: {workers} threads and blocks of {chunk} give other bits than one thread")
+                report.fault(
+                    f"{method}: {workers} threads and blocks of {chunk} give other bits than one"
+                    " thread"
+                )
         mixed = np.random.default_rng(3).permutation(len(strengths))
-        again = da.sweep(pendulum, {k: strengths[mixed]}, start={theta: 1.0}, span=(0, 5), at=[1.0, 5.0], method=method)
+        again = da.sweep(
+            pendulum,
+            {k: strengths[mixed]},
+            start={theta: 1.0},
+            span=(0, 5),
+            at=[1.0, 5.0],
+            method=method,
+        )
         tried["ensembles"] += 1
         if digest(again.states) != digest(first.states[mixed]):
             report.fault(f"{method}: runs in another order give other bits")
         alone = [
-            da.simulate(pendulum, {theta: 1.0}, (0, 5), parameters={k: value}, at=[1.0, 5.0], method=method).y.T
+            da.simulate(
+                pendulum, {theta: 1.0}, (0, 5), parameters={k: value}, at=[1.0, 5.0], method=method
+            ).y.T
             for value in strengths
         ]
         worst = float(np.max(np.abs(np.array(alone) - first.states)))
-        report.figure(f"{method}: a run alone against the same in an ensemble, largest difference", worst)
+        report.figure(
+            f"{method}: a run alone against the same in an ensemble, largest difference", worst
+        )
         if worst > (0.0 if method == "dop853" else 1e-9):
-            report.fault(f"{method}: a run alone differs by {worst:.1e} from the same run among others")
+            report.fault(
+                f"{method}: a run alone differs by {worst:.1e} from the same run among others"
+            )
 
 
-# -- files -------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def reruns(report: Report, tried: dict[str, int], options: Options) -> None:
@@ -94,11 +123,13 @@ def reruns(report: Report, tried: dict[str, int], options: Options) -> None:
         tried["reruns"] += 1
         if not found.same_bits:
             report.fault(f"{name}: {found.text()}")
-        if motion_digest(da.simulate(scenario, span=(first, first + 0.1 * (last - first)))) != motion_digest(motion):
+        if motion_digest(
+            da.simulate(scenario, span=(first, first + 0.1 * (last - first)))
+        ) != motion_digest(motion):
             report.fault(f"{name}: a second run in one process has other bits")
 
 
-# -- processes ---------------------------------------------------------------------------------------------------
+# -- processes -------------------------------------------------------------------------------------
 
 
 def variations(scratch: Path) -> Iterator[tuple[str, dict[str, str], tuple[str, str, str]]]:
@@ -108,12 +139,24 @@ def variations(scratch: Path) -> Iterator[tuple[str, dict[str, str], tuple[str, 
     yield "warm cache", {"DALEMBERT_CACHE": warm, "PYTHONHASHSEED": "2"}, ("plain", "plain", "0")
     yield "no cache", {"DALEMBERT_CACHE": "off", "PYTHONHASHSEED": "3"}, ("plain", "reversed", "0")
     yield "others before", {"DALEMBERT_CACHE": warm, "PYTHONHASHSEED": "4"}, ("7", "reversed", "12")
-    yield "one thread", {"DALEMBERT_CACHE": warm, "PYTHONHASHSEED": "5", "OMP_NUM_THREADS": "1"}, ("8", "plain", "3")
+    yield (
+        "one thread",
+        {"DALEMBERT_CACHE": warm, "PYTHONHASHSEED": "5", "OMP_NUM_THREADS": "1"},
+        ("8", "plain", "3"),
+    )
     seed = 10
     while True:
         seed += 1
-        words = ("plain" if seed % 3 == 0 else str(seed), "reversed" if seed % 2 else "plain", str(seed % 5))
-        yield f"hash seed {seed}", {"DALEMBERT_CACHE": "off" if seed % 7 == 0 else warm, "PYTHONHASHSEED": str(seed)}, words
+        words = (
+            "plain" if seed % 3 == 0 else str(seed),
+            "reversed" if seed % 2 else "plain",
+            str(seed % 5),
+        )
+        yield (
+            f"hash seed {seed}",
+            {"DALEMBERT_CACHE": "off" if seed % 7 == 0 else warm, "PYTHONHASHSEED": str(seed)},
+            words,
+        )
 
 
 def processes(report: Report, tried: dict[str, int], options: Options, deadline: float) -> None:
@@ -130,7 +173,9 @@ def processes(report: Report, tried: dict[str, int], options: Options, deadline:
         )  # fmt: skip
         longest = max(longest, time.monotonic() - began)
         if ended.returncode != 0:
-            report.fault(f"the process with {name} ended with {ended.returncode}: {ended.stderr[-300:]}")
+            report.fault(
+                f"the process with {name} ended with {ended.returncode}: {ended.stderr[-300:]}"
+            )
             return
         found = json.loads(ended.stdout)
         tried["processes"] += 1
@@ -139,4 +184,7 @@ def processes(report: Report, tried: dict[str, int], options: Options, deadline:
         for model, parts in found.items():
             for what, value in parts.items():
                 if value != first[model][what]:
-                    report.fault(f"{what} of {model} has other bits in the process with {name} ({changes}, {arguments})")
+                    report.fault(
+                        f"{what} of {model} has other bits in the process with {name} ({changes},"
+                        f" {arguments})"
+                    )

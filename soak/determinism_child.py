@@ -1,7 +1,8 @@
-"""One process of the determinism check: `python -m soak.determinism_child ORDER PARAMETERS BEFORE` prints digests as JSON.
+"""One process of the determinism check: `python -m soak.determinism_child ORDER PARAMETERS BEFORE`
+prints digests as JSON.
 
-ORDER is "plain" or a seed by which the models are shuffled, PARAMETERS is "plain" or "reversed", BEFORE is the number of other
-systems that are derived first.
+ORDER is "plain" or a seed by which the models are shuffled, PARAMETERS is "plain" or "reversed",
+BEFORE is the number of other systems that are derived first.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 import dalembert as da
 from dalembert.gallery import load, names
 
-#: Gallery systems of every kind that take little time: contact, dependent rows, charts that switch, flows, images, driven ones.
+#: Gallery systems of every kind that take little time: contact, dependent rows, charts that switch,
+#: flows, images, driven ones.
 MODELS = (
     "chaplygin-sleigh", "elastic-pendulum-wall", "two-particles-incline", "knife-edge", "rolling-disk", "spherical-pendulum",
     "snakeboard-gait", "linked-particles", "appell-vakonomic", "blow-up", "bicycle",
@@ -27,7 +29,11 @@ def digest(*blocks: Any) -> str:
     """What identifies arrays and texts, bit by bit."""
     total = sha256()
     for block in blocks:
-        total.update(block.encode() if isinstance(block, str) else np.ascontiguousarray(block, dtype=float).tobytes())
+        total.update(
+            block.encode()
+            if isinstance(block, str)
+            else np.ascontiguousarray(block, dtype=float).tobytes()
+        )
     return total.hexdigest()[:24]
 
 
@@ -40,7 +46,9 @@ def motion_digest(motion: Any) -> str:
 
 
 def model_digests(name: str, is_reversed: bool) -> dict[str, str]:
-    """The digests of one model: its motion, by two methods where both apply, its text, LaTeX and C."""
+    """The digests of one model: its motion, by two methods where both apply, its text, LaTeX
+    and C.
+    """
     scenario = load(name)
     first, last = scenario.simulate.get("span", (0.0, 1.0))
     options: dict[str, Any] = {"span": (first, first + 0.1 * (last - first))}

@@ -1,6 +1,8 @@
-"""Random particles and rigid bodies: once as energies for dalembert, once as bodies for KanesMethod.
+"""Random particles and rigid bodies: once as energies for dalembert, once as bodies for
+KanesMethod.
 
-A particle is at r(q, t); a rigid body besides is turned by R = R_z(alpha) R_x(beta) with angles of (q, t), so that its angular
+A particle is at r(q, t); a rigid body besides is turned by R = R_z(alpha) R_x(beta) with angles of
+(q, t), so that its angular
  velocity along its own axes is (beta_dot, alpha_dot sin beta, alpha_dot cos beta).
 """
 
@@ -58,13 +60,17 @@ class Bodies:
             if body.angles:
                 beta, (first, second) = body.angles[1], map(self.rate, body.angles)
                 spin = (second, first * sympy.sin(beta), first * sympy.cos(beta))
-                total += sum(moment * w**2 for moment, w in zip(body.moments, spin, strict=True)) / 2
+                total += (
+                    sum(moment * w**2 for moment, w in zip(body.moments, spin, strict=True)) / 2
+                )
         return total
 
     @cached_property
     def weight(self) -> Any:
         """The potential of gravity along -z."""
-        return sum((body.mass * self.gravity * body.position[2] for body in self.bodies), sympy.Integer(0))
+        return sum(
+            (body.mass * self.gravity * body.position[2] for body in self.bodies), sympy.Integer(0)
+        )
 
     def in_sympy(self, forth: Mapping[Any, Any], frame: Any) -> tuple[list[Any], list[Any]]:
         """Particles and rigid bodies of SymPy, and their weights as forces."""
@@ -73,7 +79,13 @@ class Bodies:
         found, weights = [], []
         for k, body in enumerate(self.bodies):
             axes = (frame.x, frame.y, frame.z)
-            place = sum((sympy.sympify(x).xreplace(forth) * e for x, e in zip(body.position, axes, strict=True)), me.Vector(0))
+            place = sum(
+                (
+                    sympy.sympify(x).xreplace(forth) * e
+                    for x, e in zip(body.position, axes, strict=True)
+                ),
+                me.Vector(0),
+            )
             point = origin.locatenew(f"B{k}", place)
             point.set_vel(frame, place.dt(frame))
             weights.append((point, -body.mass * self.gravity * frame.z))
@@ -88,7 +100,9 @@ class Bodies:
         return found, weights
 
     def frame_of_speeds(self) -> tuple[Any, Any]:
-        """Y(q) and z(q, t) of quasi-speeds: mixed velocities, the first two at times along turned axes, and a drift."""
+        """Y(q) and z(q, t) of quasi-speeds: mixed velocities, the first two at times along turned
+        axes, and a drift.
+        """
         random, n, q = np.random.default_rng(self.seed), len(self.coordinates), self.coordinates
         turned = sympy.eye(n)
         if n > 1 and self.seed % 4 == 0:
@@ -96,14 +110,18 @@ class Bodies:
             turned[0, 0], turned[0, 1] = sympy.cos(angle), sympy.sin(angle)
             turned[1, 0], turned[1, 1] = -sympy.sin(angle), sympy.cos(angle)
         for k in range(2 if self.seed % 4 == 0 else 1, n):
-            turned[k, k - 1] = sympy.Float(float(np.round(random.uniform(0.2, 0.8), 2))) * sympy.sin(q[0])
+            turned[k, k - 1] = sympy.Float(
+                float(np.round(random.uniform(0.2, 0.8), 2))
+            ) * sympy.sin(q[0])
         shift = sympy.zeros(n, 1)
         shift[0] = sympy.Float(0.3) * sympy.sin(q[0]) + sympy.cos(da.t) / 4
         return turned, shift
 
 
 def random_bodies(seed: int, coordinates: Sequence[Any], potential: Any) -> Bodies:
-    """As many bodies as make the mass matrix regular: particles, and a rigid body where there are three coordinates."""
+    """As many bodies as make the mass matrix regular: particles, and a rigid body where there are
+    three coordinates.
+    """
     random = np.random.default_rng(seed)
     n = len(coordinates)
 
@@ -115,19 +133,31 @@ def random_bodies(seed: int, coordinates: Sequence[Any], potential: Any) -> Bodi
         moving = number() * sympy.sin(da.t + coordinates[one]) if random.uniform() < 0.3 else 0
         return coordinates[k % n] + number() * sympy.sin(coordinates[other]) + moving
 
-    bodies = [Body(float(number()) + 0.5, (place(k), place(k + 1), number() * coordinates[k % n])) for k in range(1 + n // 2)]
+    bodies = [
+        Body(float(number()) + 0.5, (place(k), place(k + 1), number() * coordinates[k % n]))
+        for k in range(1 + n // 2)
+    ]
     if random.uniform() < 0.4:
-        angles = (coordinates[0] + number() * coordinates[-1], number() * coordinates[-1] + number() * sympy.sin(da.t))
+        angles = (
+            coordinates[0] + number() * coordinates[-1],
+            number() * coordinates[-1] + number() * sympy.sin(da.t),
+        )
         moments = tuple(float(number()) for _ in range(3))
-        bodies.append(Body(float(number()), (place(0), place(1), sympy.Integer(0)), angles, moments))
+        bodies.append(
+            Body(float(number()), (place(0), place(1), sympy.Integer(0)), angles, moments)
+        )
     return Bodies(tuple(coordinates), tuple(bodies), potential, GRAVITY, seed)
 
 
 def bodies_case(number: int, seed: int) -> Case | None:
-    """Random bodies under constraints and forces of a random system; None where no generic state was found."""
+    """Random bodies under constraints and forces of a random system; None where no generic state
+    was found.
+    """
     kinds = SPEED_KINDS[number % len(SPEED_KINDS)]
     n = max(2, 1 + len(kinds)) + (number // len(SPEED_KINDS) % 3 == 2)
-    drawn = random_system(seed + number, n=n, kinds=kinds, stated="kinetic", gyroscopic=False, forced=number % 3 == 0)
+    drawn = random_system(
+        seed + number, n=n, kinds=kinds, stated="kinetic", gyroscopic=False, forced=number % 3 == 0
+    )
     label = f"bodies_case({number}, {seed}): {kinds or 'free'} on {n} coordinates"
     bodies = random_bodies(seed + number, drawn.coordinates, drawn.potential)
     system = da.System(
@@ -144,4 +174,6 @@ def bodies_case(number: int, seed: int) -> Case | None:
     if number % 3:
         return instant_case(label, system, found, "lagrange", tags_of(system, kinds), bodies=bodies)
     motion = starting_at(system, found[0], 0.2)
-    return motion_case(label, system, motion, "d" in kinds, 2, tags=set(tags_of(system, kinds)), bodies=bodies)
+    return motion_case(
+        label, system, motion, "d" in kinds, 2, tags=set(tags_of(system, kinds)), bodies=bodies
+    )

@@ -1,12 +1,13 @@
-"""An independent implementation that is written straight in CasADi: Lagrange's equations with multipliers, derivatives by its
-own differentiation.
+"""An independent implementation that is written straight in CasADi: Lagrange's equations with
+multipliers, derivatives by its own differentiation.
 
 For L(q, v, t) with rows A(q, v, t) a = b,
 
     M a = f + A^T mu,   M = L_vv,   f = Q + L_q - L_vq v - L_vt,
 
-for H(q, p, t) the same with M = H_pp^-1 and f = Q - H_q + M (H_pq v + H_pt). NumPy solves it, by least squares where rows
-depend on each other. The very same graph can be walked in numbers of 50 digits, which is the third opinion on a disagreement.
+for H(q, p, t) the same with M = H_pp^-1 and f = Q - H_q + M (H_pq v + H_pt). NumPy solves it, by
+least squares where rows depend on each other. The very same graph can be walked in numbers of 50
+digits, which is the third opinion on a disagreement.
 """
 
 from __future__ import annotations
@@ -24,10 +25,31 @@ import dalembert as da
 from .differential_cases import State, Statement, Word
 
 DIGITS = 50
-#: Rows that others make up to this are dropped: the numbers of a statement are doubles, so rows depend to their digits.
+#: Rows that others make up to this are dropped: the numbers of a statement are doubles, so rows
+#: depend to their digits.
 RANK = mpmath.mpf(10) ** -11
-_WORDS = ("sin", "cos", "tan", "sqrt", "exp", "log", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "sign")
-_FUNCTIONS = {name: getattr(ca, name) for name in _WORDS} | {"Abs": ca.fabs, "fabs": ca.fabs, "pi": np.pi, "max": ca.fmax}
+_WORDS = (
+    "sin",
+    "cos",
+    "tan",
+    "sqrt",
+    "exp",
+    "log",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "sign",
+)
+_FUNCTIONS = {name: getattr(ca, name) for name in _WORDS} | {
+    "Abs": ca.fabs,
+    "fabs": ca.fabs,
+    "pi": np.pi,
+    "max": ca.fmax,
+}
 
 
 class Reference:
@@ -38,8 +60,18 @@ class Reference:
         n = len(statement.coordinates)
         t, q, v, p = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("p", n)
         u = ca.SX.sym("u", max(1, len(statement.speeds)))
-        self.symbols = [da.t, *statement.coordinates, *statement.velocities, *statement.momenta, *statement.speeds]
-        self.values = [t, *(s[k] for s in (q, v, p) for k in range(n)), *(u[k] for k in range(len(statement.speeds)))]
+        self.symbols = [
+            da.t,
+            *statement.coordinates,
+            *statement.velocities,
+            *statement.momenta,
+            *statement.speeds,
+        ]
+        self.values = [
+            t,
+            *(s[k] for s in (q, v, p) for k in range(n)),
+            *(u[k] for k in range(len(statement.speeds))),
+        ]
         energy = statement.lagrangian if statement.hamiltonian is None else statement.hamiltonian
         groups = (
             [energy],
@@ -57,28 +89,41 @@ class Reference:
         frame = ca.jacobian(image, u)
         turning = ca.jtimes(image, q, v) + ca.jacobian(image, t)
         blocks = [*inertia, *rows, prescribed, frame, turning]
-        self.function = ca.Function("blocks", [t, q, v, p, u], [ca.densify(ca.SX(block)) for block in blocks])
+        self.function = ca.Function(
+            "blocks", [t, q, v, p, u], [ca.densify(ca.SX(block)) for block in blocks]
+        )
 
     def read(self, groups: Any) -> list[Any]:
-        """Groups of expressions of SymPy as columns of CasADi, by SymPy's own writer of Python functions."""
+        """Groups of expressions of SymPy as columns of CasADi, by SymPy's own writer of Python
+        functions.
+        """
         flat = [expression for group in groups for expression in group]
         values = iter(sympy.lambdify(self.symbols, flat, modules=[_FUNCTIONS])(*self.values))
-        return [ca.vertcat(*(ca.SX(next(values)) for _ in group)) if group else ca.SX(0, 1) for group in groups]
+        return [
+            ca.vertcat(*(ca.SX(next(values)) for _ in group)) if group else ca.SX(0, 1)
+            for group in groups
+        ]
 
     def _by_lagrangian(self, lagrangian: Any, t: Any, q: Any, v: Any, forces: Any) -> list[Any]:
         """M, f, and nothing of a Hamiltonian."""
         momenta = ca.gradient(lagrangian, v)
-        force = forces + ca.gradient(lagrangian, q) - ca.jtimes(momenta, q, v) - ca.jacobian(momenta, t)
+        force = (
+            forces + ca.gradient(lagrangian, q) - ca.jtimes(momenta, q, v) - ca.jacobian(momenta, t)
+        )
         return [ca.jacobian(momenta, v), force, ca.SX(0, 1), ca.SX(0, 1)]
 
-    def _by_hamiltonian(self, hamiltonian: Any, t: Any, q: Any, v: Any, p: Any, forces: Any) -> list[Any]:
+    def _by_hamiltonian(
+        self, hamiltonian: Any, t: Any, q: Any, v: Any, p: Any, forces: Any
+    ) -> list[Any]:
         """H_pp, Q - H_q, H_p, and H_pq v + H_pt."""
         rates = ca.gradient(hamiltonian, p)
         drift = ca.jtimes(rates, q, v) + ca.jacobian(rates, t)
         return [ca.jacobian(rates, p), forces - ca.gradient(hamiltonian, q), rates, drift]
 
     def _rows(self, written: Any, t: Any, q: Any, v: Any, p: Any, momenta: Any) -> list[Any]:
-        """Residuals at each level, rows in v and in p, and right sides; a momentum constraint of L is one of velocities."""
+        """Residuals at each level, rows in v and in p, and right sides; a momentum constraint of L
+        is one of velocities.
+        """
         n, levels = q.numel(), [row.level for row in self.statement.rows]
         residuals, rows, right, in_momenta = [], [], [], []
         for k, level in enumerate(levels):
@@ -92,18 +137,27 @@ class Reference:
             right.append(-along)
             rows.append(ca.jacobian(value, v))
             in_momenta.append(ca.jacobian(value, p))
-        position = ca.vertcat(*(written[k] for k, level in enumerate(levels) if level == "position"))
-        stacked = [ca.vertcat(*x) if x else ca.SX(0, n if x in (rows, in_momenta) else 1) for x in (rows, in_momenta, right)]
+        position = ca.vertcat(
+            *(written[k] for k, level in enumerate(levels) if level == "position")
+        )
+        stacked = [
+            ca.vertcat(*x) if x else ca.SX(0, n if x in (rows, in_momenta) else 1)
+            for x in (rows, in_momenta, right)
+        ]
         return [*stacked, ca.vertcat(*residuals), position, ca.jacobian(position, q)]
 
-    # -- one state -------------------------------------------------------------------------------------------------------------
+    # -- one state ---------------------------------------------------------------------------------
 
     def gauss_problem(self, state: State, arithmetic: Arithmetic) -> tuple[Any, Any, Any, Any, Any]:
-        """M, f, A, b of M a = f + A^T mu, A a = b, and the prescribed part of the reaction, in one arithmetic or another."""
+        """M, f, A, b of M a = f + A^T mu, A a = b, and the prescribed part of the reaction, in one
+        arithmetic or another.
+        """
         p = np.zeros(len(state.q))
         if self.statement.hamiltonian is not None:
             p = self._momenta(state, arithmetic)
-        metric, force, _, drift, rows, in_momenta, right, _, _, _, prescribed, *_ = self._blocks(state, p, arithmetic)
+        metric, force, _, drift, rows, in_momenta, right, _, _, _, prescribed, *_ = self._blocks(
+            state, p, arithmetic
+        )
         if self.statement.hamiltonian is not None:
             metric = arithmetic.inverse(metric)
             force = force + metric @ drift
@@ -119,7 +173,9 @@ class Reference:
         return [block if k in matrices else block.reshape(-1) for k, block in enumerate(blocks)]
 
     def _momenta(self, state: State, arithmetic: Arithmetic) -> Any:
-        """The momenta at which H_p = v, by Newton's method: one step where H is quadratic in them."""
+        """The momenta at which H_p = v, by Newton's method: one step where H is quadratic in
+        them.
+        """
         p = np.zeros(len(state.q)) * state.q
         for _ in range(40):
             metric, _, rates, *_ = self._blocks(state, p, arithmetic)
@@ -137,16 +193,26 @@ class Reference:
             return self._by_image(state, metric, force)
         matrix = np.block([[metric, -rows.T], [rows, np.zeros((m, m))]])
         scale = 1.0 / np.maximum(1e-300, np.abs(matrix).max(axis=1))
-        solution = np.linalg.lstsq(matrix * scale[:, None], np.concatenate([force, right]) * scale, rcond=1e-12)[0]
+        solution = np.linalg.lstsq(
+            matrix * scale[:, None], np.concatenate([force, right]) * scale, rcond=1e-12
+        )[0]
         multipliers = solution[n:]
         dependent = m and np.linalg.matrix_rank(rows, tol=1e-9) < m
-        each = {} if dependent else {row.name: rows[k] * multipliers[k] for k, row in enumerate(self.statement.rows)}
-        return Word(solution[:n], rows.T @ multipliers + prescribed, {} if prescribed.any() else each)
+        each = (
+            {}
+            if dependent
+            else {row.name: rows[k] * multipliers[k] for k, row in enumerate(self.statement.rows)}
+        )
+        return Word(
+            solution[:n], rows.T @ multipliers + prescribed, {} if prescribed.any() else each
+        )
 
     def _by_image(self, state: State, metric: Any, force: Any) -> Word:
         """With v = E u: E^T M E u_dot = E^T (f - M E_dot u); what is left over is the reaction."""
         *_, frame, turning = self._blocks(state, np.zeros(len(state.q)), DOUBLES)
-        rates = np.linalg.lstsq(frame.T @ metric @ frame, frame.T @ (force - metric @ turning), rcond=1e-12)[0]
+        rates = np.linalg.lstsq(
+            frame.T @ metric @ frame, frame.T @ (force - metric @ turning), rcond=1e-12
+        )[0]
         a = frame @ rates + turning
         return Word(a, metric @ a - force)
 
@@ -157,7 +223,10 @@ class Reference:
             refined = self._refined(
                 State(
                     mpmath.mpf(state.time),
-                    *(np.array([mpmath.mpf(float(x)) for x in y]) for y in (state.q, state.v, state.speeds)),
+                    *(
+                        np.array([mpmath.mpf(float(x)) for x in y])
+                        for y in (state.q, state.v, state.speeds)
+                    ),
                 ),
                 exact,
             )
@@ -171,10 +240,20 @@ class Reference:
                 for j, k in enumerate(kept):
                     matrix[i, n + j], matrix[n + j, i] = -rows[k, i], rows[k, i]
             solution = mpmath.lu_solve(matrix, mpmath.matrix([*force, *(right[k] for k in kept)]))
-            reaction = [prescribed[i] + sum(rows[k, i] * solution[n + j] for j, k in enumerate(kept)) for i in range(n)]
-            each = {self.statement.rows[k].name: [float(x * solution[n + j]) for x in rows[k]] for j, k in enumerate(kept)}
+            reaction = [
+                prescribed[i] + sum(rows[k, i] * solution[n + j] for j, k in enumerate(kept))
+                for i in range(n)
+            ]
+            each = {
+                self.statement.rows[k].name: [float(x * solution[n + j]) for x in rows[k]]
+                for j, k in enumerate(kept)
+            }
             single = each if len(kept) == len(right) and not prescribed.any() else {}
-            return Word(np.array([float(x) for x in solution[:n]]), np.array([float(x) for x in reaction]), single)
+            return Word(
+                np.array([float(x) for x in solution[:n]]),
+                np.array([float(x) for x in reaction]),
+                single,
+            )
 
     def _refined(self, state: State, exact: Arithmetic) -> State:
         """Newton's method on the constraints of positions, then of velocities, with least steps."""
@@ -187,9 +266,17 @@ class Reference:
             q = q - exact.least_step(rows, residual) if len(residual) else q
         for _ in range(5):
             here = State(state.time, q, v, state.speeds)
-            p = self._momenta(here, exact) if self.statement.hamiltonian is not None else np.zeros(len(q))
+            p = (
+                self._momenta(here, exact)
+                if self.statement.hamiltonian is not None
+                else np.zeros(len(q))
+            )
             blocks = self._blocks(here, p, exact)
-            rows = blocks[4] if self.statement.hamiltonian is None else blocks[4] + blocks[5] @ exact.inverse(blocks[0])
+            rows = (
+                blocks[4]
+                if self.statement.hamiltonian is None
+                else blocks[4] + blocks[5] @ exact.inverse(blocks[0])
+            )
             v = v - exact.least_step(rows, blocks[7])
         return State(state.time, q, v, state.speeds)
 
@@ -200,7 +287,10 @@ class Arithmetic:
     small: Any = 1e-15
 
     def evaluate(self, function: Any, inputs: list[Any]) -> list[Any]:
-        return [np.asarray(block, dtype=float) for block in function.call([ca.DM(list(map(float, x))) for x in inputs])]
+        return [
+            np.asarray(block, dtype=float)
+            for block in function.call([ca.DM(list(map(float, x))) for x in inputs])
+        ]
 
     def inverse(self, matrix: Any) -> Any:
         return np.linalg.inv(matrix)
@@ -220,9 +310,16 @@ class Digits(Arithmetic):
     def evaluate(self, function: Any, inputs: list[Any]) -> list[Any]:
         """Walks through the graph of a function of CasADi."""
         work: dict[int, Any] = {}
-        outputs = [np.full(function.size_out(k), mpmath.mpf(0), dtype=object) for k in range(function.n_out())]
+        outputs = [
+            np.full(function.size_out(k), mpmath.mpf(0), dtype=object)
+            for k in range(function.n_out())
+        ]
         for k in range(function.n_instructions()):
-            code, into, of = function.instruction_id(k), function.instruction_output(k), function.instruction_input(k)
+            code, into, of = (
+                function.instruction_id(k),
+                function.instruction_output(k),
+                function.instruction_input(k),
+            )
             if code == ca.OP_OUTPUT:
                 block = outputs[into[0]]
                 place, rows = into[1], block.shape[0]
@@ -236,7 +333,9 @@ class Digits(Arithmetic):
         return outputs
 
     def inverse(self, matrix: Any) -> Any:
-        return np.array((mpmath.matrix(matrix.tolist()) ** -1).tolist(), dtype=object).reshape(matrix.shape)
+        return np.array((mpmath.matrix(matrix.tolist()) ** -1).tolist(), dtype=object).reshape(
+            matrix.shape
+        )
 
     def independent(self, rows: Any) -> list[int]:
         """The first rows that are not made of those before, by Gram and Schmidt."""

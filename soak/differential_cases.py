@@ -1,4 +1,6 @@
-"""What is compared: systems as anybody would state them, consistent states of them, and what dalembert says there."""
+"""What is compared: systems as anybody would state them, consistent states of them, and what
+dalembert says there.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,62 @@ import sympy
 import dalembert as da
 from agreement import Instant, evidence, instants, numbered
 from core_systems import SAME_SYSTEM, random_system
-from dalembert.model.constraints import HolonomicConstraint, MomentumConstraint, UnilateralConstraint
+from dalembert.model.constraints import (
+    HolonomicConstraint,
+    MomentumConstraint,
+    UnilateralConstraint,
+)
 
 #: Kinds of constraints by symbol, see `random_system`.
 KINDS = (
-    *("", "h", "v", "a", "n", "s", "r", "t", "m", "e", "c", "hv", "ra", "vv", "ee", "cc", "tv", "hm", "hn", "rr", "cv"),
+    *(
+        "",
+        "h",
+        "v",
+        "a",
+        "n",
+        "s",
+        "r",
+        "t",
+        "m",
+        "e",
+        "c",
+        "hv",
+        "ra",
+        "vv",
+        "ee",
+        "cc",
+        "tv",
+        "hm",
+        "hn",
+        "rr",
+        "cv",
+    ),
     *("vd", "hd", "ad", "rd", "cd", "td", "hvd", "vvd", "hhd", "hva", "rtv", "hsa", "hvad"),
 )
-#: The same for KanesMethod, which takes constraints that are linear in the speeds; two lists that it refuses are among them.
-SPEED_KINDS = ("", "h", "v", "a", "r", "t", "e", "c", "hv", "ra", "vv", "cc", "tv", "rr", "n", "vd", "hd", "hva", "s")
+#: The same for KanesMethod, which takes constraints that are linear in the speeds; two lists that
+#: it refuses are among them.
+SPEED_KINDS = (
+    "",
+    "h",
+    "v",
+    "a",
+    "r",
+    "t",
+    "e",
+    "c",
+    "hv",
+    "ra",
+    "vv",
+    "cc",
+    "tv",
+    "rr",
+    "n",
+    "vd",
+    "hd",
+    "hva",
+    "s",
+)
 STATED = ("lagrangian", "kinetic", "planar", "cyclic", "bundle", "hamiltonian")
 #: The same for SymPy, which is slow on the others; every seventh system is of those nevertheless.
 SHORT = ("lagrangian", "kinetic", "cyclic")
@@ -38,10 +87,12 @@ class State:
 
 @dataclass(frozen=True)
 class Word:
-    """What somebody says at a state: accelerations (n,), the generalised force of all constraints (n,), and of each by name.
+    """What somebody says at a state: accelerations (n,), the generalised force of all constraints
+    (n,), and of each by name.
 
-    Forces stand on the side of forces, M a = f + A^T mu. `reaction` is None where a peer has none; `reactions` is empty where
-    single ones are not determined, because the constraints depend on each other.
+    Forces stand on the side of forces, M a = f + A^T mu. `reaction` is None where a peer has none;
+    `reactions` is empty where single ones are not determined, because the constraints depend on
+    each other.
     """
 
     accelerations: Any
@@ -52,8 +103,12 @@ class Word:
         """The same as lists of numbers."""
         return {
             "accelerations": np.asarray(self.accelerations, float).tolist(),
-            "reaction": None if self.reaction is None else np.asarray(self.reaction, float).tolist(),
-            "reactions": {name: np.asarray(force, float).tolist() for name, force in self.reactions.items()},
+            "reaction": (
+                None if self.reaction is None else np.asarray(self.reaction, float).tolist()
+            ),
+            "reactions": {
+                name: np.asarray(force, float).tolist() for name, force in self.reactions.items()
+            },
         }
 
 
@@ -61,7 +116,11 @@ def word_of(plain: Mapping[str, Any]) -> Word:
     """A word from its lists."""
     reaction = plain["reaction"]
     reactions = {name: np.asarray(force) for name, force in plain["reactions"].items()}
-    return Word(np.asarray(plain["accelerations"]), None if reaction is None else np.asarray(reaction), reactions)
+    return Word(
+        np.asarray(plain["accelerations"]),
+        None if reaction is None else np.asarray(reaction),
+        reactions,
+    )
 
 
 def gap_of(first: Word, second: Word) -> tuple[float, str]:
@@ -95,10 +154,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Statement:
-    """A system without parameters and inputs, in the symbols of its coordinates: what every peer is given.
+    """A system without parameters and inputs, in the symbols of its coordinates: what every peer is
+    given.
 
-    L(q, v, t), or H(q, p, t); generalised forces (n,), with those of dissipation and the work of nonideal constraints; rows;
-    an image {velocity: expression of the speeds}.
+    L(q, v, t), or H(q, p, t); generalised forces (n,), with those of dissipation and the work of
+    nonideal constraints; rows; an image {velocity: expression of the speeds}.
     """
 
     coordinates: tuple[Any, ...]
@@ -146,7 +206,9 @@ def statement_of(system: da.System) -> Statement:
 
 @dataclass(frozen=True)
 class Case:
-    """A system with the states where it is asked; the label says how to make it again, the tags what kind it is of."""
+    """A system with the states where it is asked; the label says how to make it again, the tags
+    what kind it is of.
+    """
 
     label: str
     tags: frozenset[str]
@@ -166,14 +228,20 @@ def tags_of(system: da.System, kinds: str = "") -> frozenset[str]:
     """The classes that the triage speaks of."""
     found = {"dependent"} if "d" in kinds else set()
     found |= {"nonlinear"} if set(kinds) & set("ns") else set()
-    found |= {"momentum"} if any(isinstance(c, MomentumConstraint) for c in system.constraints) else set()
+    found |= (
+        {"momentum"}
+        if any(isinstance(c, MomentumConstraint) for c in system.constraints)
+        else set()
+    )
     found |= {"hamiltonian"} if system.is_hamiltonian else set()
     found |= {"image"} if system.image is not None else set()
     found |= {"constrained"} if system.constraints else {"free"}
     return frozenset(found)
 
 
-def words_of_motion(motion: da.Motion, places: Sequence[int], dependent: bool) -> tuple[list[State], list[Word]]:
+def words_of_motion(
+    motion: da.Motion, places: Sequence[int], dependent: bool
+) -> tuple[list[State], list[Word]]:
     """States along a motion, and what the native code says there of accelerations and reactions."""
     system = motion.system
     table = motion.columns
@@ -182,20 +250,45 @@ def words_of_motion(motion: da.Motion, places: Sequence[int], dependent: bool) -
     states, words = [], []
     for k in places:
         speeds = () if image is None else np.array([table[u.name][k] for u in image.speeds])
-        states.append(State(float(motion.t[k]), np.array([x[k] for x in q]), np.array([x[k] for x in v]), speeds))
-        each = {name: np.asarray(reaction.force)[:, k] for name, reaction in motion.reactions.items()}
-        single = {} if dependent or image is not None or motion.equations.form not in ("lagrange", "hamilton") else each
+        states.append(
+            State(
+                float(motion.t[k]), np.array([x[k] for x in q]), np.array([x[k] for x in v]), speeds
+            )
+        )
+        each = {
+            name: np.asarray(reaction.force)[:, k] for name, reaction in motion.reactions.items()
+        }
+        single = (
+            {}
+            if dependent
+            or image is not None
+            or motion.equations.form not in ("lagrange", "hamilton")
+            else each
+        )
         words.append(Word(np.array([x[k] for x in a]), motion.total_reaction[:, k], single))
     return states, words
 
 
 def _names(system: da.System) -> tuple[list[str], list[str], list[str]]:
     coordinates = system.coordinates
-    return [q.name for q in coordinates], [q.dot.name for q in coordinates], [q.ddot.name for q in coordinates]
+    return (
+        [q.name for q in coordinates],
+        [q.dot.name for q in coordinates],
+        [q.ddot.name for q in coordinates],
+    )
 
 
-def motion_case(label: str, system: da.System, motion: da.Motion, dependent: bool = False, count: int = 3, **more: Any) -> Case:
-    """A case at the beginning, in the middle and at the end of a motion of `system`, or of the same one with parameters."""
+def motion_case(
+    label: str,
+    system: da.System,
+    motion: da.Motion,
+    dependent: bool = False,
+    count: int = 3,
+    **more: Any,
+) -> Case:
+    """A case at the beginning, in the middle and at the end of a motion of `system`, or of the same
+    one with parameters.
+    """
     places = sorted({round(k * (len(motion.t) - 1) / max(1, count - 1)) for k in range(count)})
     states, words = words_of_motion(motion, places, dependent)
     tags = tags_of(system) | ({"dependent"} if dependent else set()) | more.pop("tags", set())
@@ -206,10 +299,15 @@ def starting_at(system: da.System, instant: Instant, seconds: float, **options: 
     """A motion from a consistent state."""
     named = instant.named(system)
     named.pop("t")
-    return da.simulate(system, named, (instant.time, instant.time + seconds), **({"rtol": 1e-11, "atol": 1e-12} | options))
+    return da.simulate(
+        system,
+        named,
+        (instant.time, instant.time + seconds),
+        **({"rtol": 1e-11, "atol": 1e-12} | options),
+    )
 
 
-# -- random ones -----------------------------------------------------------------------------------------------------------
+# -- random ones -----------------------------------------------------------------------------------
 
 
 def random_case(number: int, seed: int, small: bool) -> Case | None:
@@ -222,15 +320,21 @@ def random_case(number: int, seed: int, small: bool) -> Case | None:
     return case_from(seed + number, n, kinds, stated, number, plain=small and bool(number % 3))
 
 
-def case_from(seed: int, n: int, kinds: str, stated: str, number: int, plain: bool = False) -> Case | None:
-    """One random system: every third in native code along a short motion, the others by the interpreted graph at two states.
+def case_from(
+    seed: int, n: int, kinds: str, stated: str, number: int, plain: bool = False
+) -> Case | None:
+    """One random system: every third in native code along a short motion, the others by the
+    interpreted graph at two states.
 
-    The form is Lagrange's, Hamilton's where the system is stated so, or for a share of the motions the fastest. A plain one has
-    no gyroscopic terms and no forces.
+    The form is Lagrange's, Hamilton's where the system is stated so, or for a share of the motions
+    the fastest. A plain one has no gyroscopic terms and no forces.
     """
     parts = {"gyroscopic": False, "forced": False} if plain else {}
     system = random_system(seed, n=n, kinds=kinds, stated=stated, **parts)
-    label = f"random_system({seed}, n={n}, kinds={kinds!r}, stated={stated!r}{', gyroscopic=False, forced=False' * plain})"
+    label = (
+        f"random_system({seed}, n={n}, kinds={kinds!r},"
+        f" stated={stated!r}{', gyroscopic=False, forced=False' * plain})"
+    )
     form = "hamilton" if stated == "hamiltonian" and number % 2 else "lagrange"
     found = instants(system, number, 2)
     if not found:
@@ -241,7 +345,14 @@ def case_from(seed: int, n: int, kinds: str, stated: str, number: int, plain: bo
     return motion_case(label, system, motion, "d" in kinds, 2, tags=set(tags_of(system, kinds)))
 
 
-def instant_case(label: str, system: da.System, found: Sequence[Instant], form: str, tags: frozenset[str], **more: Any) -> Case:
+def instant_case(
+    label: str,
+    system: da.System,
+    found: Sequence[Instant],
+    form: str,
+    tags: frozenset[str],
+    **more: Any,
+) -> Case:
     """What the interpreted graph of a form says at consistent states: nothing is compiled."""
     record = da.derive(system, form)
     said = [(instant, word) for instant in found if (word := evidence(record, instant)) is not None]
@@ -254,12 +365,25 @@ def instant_case(label: str, system: da.System, found: Sequence[Instant], form: 
 def gallery_case(name: str) -> Case:
     """A system of the gallery, with its parameters, along the motion that comes with it."""
     scenario = da.gallery.load(name)
-    values = {symbol.name: float(scenario.parameters[symbol.name]) for symbol in scenario.system.parameters}
+    values = {
+        symbol.name: float(scenario.parameters[symbol.name])
+        for symbol in scenario.system.parameters
+    }
     kept = [c for c in scenario.system.constraints if not isinstance(c, UnilateralConstraint)]
     plain = numbered(scenario.system.replacing(constraints=kept, drawing=None, outputs={}), values)
     if name in SAME_SYSTEM:
-        start = {key: value for key, value in scenario.start.items() if not str(key).startswith("chi_")}
-        motion = da.simulate(scenario.system, start, (0.0, 0.2), parameters=values, form="lagrange", rtol=1e-11, atol=1e-12)
+        start = {
+            key: value for key, value in scenario.start.items() if not str(key).startswith("chi_")
+        }
+        motion = da.simulate(
+            scenario.system,
+            start,
+            (0.0, 0.2),
+            parameters=values,
+            form="lagrange",
+            rtol=1e-11,
+            atol=1e-12,
+        )
     else:
         motion = da.simulate(scenario, span=(0.0, 0.2), rtol=1e-11, atol=1e-12)
     return motion_case(f"gallery {name}", plain, motion, tags={"gallery"})

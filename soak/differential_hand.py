@@ -1,4 +1,6 @@
-"""Equations of textbooks, written out by hand as accelerations: systems without constraints, or with holonomic ones."""
+"""Equations of textbooks, written out by hand as accelerations: systems without constraints, or
+with holonomic ones.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ G = 9.81
 
 @dataclass(frozen=True)
 class Hand:
-    """A system of a textbook: `accelerations(t, q, v)` and, where the context has it, `reaction(t, q, v)`, both written out.
+    """A system of a textbook: `accelerations(t, q, v)` and, where the context has it, `reaction(t,
+    q, v)`, both written out.
 
-    `points` are masses with their positions, for KanesMethod, where the system is made of particles.
+    `points` are masses with their positions, for KanesMethod, where the system is made of
+    particles.
     """
 
     name: str
@@ -41,8 +45,16 @@ class Hand:
         bodies = None
         if self.points:
             potential = self.system.potential
-            bodies = Bodies(self.system.coordinates, tuple(Body(m, _space(r)) for m, r in self.points), potential, 0.0, 1)
-        return motion_case(f"hand: {self.name}", self.system, motion, self.dependent, tags={"hand"}, bodies=bodies)
+            bodies = Bodies(
+                self.system.coordinates,
+                tuple(Body(m, _space(r)) for m, r in self.points),
+                potential,
+                0.0,
+                1,
+            )
+        return motion_case(
+            f"hand: {self.name}", self.system, motion, self.dependent, tags={"hand"}, bodies=bodies
+        )
 
     def word(self, state: State) -> Word:
         """What the context says."""
@@ -66,7 +78,9 @@ def double_pendulum() -> Hand:
     first = (l1 * sympy.sin(a), -l1 * sympy.cos(a))
     second = (first[0] + l2 * sympy.sin(b), first[1] - l2 * sympy.cos(b))
     points = [(m1, first), (m2, second)]
-    system = da.System([a, b], kinetic=kinetic_of([a, b], points), potential=G * (m1 * first[1] + m2 * second[1]))
+    system = da.System(
+        [a, b], kinetic=kinetic_of([a, b], points), potential=G * (m1 * first[1] + m2 * second[1])
+    )
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
         d, (w1, w2) = q[0] - q[1], v
@@ -77,17 +91,37 @@ def double_pendulum() -> Hand:
         return [one / (l1 * below), 2 * sin(d) * two / (l2 * below)]
 
     source = "Landau and Lifshitz, Mechanics, sect. 5, problem 1"
-    return Hand("double pendulum", source, system, {a: 1.0, b: -0.4, a.dot: 0.3, b.dot: 1.2}, accelerations, None, points)
+    return Hand(
+        "double pendulum",
+        source,
+        system,
+        {a: 1.0, b: -0.4, a.dot: 0.3, b.dot: 1.2},
+        accelerations,
+        None,
+        points,
+    )
 
 
 def spherical_pendulum() -> Hand:
     theta, phi = da.coordinates("theta phi")
     m, length = 0.9, 1.2
-    place = [length * f for f in (sympy.sin(theta) * sympy.cos(phi), sympy.sin(theta) * sympy.sin(phi), -sympy.cos(theta))]
-    system = da.System([theta, phi], kinetic=kinetic_of([theta, phi], [(m, place)]), potential=m * G * place[2])
+    place = [
+        length * f
+        for f in (
+            sympy.sin(theta) * sympy.cos(phi),
+            sympy.sin(theta) * sympy.sin(phi),
+            -sympy.cos(theta),
+        )
+    ]
+    system = da.System(
+        [theta, phi], kinetic=kinetic_of([theta, phi], [(m, place)]), potential=m * G * place[2]
+    )
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
-        return [sin(q[0]) * cos(q[0]) * v[1] ** 2 - G / length * sin(q[0]), -2 * v[0] * v[1] / tan(q[0])]
+        return [
+            sin(q[0]) * cos(q[0]) * v[1] ** 2 - G / length * sin(q[0]),
+            -2 * v[0] * v[1] / tan(q[0]),
+        ]
 
     start = {theta: 0.9, phi: 0.2, theta.dot: -0.3, phi.dot: 2.1}
     source = "Landau and Lifshitz, Mechanics, sect. 14, problem 1"
@@ -98,13 +132,22 @@ def pendulum_by_its_rod(copies: int = 1) -> Hand:
     """The tension of the rod in Cartesian coordinates; also with the rod stated several times."""
     x, y = da.coordinates("x y")
     m, length = 1.4, 1.1
-    rods = [da.holonomic((k + 1) * (x**2 + y**2 - length**2) / 2, name=f"rod{k}") for k in range(copies)]
-    system = da.System([x, y], kinetic=m * (x.dot**2 + y.dot**2) / 2, potential=m * G * y, constraints=rods)
+    rods = [
+        da.holonomic((k + 1) * (x**2 + y**2 - length**2) / 2, name=f"rod{k}") for k in range(copies)
+    ]
+    system = da.System(
+        [x, y], kinetic=m * (x.dot**2 + y.dot**2) / 2, potential=m * G * y, constraints=rods
+    )
 
     def pull(q: Any, v: Any) -> Any:
         return -m * (v[0] ** 2 + v[1] ** 2 - G * q[1]) / length**2
 
-    start = {x: length * np.sin(0.8), y: -length * np.cos(0.8), x.dot: 1.5 * np.cos(0.8), y.dot: 1.5 * np.sin(0.8)}
+    start = {
+        x: length * np.sin(0.8),
+        y: -length * np.cos(0.8),
+        x.dot: 1.5 * np.cos(0.8),
+        y.dot: 1.5 * np.sin(0.8),
+    }
     return Hand(
         f"pendulum by its rod, stated {copies} times" if copies > 1 else "pendulum by its rod",
         "Taylor, Classical Mechanics, sect. 7.10",
@@ -121,7 +164,14 @@ def bead_on_hoop() -> Hand:
     theta = da.coordinates("theta")
     m, radius, rate = 0.6, 0.9, 4.0
     turn = rate * da.t
-    place = [radius * f for f in (sympy.sin(theta) * sympy.cos(turn), sympy.sin(theta) * sympy.sin(turn), -sympy.cos(theta))]
+    place = [
+        radius * f
+        for f in (
+            sympy.sin(theta) * sympy.cos(turn),
+            sympy.sin(theta) * sympy.sin(turn),
+            -sympy.cos(theta),
+        )
+    ]
     points = [(m, place)]
     system = da.System([theta], kinetic=kinetic_of([theta], points), potential=m * G * place[2])
     return Hand(
@@ -161,12 +211,15 @@ def charged_particle() -> Hand:
     m, charge, field, along = 1.2, 0.8, 2.5, 0.6
     velocity = [c.dot for c in q]
     gauge = (-field * y / 2, field * x / 2, 0)
-    lagrangian = m * sum(v**2 for v in velocity) / 2 + charge * sum(a * v for a, v in zip(gauge, velocity, strict=True))
+    lagrangian = m * sum(v**2 for v in velocity) / 2 + charge * sum(
+        a * v for a, v in zip(gauge, velocity, strict=True)
+    )
     system = da.System(q, lagrangian=lagrangian + charge * along * x)
     w = charge * field / m
     return Hand(
         "charged particle in crossed fields",
-        "Goldstein, Poole and Safko, Classical Mechanics, sect. 1.5; Landau and Lifshitz, Fields, sect. 22",
+        "Goldstein, Poole and Safko, Classical Mechanics, sect. 1.5; Landau and Lifshitz, Fields,"
+        " sect. 22",
         system,
         {x: 0.3, y: -0.2, x.dot: 1.0, y.dot: 0.5, z.dot: -0.7},
         lambda t, q, v: [w * v[1] + charge * along / m, -w * v[0], 0.0],
@@ -193,17 +246,31 @@ def cart_pendulum() -> Hand:
     push, heavy, m, length = 0.8, 1.5, 0.6, 0.7
     points = [(heavy, (x,)), (m, (x + length * sympy.sin(theta), length * sympy.cos(theta)))]
     system = da.System(
-        [x, theta], kinetic=kinetic_of([x, theta], points), potential=m * G * length * sympy.cos(theta), forces={x: push}
+        [x, theta],
+        kinetic=kinetic_of([x, theta], points),
+        potential=m * G * length * sympy.cos(theta),
+        forces={x: push},
     )
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
         s, c, w = sin(q[1]), cos(q[1]), v[1]
         below = heavy + m * s**2
         force = push + m * length * w**2 * s
-        return [(force - m * G * s * c) / below, ((heavy + m) * G * s - force * c) / (length * below)]
+        return [
+            (force - m * G * s * c) / below,
+            ((heavy + m) * G * s - force * c) / (length * below),
+        ]
 
     source = "Astrom and Murray, Feedback Systems, example 3.3"
-    return Hand("cart with a pendulum", source, system, {theta: 0.4, theta.dot: -0.9, x.dot: 0.5}, accelerations, None, points)
+    return Hand(
+        "cart with a pendulum",
+        source,
+        system,
+        {theta: 0.4, theta.dot: -0.9, x.dot: 0.5},
+        accelerations,
+        None,
+        points,
+    )
 
 
 def heavy_top() -> Hand:
@@ -212,7 +279,8 @@ def heavy_top() -> Hand:
     spin = psi.dot + phi.dot * sympy.cos(theta)
     system = da.System(
         [theta, phi, psi],
-        kinetic=across * (theta.dot**2 + phi.dot**2 * sympy.sin(theta) ** 2) / 2 + along * spin**2 / 2,
+        kinetic=across * (theta.dot**2 + phi.dot**2 * sympy.sin(theta) ** 2) / 2
+        + along * spin**2 / 2,
         potential=weight * sympy.cos(theta),
     )
 
@@ -224,7 +292,10 @@ def heavy_top() -> Hand:
         return [nutation, precession, v[1] * v[0] * s - precession * c]
 
     start = {theta: 0.7, phi: 0.1, psi: -0.3, theta.dot: 0.2, phi.dot: 0.9, psi.dot: 9.0}
-    source = "Goldstein, Poole and Safko, Classical Mechanics, sect. 5.7; Landau and Lifshitz, Mechanics, sect. 35"
+    source = (
+        "Goldstein, Poole and Safko, Classical Mechanics, sect. 5.7; Landau and Lifshitz,"
+        " Mechanics, sect. 35"
+    )
     return Hand("heavy symmetric top", source, system, start, accelerations)
 
 
@@ -255,28 +326,38 @@ def triple_pendulum() -> Hand:
     for m, length, angle in zip(masses, lengths, q, strict=True):
         x, y = x + length * sympy.sin(angle), y - length * sympy.cos(angle)
         points.append((m, (x, y)))
-    system = da.System(q, kinetic=kinetic_of(q, points), potential=sum(m * G * r[1] for m, r in points))
+    system = da.System(
+        q, kinetic=kinetic_of(q, points), potential=sum(m * G * r[1] for m, r in points)
+    )
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
         below = [sum(masses[k:]) for k in range(3)]
         weight = [[below[max(i, j)] * lengths[i] * lengths[j] for j in range(3)] for i in range(3)]
         matrix = [[weight[i][j] * cos(q[i] - q[j]) for j in range(3)] for i in range(3)]
         right = [
-            -sum(weight[i][j] * sin(q[i] - q[j]) * v[j] ** 2 for j in range(3)) - below[i] * G * lengths[i] * sin(q[i])
+            -sum(weight[i][j] * sin(q[i] - q[j]) * v[j] ** 2 for j in range(3))
+            - below[i] * G * lengths[i] * sin(q[i])
             for i in range(3)
         ]
         return list(np.linalg.solve(np.array(matrix), np.array(right)))
 
     start = dict(zip((*q, *(c.dot for c in q)), (0.5, -0.9, 1.3, 0.4, 1.1, -0.6), strict=True))
-    source = "Whittaker, Analytical Dynamics, sect. 44; Wittenburg, Dynamics of Multibody Systems, chapter 5"
+    source = (
+        "Whittaker, Analytical Dynamics, sect. 44; Wittenburg, Dynamics of Multibody Systems,"
+        " chapter 5"
+    )
     return Hand("planar chain of three links", source, system, start, accelerations, None, points)
 
 
 def driven_pivot() -> Hand:
     theta = da.coordinates("theta")
     m, length, size, rate = 0.7, 1.0, 0.25, 6.0
-    points = [(m, (length * sympy.sin(theta), size * sympy.cos(rate * da.t) - length * sympy.cos(theta)))]
-    system = da.System([theta], kinetic=kinetic_of([theta], points), potential=m * G * points[0][1][1])
+    points = [
+        (m, (length * sympy.sin(theta), size * sympy.cos(rate * da.t) - length * sympy.cos(theta)))
+    ]
+    system = da.System(
+        [theta], kinetic=kinetic_of([theta], points), potential=m * G * points[0][1][1]
+    )
     return Hand(
         "pendulum on a pivot that oscillates upright",
         "Landau and Lifshitz, Mechanics, sect. 5, problem 3c",
@@ -307,7 +388,9 @@ def bead_on_turning_wire() -> Hand:
 
     source = "Goldstein, Poole and Safko, Classical Mechanics, sect. 1.6, example 3"
     start = {x: 0.6, x.dot: 0.3, y.dot: 0.6 * rate}
-    return Hand("bead on a turning wire", source, system, start, accelerations, reaction, [(m, (x, y))])
+    return Hand(
+        "bead on a turning wire", source, system, start, accelerations, reaction, [(m, (x, y))]
+    )
 
 
 def particle_in_cone() -> Hand:

@@ -1,4 +1,6 @@
-"""Equations of textbooks, written out by hand as accelerations: systems that roll, slide along blades, or dissipate."""
+"""Equations of textbooks, written out by hand as accelerations: systems that roll, slide along
+blades, or dissipate.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from .differential_hand import G, Hand
 
 
 def chaplygin_sleigh() -> Hand:
-    x, y, theta = da.coordinates("x y theta")  # of the blade's contact; the centre of mass is `ahead` of it
+    x, y, theta = da.coordinates(
+        "x y theta"
+    )  # of the blade's contact; the centre of mass is `ahead` of it
     m, inertia, ahead = 1.5, 0.7, 0.4
     centre = [x + ahead * sympy.cos(theta), y + ahead * sympy.sin(theta)]
     speeds = [sum(sympy.diff(c, q) * q.dot for q in (x, y, theta)) for c in centre]
@@ -65,13 +69,23 @@ def knife_edge() -> Hand:
 
 
 def snakeboard() -> Hand:
-    """With J + J_r + 2 J_w = m l^2: xi with v = l xi cos(phi), theta_dot = xi sin(phi) obeys one equation; see the sources."""
+    """With J + J_r + 2 J_w = m l^2: xi with v = l xi cos(phi), theta_dot = xi sin(phi) obeys one
+    equation; see the sources.
+    """
     x, y, theta, psi, phi = symbols = da.coordinates("x y theta psi phi")
     m, length, rotor, wheels = 1.6, 0.9, 0.5, 0.2
     kinetic = m * (x.dot**2 + y.dot**2 + length**2 * theta.dot**2) / 2
     kinetic += rotor * psi.dot**2 / 2 + rotor * psi.dot * theta.dot + wheels * phi.dot**2
-    back = -sympy.sin(theta - phi) * x.dot + sympy.cos(theta - phi) * y.dot - length * sympy.cos(phi) * theta.dot
-    front = -sympy.sin(theta + phi) * x.dot + sympy.cos(theta + phi) * y.dot + length * sympy.cos(phi) * theta.dot
+    back = (
+        -sympy.sin(theta - phi) * x.dot
+        + sympy.cos(theta - phi) * y.dot
+        - length * sympy.cos(phi) * theta.dot
+    )
+    front = (
+        -sympy.sin(theta + phi) * x.dot
+        + sympy.cos(theta + phi) * y.dot
+        + length * sympy.cos(phi) * theta.dot
+    )
     constraints = [da.velocity(back, name="back"), da.velocity(front, name="front")]
     system = da.System(symbols, lagrangian=kinetic, constraints=constraints)
 
@@ -88,22 +102,34 @@ def snakeboard() -> Hand:
 
     xi, steer, heading = 0.9, 0.5, 0.2
     speed = length * xi * np.cos(steer)
-    start = {theta: heading, phi: steer, x.dot: speed * np.cos(heading), y.dot: speed * np.sin(heading)}
+    start = {
+        theta: heading,
+        phi: steer,
+        x.dot: speed * np.cos(heading),
+        y.dot: speed * np.sin(heading),
+    }
 
     start |= {theta.dot: xi * np.sin(steer), psi.dot: 0.7, phi.dot: 0.6}
-    source = "Ostrowski, Lewis, Murray and Burdick 1994; Bloch, Krishnaprasad, Marsden and Murray 1996, sect. 8.4"
+    source = (
+        "Ostrowski, Lewis, Murray and Burdick 1994; Bloch, Krishnaprasad, Marsden and Murray 1996,"
+        " sect. 8.4"
+    )
     return Hand("snakeboard", source, system, start, accelerations)
 
 
 def rolling_disk() -> Hand:
-    """A thin disk that rolls and falls; see below for the frame: e1 along the rim, e2 up in its plane, e3 its axis.
+    """A thin disk that rolls and falls; see below for the frame: e1 along the rim, e2 up in its
+    plane, e3 its axis.
 
     With w = psi_dot + phi_dot cos(theta):
 
     (A + m r^2) theta_ddot = A phi_dot^2 sin cos - (C + m r^2) phi_dot w sin - m g r cos,
-    (C + m r^2) w_dot = m r^2 theta_dot phi_dot sin,   A (phi_ddot sin + 2 phi_dot theta_dot cos) = C w theta_dot.
+    (C + m r^2) w_dot = m r^2 theta_dot phi_dot sin,   A (phi_ddot sin + 2 phi_dot theta_dot cos) =
+    C w theta_dot.
     """
-    x, y, theta, phi, psi = symbols = da.coordinates("x y theta phi psi")  # (x, y) of the centre, theta = pi/2 upright
+    x, y, theta, phi, psi = symbols = da.coordinates(
+        "x y theta phi psi"
+    )  # (x, y) of the centre, theta = pi/2 upright
     m, r = 1.2, 0.5
     across, along = m * r**2 / 4, m * r**2 / 2
     st, ct, sp, cp = sympy.sin(theta), sympy.cos(theta), sympy.sin(phi), sympy.cos(phi)
@@ -121,13 +147,25 @@ def rolling_disk() -> Hand:
         nutation, precession = v[2], v[3]
         w = v[4] + precession * c
         w_dot = m * r**2 * nutation * precession * s / (along + m * r**2)
-        fall = across * precession**2 * s * c - (along + m * r**2) * precession * w * s - m * G * r * c
+        fall = (
+            across * precession**2 * s * c - (along + m * r**2) * precession * w * s - m * G * r * c
+        )
         fall = fall / (across + m * r**2)
         veer = (along * w * nutation / across - 2 * precession * nutation * c) / s
-        a = (r * (precession * nutation * s - w_dot), -r * (precession * c * w + nutation**2), r * (fall + precession * s * w))
+        a = (
+            r * (precession * nutation * s - w_dot),
+            -r * (precession * c * w + nutation**2),
+            r * (fall + precession * s * w),
+        )
         cx, sx = cos(q[3]), sin(q[3])
         level = a[2] * s - a[1] * c  # across the rim, along (sin phi, -cos phi)
-        return [a[0] * cx + level * sx, a[0] * sx - level * cx, fall, veer, w_dot - veer * c + precession * nutation * s]
+        return [
+            a[0] * cx + level * sx,
+            a[0] * sx - level * cx,
+            fall,
+            veer,
+            w_dot - veer * c + precession * nutation * s,
+        ]
 
     def reaction(t: float, q: Any, v: Any) -> list[Any]:
         a = accelerations(t, q, v)
@@ -139,7 +177,10 @@ def rolling_disk() -> Hand:
     w = 4.0 + 0.6 * np.cos(1.2)
     at |= {x.dot: r * (0.2 * np.sin(0.3) * np.sin(1.2) - w * np.cos(0.3))}
     at |= {y.dot: -r * (0.2 * np.cos(0.3) * np.sin(1.2) + w * np.sin(0.3))}
-    source = "Bloch, Nonholonomic Mechanics and Control, sect. 1.5; Landau and Lifshitz, Mechanics, sect. 38; Routh, chapter V"
+    source = (
+        "Bloch, Nonholonomic Mechanics and Control, sect. 1.5; Landau and Lifshitz, Mechanics,"
+        " sect. 38; Routh, chapter V"
+    )
     return Hand("falling rolling disk", source, system, at, accelerations, reaction)
 
 
@@ -163,13 +204,21 @@ def upright_coin() -> Hand:
         a = accelerations(t, q, v)
         return [m * a[0], m * a[1], -m * r**2 * a[2], 0.0]
 
-    start = {phi: 0.4, psi.dot: 2.0, phi.dot: 0.9, x.dot: r * 2.0 * np.cos(0.4), y.dot: r * 2.0 * np.sin(0.4)}
+    start = {
+        phi: 0.4,
+        psi.dot: 2.0,
+        phi.dot: 0.9,
+        x.dot: r * 2.0 * np.cos(0.4),
+        y.dot: r * 2.0 * np.sin(0.4),
+    }
     source = "Bloch, Nonholonomic Mechanics and Control, sect. 1.4"
     return Hand("driven upright coin", source, system, start, accelerations, reaction)
 
 
 def appell() -> Hand:
-    """z_dot = k sqrt(x_dot^2 + y_dot^2): the reaction m g / (1 + k^2) along (-k e, 1), by Chetaev's rule."""
+    """z_dot = k sqrt(x_dot^2 + y_dot^2): the reaction m g / (1 + k^2) along (-k e, 1), by Chetaev's
+    rule.
+    """
     x, y, z = da.coordinates("x y z")
     m, k = 1.3, 0.6
     derivative = da.velocity(z.dot - k * sympy.sqrt(x.dot**2 + y.dot**2), name="slope")
@@ -202,7 +251,8 @@ def cylinder_on_incline() -> Hand:
     )
     return Hand(
         "cylinder that rolls down an incline",
-        "Goldstein, Poole and Safko, Classical Mechanics, sect. 2.4, with the inertia of a cylinder",
+        "Goldstein, Poole and Safko, Classical Mechanics, sect. 2.4, with the inertia of a"
+        " cylinder",
         system,
         {x.dot: 0.3, turn.dot: 1.0},
         lambda t, q, v: [2 * pull / 3, 2 * pull / (3 * r)],
@@ -211,8 +261,12 @@ def cylinder_on_incline() -> Hand:
 
 
 def ball_on_turntable() -> Hand:
-    """A solid ball on a plate that turns with Omega: v_dot = 2/7 Omega z x v, with quasi-coordinates about fixed axes."""
-    x, y, a, b, c = symbols = da.coordinates("x y a b c")  # rates of a, b, c: the angular velocity along x, y, z
+    """A solid ball on a plate that turns with Omega: v_dot = 2/7 Omega z x v, with
+    quasi-coordinates about fixed axes.
+    """
+    x, y, a, b, c = symbols = da.coordinates(
+        "x y a b c"
+    )  # rates of a, b, c: the angular velocity along x, y, z
     m, r, rate = 0.8, 0.25, 1.7
     inertia = 2 * m * r**2 / 5
     rolling = [
@@ -233,7 +287,10 @@ def ball_on_turntable() -> Hand:
 
     start = {x: 0.4, y: -0.2, x.dot: 0.5, y.dot: 0.3, c.dot: 0.2}
     start |= {b.dot: (0.5 + rate * -0.2) / r, a.dot: -(0.3 - rate * 0.4) / r}
-    source = "Neimark and Fufaev, Dynamics of Nonholonomic Systems, chapter III; Weltner, Am. J. Phys. 47, 984 (1979)"
+    source = (
+        "Neimark and Fufaev, Dynamics of Nonholonomic Systems, chapter III; Weltner, Am. J. Phys."
+        " 47, 984 (1979)"
+    )
     return Hand("ball on a turntable", source, system, start, accelerations, reaction)
 
 
@@ -259,11 +316,15 @@ def driven_oscillator() -> Hand:
 
 
 def rough_wire() -> Hand:
-    """A bead on a line with viscous friction stated as the work of a nonideal constraint (Udwadia and Kalaba)."""
+    """A bead on a line with viscous friction stated as the work of a nonideal constraint (Udwadia
+    and Kalaba).
+    """
     x, y = da.coordinates("x y")
     m, derivative, drag = 1.1, 0.7, 0.5
     line = da.holonomic(y - derivative * x, name="wire", work={x: -drag * x.dot, y: -drag * y.dot})
-    system = da.System([x, y], kinetic=m * (x.dot**2 + y.dot**2) / 2, potential=m * G * y, constraints=[line])
+    system = da.System(
+        [x, y], kinetic=m * (x.dot**2 + y.dot**2) / 2, potential=m * G * y, constraints=[line]
+    )
 
     def accelerations(t: float, q: Any, v: Any) -> list[Any]:
         a = -G * derivative / (1 + derivative**2) - drag / m * v[0]

@@ -1,4 +1,6 @@
-"""Systems of many coordinates, whose native code goes other ways than that of small ones: chains, rods, full masses."""
+"""Systems of many coordinates, whose native code goes other ways than that of small ones: chains,
+rods, full masses.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from core_systems import random_mass_matrix
 from .differential_cases import Case, motion_case
 
 #: What can be asked for, with the numbers of parts that are gone through.
-LARGE = (("chain", (8, 16, 30)), ("rods", (6, 14, 24)), ("rods and a copy", (6, 12)), ("full", (10, 18)))
+LARGE = (
+    ("chain", (8, 16, 30)),
+    ("rods", (6, 14, 24)),
+    ("rods and a copy", (6, 12)),
+    ("full", (10, 18)),
+)
 
 
 def large_case(kind: str, parts: int, seed: int) -> Case:
@@ -26,11 +33,15 @@ def large_case(kind: str, parts: int, seed: int) -> Case:
         copy = da.holonomic(first.expression * (1 + system.coordinates[0] ** 2), name="copy")
         system = system.replacing(constraints=[*system.constraints, copy])
     motion = da.simulate(system, start, (0.0, 0.05), rtol=1e-11, atol=1e-12)
-    return motion_case(f"large_case({kind!r}, {parts}, {seed})", system, motion, "copy" in kind, 2, tags={"large"})
+    return motion_case(
+        f"large_case({kind!r}, {parts}, {seed})", system, motion, "copy" in kind, 2, tags={"large"}
+    )
 
 
 def chain(random: np.random.Generator, parts: int) -> tuple[da.System, dict[Any, float]]:
-    """A pendulum of many links, in angles from the vertical: the energy shares the velocities of the joints."""
+    """A pendulum of many links, in angles from the vertical: the energy shares the velocities of
+    the joints.
+    """
     angles = da.coordinates(f"a1:{parts + 1}")
     across: Any = sympy.Integer(0)
     along: Any = sympy.Integer(0)
@@ -44,7 +55,9 @@ def chain(random: np.random.Generator, parts: int) -> tuple[da.System, dict[Any,
         height -= length * sympy.cos(angle)
         kinetic += mass * (across**2 + along**2) / 2
         potential += mass * sympy.Float(9.81) * height
-    start = {angle: float(random.uniform(-1, 1)) for angle in angles} | {a.dot: float(random.uniform(-1, 1)) for a in angles}
+    start = {angle: float(random.uniform(-1, 1)) for angle in angles} | {
+        a.dot: float(random.uniform(-1, 1)) for a in angles
+    }
     return da.System(angles, kinetic=kinetic, potential=potential), start
 
 
@@ -61,7 +74,11 @@ def rods(random: np.random.Generator, parts: int) -> tuple[da.System, dict[Any, 
         kinetic += mass * sum(c.dot**2 for c in here) / 2
         potential += mass * sympy.Float(9.81) * here[2]
         reach = sympy.Float(float(np.sum((places[k] - there) ** 2)))
-        constraints.append(da.holonomic(sum((a - b) ** 2 for a, b in zip(here, before, strict=True)) - reach, name=f"rod{k}"))
+        constraints.append(
+            da.holonomic(
+                sum((a - b) ** 2 for a, b in zip(here, before, strict=True)) - reach, name=f"rod{k}"
+            )
+        )
         before, there = here, places[k]
     start = {symbol: float(x) for symbol, x in zip(symbols, places.ravel(), strict=True)}
     return da.System(symbols, kinetic=kinetic, potential=potential, constraints=constraints), start
@@ -71,12 +88,30 @@ def full(random: np.random.Generator, parts: int) -> tuple[da.System, dict[Any, 
     """A full mass matrix that depends on the coordinates, with two constraints of velocities."""
     q = da.coordinates(f"q1:{parts + 1}")
     mass = random_mass_matrix(random, parts)
-    kinetic = sum(float(mass[i, j]) * a.dot * b.dot for i, a in enumerate(q) for j, b in enumerate(q)) / 2
+    kinetic = (
+        sum(float(mass[i, j]) * a.dot * b.dot for i, a in enumerate(q) for j, b in enumerate(q)) / 2
+    )
     numbers = random.uniform(0.2, 0.9, (3, parts)).round(3)
-    kinetic += sum(sympy.Float(float(x)) * sympy.sin(c) * c.dot for x, c in zip(numbers[0], q, strict=True)) ** 2 / 2
+    kinetic += (
+        sum(
+            sympy.Float(float(x)) * sympy.sin(c) * c.dot for x, c in zip(numbers[0], q, strict=True)
+        )
+        ** 2
+        / 2
+    )
     rows = [
-        da.velocity(sum((sympy.Float(float(x)) + sympy.cos(q[k])) * c.dot for x, c in zip(numbers[k + 1], q, strict=True)))
+        da.velocity(
+            sum(
+                (sympy.Float(float(x)) + sympy.cos(q[k])) * c.dot
+                for x, c in zip(numbers[k + 1], q, strict=True)
+            )
+        )
         for k in range(2)
     ]
-    start = {c: float(random.uniform(-1, 1)) for c in q} | {c.dot: float(random.uniform(-1, 1)) for c in q[2:]}
-    return da.System(q, kinetic=kinetic, potential=sum(c**2 for c in q) / 2, constraints=rows), start
+    start = {c: float(random.uniform(-1, 1)) for c in q} | {
+        c.dot: float(random.uniform(-1, 1)) for c in q[2:]
+    }
+    return (
+        da.System(q, kinetic=kinetic, potential=sum(c**2 for c in q) / 2, constraints=rows),
+        start,
+    )

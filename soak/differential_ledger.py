@@ -1,8 +1,9 @@
-"""The account of a differential run: who was asked, what they said, and whose every disagreement is.
+"""The account of a differential run: who was asked, what they said, and whose every disagreement
+is.
 
-`differential_triage.toml` holds the judgement on each class of disagreements. One that no row of it describes is a fault of the
-run, and so is one where the third opinion, the independent implementation in numbers of 50 digits, says that dalembert is
-wrong.
+`differential_triage.toml` holds the judgement on each class of disagreements. One that no row of it
+describes is a fault of the run, and so is one where the third opinion, the independent
+implementation in numbers of 50 digits, says that dalembert is wrong.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ from .differential_cases import Case, State, Word, gap_of, word_of
 TRIAGE = Path(__file__).with_name("differential_triage.toml")
 #: Relative differences of accelerations and reactions, and of the states at the end of a motion.
 LIMIT, MOTION_LIMIT = 1e-9, 1e-6
-#: Where rows are nearer than this to another rank, or accelerations are larger, a state is set aside: nobody has digits there.
+#: Where rows are nearer than this to another rank, or accelerations are larger, a state is set
+#: aside: nobody has digits there.
 LEAST_ANGLE, LARGEST = 0.01, 1e4
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a peer gave: words at the states and the end of a motion, or the name of what it raised."""
+    """What a peer gave: words at the states and the end of a motion, or the name of what it
+    raised.
+    """
 
     words: tuple[Word, ...] = ()
     end: Any = None
@@ -60,7 +64,9 @@ class Tally:
 
 @dataclass(frozen=True)
 class Finding:
-    """A disagreement: with whom, on what, what happened, and what is wrong with dalembert's words in 50 digits, if anything."""
+    """A disagreement: with whom, on what, what happened, and what is wrong with dalembert's words
+    in 50 digits, if anything.
+    """
 
     peer: str
     label: str
@@ -72,13 +78,20 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The finding in words."""
-        verdict = f"dalembert is wrong, {self.ours_wrong}" if self.ours_wrong else "dalembert is right"
-        return f"{self.peer} on {self.label} ({', '.join(self.tags)}): {self.outcome}, {self.text}; in 50 digits {verdict}"
+        verdict = (
+            f"dalembert is wrong, {self.ours_wrong}" if self.ours_wrong else "dalembert is right"
+        )
+        return (
+            f"{self.peer} on {self.label} ({', '.join(self.tags)}): {self.outcome}, {self.text}; in"
+            f" 50 digits {verdict}"
+        )
 
 
 @dataclass
 class Ledger:
-    """Tallies by peer and findings; it can be kept and taken up again, so that a run goes on where it stopped."""
+    """Tallies by peer and findings; it can be kept and taken up again, so that a run goes on where
+    it stopped.
+    """
 
     tallies: dict[str, Tally] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -99,7 +112,14 @@ class Ledger:
             tally.too_slow += 1
             return
         if answer.raised:
-            classes = "+".join(sorted(case.tags & {"dependent", "nonlinear", "image", "momentum", "hamiltonian"})) or "other"
+            classes = (
+                "+".join(
+                    sorted(
+                        case.tags & {"dependent", "nonlinear", "image", "momentum", "hamiltonian"}
+                    )
+                )
+                or "other"
+            )
             key = f"{answer.raised} ({classes})"
             tally.raised[key] = tally.raised.get(key, 0) + 1
             self.judge(peer, case, reference, None, answer.raised, answer.text)
@@ -109,25 +129,42 @@ class Ledger:
             tally.states += 1
             gap, what = gap_of(ours, theirs)
             if gap > LIMIT:
-                self.judge(peer, case, reference, (place, theirs), "differs", f"{what} by {gap:.1e} at state {place + 1}")
+                self.judge(
+                    peer,
+                    case,
+                    reference,
+                    (place, theirs),
+                    "differs",
+                    f"{what} by {gap:.1e} at state {place + 1}",
+                )
             elif gap > tally.worst:
                 tally.worst, tally.where = gap, f"{what} of {case.label}"
         if answer.end is not None:
             self.hear_motion(tally, peer, case, reference, np.asarray(answer.end))
 
-    def hear_motion(self, tally: Tally, peer: str, case: Case, reference: Reference, end: Any) -> None:
+    def hear_motion(
+        self, tally: Tally, peer: str, case: Case, reference: Reference, end: Any
+    ) -> None:
         """The end of a motion by scipy's DOP853 on the peer's accelerations."""
         last = case.states[-1]
         ours = np.concatenate([last.q, last.v])
         gap = float(np.max(np.abs(ours - end) / (1.0 + np.abs(ours))))
         tally.motions += 1
         if not gap <= MOTION_LIMIT:
-            self.judge(peer, case, reference, None, "motion differs", f"the end of the motion by {gap:.1e}")
+            self.judge(
+                peer, case, reference, None, "motion differs", f"the end of the motion by {gap:.1e}"
+            )
         else:
             tally.worst_motion = max(tally.worst_motion, gap)
 
     def judge(
-        self, peer: str, case: Case, reference: Reference, theirs: tuple[int, Word] | None, outcome: str, text: str
+        self,
+        peer: str,
+        case: Case,
+        reference: Reference,
+        theirs: tuple[int, Word] | None,
+        outcome: str,
+        text: str,
     ) -> None:
         """Writes a disagreement down, with the third opinion on both."""
         text = text[:160]
@@ -135,7 +172,9 @@ class Ledger:
             gap = gap_of(reference.exactly(case.states[theirs[0]]), theirs[1])[0]
             text += f", the peer is off by {gap:.1e}"
         wrong = self.third_opinion(case, reference)
-        self.findings.append(Finding(peer, case.label, tuple(sorted(case.tags)), outcome, text, wrong))
+        self.findings.append(
+            Finding(peer, case.label, tuple(sorted(case.tags)), outcome, text, wrong)
+        )
 
     def third_opinion(self, case: Case, reference: Reference) -> str:
         """What is wrong with dalembert's words, in 50 digits; nothing where they are right."""
@@ -150,7 +189,9 @@ class Ledger:
         return ""
 
     def triage(self, rows: Sequence[dict[str, Any]]) -> tuple[Counter[int], list[str]]:
-        """How often each row of the table fits a finding, and the faults: what no row says, or the third opinion denies."""
+        """How often each row of the table fits a finding, and the faults: what no row says, or the
+        third opinion denies.
+        """
         fitting: Counter[int] = Counter()
         faults = []
         for finding in self.findings:
@@ -163,7 +204,7 @@ class Ledger:
                 fitting[row] += 1
         return fitting, faults
 
-    # -- kept ------------------------------------------------------------------------------------------------------------------
+    # -- kept --------------------------------------------------------------------------------------
 
     def keep(self, path: Path) -> None:
         """Writes the account to a file, at once or not at all."""
@@ -185,7 +226,11 @@ class Ledger:
 def row_for(rows: Sequence[dict[str, Any]], finding: Finding) -> int | None:
     """The first row of the table that speaks of a finding."""
     for place, row in enumerate(rows):
-        if row["peer"] == finding.peer and row["outcome"] == finding.outcome and set(row["when"]) <= set(finding.tags):
+        if (
+            row["peer"] == finding.peer
+            and row["outcome"] == finding.outcome
+            and set(row["when"]) <= set(finding.tags)
+        ):
             return place
     return None
 
@@ -195,11 +240,13 @@ def triage_rows() -> list[dict[str, Any]]:
     return list(tomllib.loads(TRIAGE.read_text())["row"])
 
 
-# -- asking --------------------------------------------------------------------------------------------------------------------
+# -- asking ----------------------------------------------------------------------------------------
 
 
 def healthy(case: Case, reference: Reference) -> Case | None:
-    """The case at those of its states where rank and digits are beyond doubt, with the tag `dependent` where rows are."""
+    """The case at those of its states where rank and digits are beyond doubt, with the tag
+    `dependent` where rows are.
+    """
     kept, dependent = [], False
     for state, word in zip(case.states, case.words, strict=True):
         with warnings.catch_warnings():
@@ -235,7 +282,9 @@ def moved(speaker: Callable[[State], Word], first: State, end: float) -> Any:
         return np.concatenate([y[n:], speaker(State(t, y[:n], y[n:])).accelerations])
 
     start = np.concatenate([first.q, first.v])
-    return solve_ivp(rate, (first.time, end), start, method="DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
+    return solve_ivp(rate, (first.time, end), start, method="DOP853", rtol=1e-10, atol=1e-12).y[
+        :, -1
+    ]
 
 
 def in_a_child(task: Callable[[], Answer], seconds: float) -> Answer:
@@ -274,7 +323,12 @@ def _answer_and_leave(task: Callable[[], Answer], writing: int, seconds: float) 
     try:
         answer = guarded(task)
         end = None if answer.end is None else np.asarray(answer.end, float).tolist()
-        plain = {"words": [w.plain() for w in answer.words], "end": end, "raised": answer.raised, "text": answer.text}
+        plain = {
+            "words": [w.plain() for w in answer.words],
+            "end": end,
+            "raised": answer.raised,
+            "text": answer.text,
+        }
         left = json.dumps(plain).encode()
         while left:
             left = left[os.write(writing, left) :]

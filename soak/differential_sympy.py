@@ -1,7 +1,8 @@
 """SymPy's own mechanics as peers: LagrangesMethod on energies, KanesMethod on bodies.
 
-Both are used as their documentation shows, up to `mass_matrix_full` and `forcing_full`; numbers are put in by `lambdify`, and
-NumPy solves. A generalised force Q on a coordinate q is a force Q N.x at a point whose velocity is q_dot N.x.
+Both are used as their documentation shows, up to `mass_matrix_full` and `forcing_full`; numbers are
+put in by `lambdify`, and NumPy solves. A generalised force Q on a coordinate q is a force Q N.x at
+a point whose velocity is q_dot N.x.
 """
 
 from __future__ import annotations
@@ -35,8 +36,12 @@ class Symbols:
         self.plain_q = [sympy.Symbol(f"{q.name}_") for q in statement.coordinates]
         self.plain_v = [sympy.Symbol(f"{v.name}_") for v in statement.velocities]
         self.time = sympy.Symbol("t_")
-        self.forth = dict(zip((*statement.coordinates, *statement.velocities), (*self.q, *self.v), strict=True)) | {da.t: TIME}
-        self.back = dict(zip((*self.v, *self.q), (*self.plain_v, *self.plain_q), strict=True)) | {TIME: self.time}
+        self.forth = dict(
+            zip((*statement.coordinates, *statement.velocities), (*self.q, *self.v), strict=True)
+        ) | {da.t: TIME}
+        self.back = dict(zip((*self.v, *self.q), (*self.plain_v, *self.plain_q), strict=True)) | {
+            TIME: self.time
+        }
 
     def function(self, blocks: list[Any], more: Any = ()) -> Callable[..., Any]:
         """Blocks as a function of time, positions, velocities and further symbols."""
@@ -47,7 +52,9 @@ class Symbols:
 
 
 def lagrangian_of(statement: Statement) -> sympy.Expr:
-    """L; where H is given, by Legendre's transformation, which is easy where H is quadratic in the momenta."""
+    """L; where H is given, by Legendre's transformation, which is easy where H is quadratic in the
+    momenta.
+    """
     if statement.lagrangian is not None:
         return statement.lagrangian
     h, p = statement.hamiltonian, sympy.Matrix(statement.momenta)
@@ -56,21 +63,29 @@ def lagrangian_of(statement: Statement) -> sympy.Expr:
     metric = derivatives.jacobian(p)
     if metric.free_symbols & set(statement.momenta):
         raise NotStatedError("the Hamiltonian is not quadratic in the momenta")
-    v, rest = sympy.Matrix(statement.velocities), derivatives.xreplace(dict.fromkeys(p, sympy.Integer(0)))
+    v, rest = (
+        sympy.Matrix(statement.velocities),
+        derivatives.xreplace(dict.fromkeys(p, sympy.Integer(0))),
+    )
     found = metric.LUsolve(v - rest)
     table = dict(zip(p, found, strict=True))
     return (v.T * found)[0] - h.xreplace(table)
 
 
 class LagrangePeer:
-    """LagrangesMethod: M a - A^T lambda = f with the derivatives of the constraints, as its `mass_matrix_full` has it."""
+    """LagrangesMethod: M a - A^T lambda = f with the derivatives of the constraints, as its
+    `mass_matrix_full` has it.
+    """
 
     def __init__(self, statement: Statement) -> None:
         if statement.image:
             raise NotStatedError("velocities that are the image of speeds")
         self.statement, self.symbols = statement, Symbols(statement)
         lagrangian, forth = lagrangian_of(statement), self.symbols.forth
-        momenta = {p: sympy.diff(lagrangian, v) for p, v in zip(statement.momenta, statement.velocities, strict=True)}
+        momenta = {
+            p: sympy.diff(lagrangian, v)
+            for p, v in zip(statement.momenta, statement.velocities, strict=True)
+        }
         if any(row.level == "momentum" for row in statement.rows):
             momenta = {p: value.xreplace(forth) for p, value in momenta.items()}
         holonomic = [row for row in statement.rows if row.level == "position"]
@@ -87,8 +102,14 @@ class LagrangePeer:
         )
         self.method.form_lagranges_equations()
         prescribed = sympy.Matrix([force.xreplace(forth) for force in statement.prescribed])
-        rows = self.method.coneqs.jacobian(sympy.Matrix(self.symbols.v)) if self.names else sympy.Matrix()
-        self.function = self.symbols.function([self.method.mass_matrix_full, self.method.forcing_full, rows, prescribed])
+        rows = (
+            self.method.coneqs.jacobian(sympy.Matrix(self.symbols.v))
+            if self.names
+            else sympy.Matrix()
+        )
+        self.function = self.symbols.function(
+            [self.method.mass_matrix_full, self.method.forcing_full, rows, prescribed]
+        )
 
     def word(self, state: State) -> Word:
         """Accelerations and reactions."""
@@ -99,14 +120,24 @@ class LagrangePeer:
         each = {name: rows[k] * multipliers[k] for k, name in enumerate(self.names)}
         given = np.asarray(prescribed, float).ravel()
         dependent = m and np.linalg.matrix_rank(rows, tol=1e-9) < m
-        return Word(solution[n : 2 * n], rows.T @ multipliers + given, {} if dependent or given.any() else each)
+        return Word(
+            solution[n : 2 * n],
+            rows.T @ multipliers + given,
+            {} if dependent or given.any() else each,
+        )
 
 
-def generalised_forces(statement: Statement, symbols: Symbols, frame: Any, potential: sympy.Expr | None = None) -> list[Any]:
-    """A force along N.x at a point for each coordinate on which one acts; None of them for a force that is zero."""
+def generalised_forces(
+    statement: Statement, symbols: Symbols, frame: Any, potential: sympy.Expr | None = None
+) -> list[Any]:
+    """A force along N.x at a point for each coordinate on which one acts; None of them for a force
+    that is zero.
+    """
     found = []
     for k, force in enumerate(statement.forces):
-        along = force if potential is None else force - sympy.diff(potential, statement.coordinates[k])
+        along = (
+            force if potential is None else force - sympy.diff(potential, statement.coordinates[k])
+        )
         if along == 0:
             continue
         point = me.Point(f"P{k}")
@@ -116,13 +147,17 @@ def generalised_forces(statement: Statement, symbols: Symbols, frame: Any, poten
 
 
 class KanePeer:
-    """KanesMethod on particles and rigid bodies, with u = q_dot or with quasi-speeds u = Y(q) q_dot + z(q, t).
+    """KanesMethod on particles and rigid bodies, with u = q_dot or with quasi-speeds u = Y(q) q_dot
+    + z(q, t).
 
-    The dependent speeds are those in which the rows are best conditioned at `state`. KanesMethod has no multipliers; with
-    `reactions` the total one is M a - f of KanesMethod without the constraints.
+    The dependent speeds are those in which the rows are best conditioned at `state`. KanesMethod
+    has no multipliers; with `reactions` the total one is M a - f of KanesMethod without the
+    constraints.
     """
 
-    def __init__(self, statement: Statement, bodies: Bodies, state: State, quasi: bool, reactions: bool) -> None:
+    def __init__(
+        self, statement: Statement, bodies: Bodies, state: State, quasi: bool, reactions: bool
+    ) -> None:
         if statement.image or any(row.level == "momentum" for row in statement.rows):
             raise NotStatedError("momenta, or an image of speeds")
         self.statement, self.symbols, self.bodies = statement, Symbols(statement), bodies
@@ -138,7 +173,13 @@ class KanePeer:
         order = [*(k for k in range(n) if k not in dependent), *dependent]
         self.place = [order.index(k) for k in range(n)]
         rate = self.speeds.diff(TIME).xreplace({v.diff(TIME): sympy.Integer(0) for v in symbols.v})
-        values = [method.mass_matrix_full, method.forcing_full, turned.xreplace(forth), rate, self.speeds]
+        values = [
+            method.mass_matrix_full,
+            method.forcing_full,
+            turned.xreplace(forth),
+            rate,
+            self.speeds,
+        ]
         self.function = symbols.function(values, self.u)
         if reactions and len(rows) and not quasi:
             free = self._method(sympy.Matrix(), [])
@@ -150,13 +191,22 @@ class KanePeer:
 
     def _choice(self, rows: Any, turned: Any, state: State) -> list[int]:
         """The columns with the largest determinant at a state."""
-        in_v = self.symbols.function([rows.jacobian(sympy.Matrix(self.symbols.v)), turned.xreplace(self.symbols.forth)])
-        matrix, frame = (np.asarray(block, float) for block in in_v(state.time, state.q, state.v, []))
+        in_v = self.symbols.function(
+            [rows.jacobian(sympy.Matrix(self.symbols.v)), turned.xreplace(self.symbols.forth)]
+        )
+        matrix, frame = (
+            np.asarray(block, float) for block in in_v(state.time, state.q, state.v, [])
+        )
         in_speeds = matrix @ np.linalg.inv(frame)
         m, n = in_speeds.shape
         if m >= n:
             raise NotStatedError("no independent speed is left")
-        return list(max(combinations(range(n), m), key=lambda columns: abs(np.linalg.det(in_speeds[:, list(columns)]))))
+        return list(
+            max(
+                combinations(range(n), m),
+                key=lambda columns: abs(np.linalg.det(in_speeds[:, list(columns)])),
+            )
+        )
 
     def _method(self, rows: Any, dependent: list[int]) -> Any:
         free = [u for k, u in enumerate(self.u) if k not in dependent]
@@ -175,7 +225,9 @@ class KanePeer:
         return method
 
     def word(self, state: State) -> Word:
-        """Accelerations q_ddot = Y^-1 (u_dot - Y_dot q_dot - z_dot), and the total reaction where it was asked for."""
+        """Accelerations q_ddot = Y^-1 (u_dot - Y_dot q_dot - z_dot), and the total reaction where
+        it was asked for.
+        """
         assert self.function is not None
         n = len(state.q)
         empty = [0.0] * n
@@ -192,7 +244,9 @@ class KanePeer:
 
 
 def sign_of_multipliers() -> float:
-    """The multiplier that LagrangesMethod's `eom` asks for, over the one that its `mass_matrix_full` gives, for a pendulum."""
+    """The multiplier that LagrangesMethod's `eom` asks for, over the one that its
+    `mass_matrix_full` gives, for a pendulum.
+    """
     x, y = me.dynamicsymbols("x y")
     lagrangian = (x.diff(TIME) ** 2 + y.diff(TIME) ** 2) / 2 - 10 * y
     method = me.LagrangesMethod(lagrangian, [x, y], hol_coneqs=[(x**2 + y**2 - 1) / 2])

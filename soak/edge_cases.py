@@ -1,4 +1,6 @@
-"""How an edge case is judged: right within its tolerance, refused, told by the motion itself, or silently wrong."""
+"""How an edge case is judged: right within its tolerance, refused, told by the motion itself, or
+silently wrong.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ RIGHT, REFUSED, TOLD, SILENT = "right", "refused", "told", "silent"
 
 @dataclass
 class Tally:
-    """What was found in each group of cases, with the worst error among those that count as right or as told."""
+    """What was found in each group of cases, with the worst error among those that count as right
+    or as told.
+    """
 
     report: Report
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -38,17 +42,35 @@ class Tally:
         groups = list(dict.fromkeys(group for group, _ in self.counts))
         self.report.figure("cases", sum(self.counts.values()))
         for verdict in (RIGHT, REFUSED, TOLD, SILENT):
-            self.report.figure(f"cases {verdict}", sum(n for (_, kind), n in self.counts.items() if kind == verdict))
+            self.report.figure(
+                f"cases {verdict}",
+                sum(n for (_, kind), n in self.counts.items() if kind == verdict),
+            )
         for group in groups:
-            found = {kind: self.counts[group, kind] for kind in (RIGHT, REFUSED, TOLD, SILENT) if self.counts[group, kind]}
+            found = {
+                kind: self.counts[group, kind]
+                for kind in (RIGHT, REFUSED, TOLD, SILENT)
+                if self.counts[group, kind]
+            }
             words = ", ".join(f"{count} {kind}" for kind, count in found.items())
-            self.report.figure(group, f"{words}; worst error of those that are right {self.worst.get((group, RIGHT), 0.0):.1e}")
+            self.report.figure(
+                group,
+                f"{words}; worst error of those that are right"
+                f" {self.worst.get((group, RIGHT), 0.0):.1e}",
+            )
 
 
 def judge(
-    tally: Tally, group: str, name: str, make: Callable[[], Any], error_of: Callable[[Any], float], tolerance: float
+    tally: Tally,
+    group: str,
+    name: str,
+    make: Callable[[], Any],
+    error_of: Callable[[Any], float],
+    tolerance: float,
 ) -> None:
-    """Run a case and say what it is; an error that is not one of ours counts as silent, and so does a warning of NumPy."""
+    """Run a case and say what it is; an error that is not one of ours counts as silent, and so does
+    a warning of NumPy.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

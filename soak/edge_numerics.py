@@ -1,4 +1,5 @@
-"""Edges of the linear algebra: nearly singular masses and charts, nearly dependent constraints, stiffness.
+"""Edges of the linear algebra: nearly singular masses and charts, nearly dependent constraints,
+stiffness.
 
 Independent implementations are closed forms, Cartesian coordinates, and solves in 60 digits.
 """
@@ -21,17 +22,19 @@ from .edge_cases import REFUSED, RIGHT, SILENT, Tally, judge
 ADAPTIVE = ("dop853", "taylor")
 ANGLES = tuple(float(angle) for angle in np.logspace(0, -16, 65))
 EPS = float(np.finfo(float).eps)
-#: Digits that a solve may lose beyond 1/angle; straight-line code, which forms A G^-1 A^T, is used above an angle of 3e-4.
+#: Digits that a solve may lose beyond 1/angle; straight-line code, which forms A G^-1 A^T, is used
+#: above an angle of 3e-4.
 MARGIN = 300.0
 
-#: The condition of masses up to which rows are measured in the kinetic metric; beyond, in units of the unknowns.
+#: The condition of masses up to which rows are measured in the kinetic metric; beyond, in units of
+#: the unknowns.
 WORST_MASS = 1e6
 
 x, y, z, theta, phi = da.coordinates("x y z theta phi")
 m, k, a, c = da.parameters("m k a c")
 
 
-# -- rows at an angle --------------------------------------------------------------------------------------------
+# -- rows at an angle ------------------------------------------------------------------------------
 
 
 def exact_solution(G: Any, f: Any, A: Any, b: Any) -> Any:
@@ -62,7 +65,12 @@ def rows_at_an_angle(random: np.random.Generator, angle: float) -> tuple[Any, An
     factor = np.linalg.cholesky(G)
     first, other = np.linalg.qr(random.normal(size=(n, 2)))[0].T
     lengths = 10.0 ** random.uniform(-6, 6, 2)
-    A = np.array([lengths[0] * first @ factor.T, lengths[1] * (np.cos(angle) * first + np.sin(angle) * other) @ factor.T])
+    A = np.array(
+        [
+            lengths[0] * first @ factor.T,
+            lengths[1] * (np.cos(angle) * first + np.sin(angle) * other) @ factor.T,
+        ]
+    )
     return G, random.normal(size=n), A, A @ random.normal(size=n)
 
 
@@ -81,17 +89,28 @@ def dependent_rows(tally: Tally, random: np.random.Generator) -> None:
         exact = [exact_solution(G, f, rows, right) for rows, right in zip(kept, sides, strict=True)]
         size = max(np.max(np.abs(found.z)), *(np.max(np.abs(each)) for each in exact))
         error = min(float(np.max(np.abs(found.z - each))) for each in exact) / size
-        allowed = MARGIN * EPS * np.linalg.cond(G) ** 0.5 * (1.0 / max(angle, 1e-11) if found.rank == 2 else 1.0)
+        allowed = (
+            MARGIN
+            * EPS
+            * np.linalg.cond(G) ** 0.5
+            * (1.0 / max(angle, 1e-11) if found.rank == 2 else 1.0)
+        )
         expected = 2 if angle > 1.1e-11 else 1 if angle < 0.9e-11 else found.rank
         is_right = error <= allowed and found.rank == expected
         tally.add(
-            group, f"angle {angle:.3e}", RIGHT if is_right else SILENT, error, f"rank {found.rank}, allowed {allowed:.1e}"
+            group,
+            f"angle {angle:.3e}",
+            RIGHT if is_right else SILENT,
+            error,
+            f"rank {found.rank}, allowed {allowed:.1e}",
         )
         _contradict(tally, angle, (G, f, A, b))
 
 
 def _contradict(tally: Tally, angle: float, problem: tuple[Any, Any, Any, Any]) -> None:
-    """Right sides that exclude each other: a huge but right answer where rows are independent, an error where they are not."""
+    """Right sides that exclude each other: a huge but right answer where rows are independent, an
+    error where they are not.
+    """
     G, f, A, b = problem
     away = 1e-3 * (abs(b[1]) + np.linalg.norm(A[1]))
     moved = b + np.array([0.0, np.copysign(away, b[1])])
@@ -99,12 +118,20 @@ def _contradict(tally: Tally, angle: float, problem: tuple[Any, Any, Any, Any]) 
     try:
         found = solve(G, f, A, moved)
     except ContradictionError:
-        tally.add(group, f"angle {angle:.3e}", REFUSED if angle < 1.1e-11 else SILENT, 0.0, "refused although independent")
+        tally.add(
+            group,
+            f"angle {angle:.3e}",
+            REFUSED if angle < 1.1e-11 else SILENT,
+            0.0,
+            "refused although independent",
+        )
         return
     exact = exact_solution(G, f, A, moved)
     error = float(np.max(np.abs(found.z - exact)) / np.max(np.abs(exact)))
     is_right = found.rank == 2 and error <= MARGIN * EPS * np.linalg.cond(G) ** 0.5 / angle
-    tally.add(group, f"angle {angle:.3e}", RIGHT if is_right else SILENT, error, f"rank {found.rank}")
+    tally.add(
+        group, f"angle {angle:.3e}", RIGHT if is_right else SILENT, error, f"rank {found.rank}"
+    )
 
 
 def _two_walls(angle: Any, of_positions: bool) -> da.System:
@@ -112,11 +139,18 @@ def _two_walls(angle: Any, of_positions: bool) -> da.System:
     rows = [da.holonomic(first, name="A"), da.holonomic(second, name="B")]
     if not of_positions:
         rows = [da.velocity(da.rate(first), name="A"), da.velocity(da.rate(second), name="B")]
-    return da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=-3 * x - 5 * y + x**2 / 2, constraints=rows)
+    return da.System(
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=-3 * x - 5 * y + x**2 / 2,
+        constraints=rows,
+    )
 
 
 def dependent_motions(tally: Tally) -> None:
-    """A particle between two walls at an angle: it stays at y = 0 unless the rank was decided to be one, which is said."""
+    """A particle between two walls at an angle: it stays at y = 0 unless the rank was decided to be
+    one, which is said.
+    """
     for of_positions in (False, True):
         system = da.derive(_two_walls(a, of_positions), "lagrange")
         for method in ("dop853",):
@@ -126,7 +160,12 @@ def dependent_motions(tally: Tally) -> None:
                     f"walls at an angle, {'positions' if of_positions else 'velocities'}",
                     f"{method}, angle {angle:.3e}",
                     lambda system=system, angle=angle, method=method: da.simulate(
-                        system, {x: 0.0, x.dot: 1.0}, (0, 1), parameters={a: angle}, method=method, max_steps=100_000
+                        system,
+                        {x: 0.0, x.dot: 1.0},
+                        (0, 1),
+                        parameters={a: angle},
+                        method=method,
+                        max_steps=100_000,
                     ),
                     lambda motion: np.max(np.abs(motion["y"])),
                     1e-10,
@@ -134,12 +173,17 @@ def dependent_motions(tally: Tally) -> None:
 
 
 def rank_on_the_way(tally: Tally) -> None:
-    """Blades that become parallel at an instant, on the way or at the start: an ending or a diagnostic."""
+    """Blades that become parallel at an instant, on the way or at the start: an ending or a
+    diagnostic.
+    """
     free = da.System(
         [x, y, theta],
         kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2,
         potential=-3 * x - 5 * y,
-        constraints=[da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="A"), da.velocity(y.dot, name="B")],
+        constraints=[
+            da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="A"),
+            da.velocity(y.dot, name="B"),
+        ],
     )
     for form in ("lagrange", None):
         for begin in (-0.5, -0.1, -1e-6, 0.0, 1e-12, 1e-6):
@@ -155,12 +199,18 @@ def rank_on_the_way(tally: Tally) -> None:
             )
 
 
-# -- masses and charts -------------------------------------------------------------------------------------------
+# -- masses and charts -----------------------------------------------------------------------------
 
 
 def masses(tally: Tally) -> None:
-    """Masses in ratio 1 to 1e20 of two oscillators in coordinates that mix them; the closed form is that of each alone."""
-    mixed = da.System([x, y], kinetic=x.dot**2 / 2 + m * (x.dot + y.dot) ** 2 / 2, potential=x**2 / 2 + m * (x + y) ** 2 / 2)
+    """Masses in ratio 1 to 1e20 of two oscillators in coordinates that mix them; the closed form is
+    that of each alone.
+    """
+    mixed = da.System(
+        [x, y],
+        kinetic=x.dot**2 / 2 + m * (x.dot + y.dot) ** 2 / 2,
+        potential=x**2 / 2 + m * (x + y) ** 2 / 2,
+    )
     for method in ADAPTIVE:
         for power in range(-20, 21):
             judge(
@@ -168,27 +218,42 @@ def masses(tally: Tally) -> None:
                 "masses in ratio",
                 f"{method}, 1e{power}",
                 lambda method=method, power=power: da.simulate(
-                    mixed, {x: 1.0, y: -0.5}, (0, 1), parameters={m: 10.0**power}, method=method, max_steps=100_000
+                    mixed,
+                    {x: 1.0, y: -0.5},
+                    (0, 1),
+                    parameters={m: 10.0**power},
+                    method=method,
+                    max_steps=100_000,
                 ),
-                lambda motion: max(abs(motion["x"][-1] - np.cos(1)), abs(motion["y"][-1] + 0.5 * np.cos(1))),
+                lambda motion: max(
+                    abs(motion["x"][-1] - np.cos(1)), abs(motion["y"][-1] + 0.5 * np.cos(1))
+                ),
                 1e-9,
             )
     for value, name in ((0.0, "singular"), (-1.0, "indefinite"), (-1e-16, "barely indefinite")):
-        plain = da.System([x, y], kinetic=x.dot**2 / 2 + m * y.dot**2 / 2, potential=x**2 / 2 - k * y)
+        plain = da.System(
+            [x, y], kinetic=x.dot**2 / 2 + m * y.dot**2 / 2, potential=x**2 / 2 - k * y
+        )
         judge(
             tally,
             "masses in ratio",
             name,
-            lambda value=value, plain=plain: da.simulate(plain, {x: 1.0}, (0, 1), parameters={m: value, k: abs(value)}),
+            lambda value=value, plain=plain: da.simulate(
+                plain, {x: 1.0}, (0, 1), parameters={m: value, k: abs(value)}
+            ),
             lambda motion, value=value: abs(motion["y"][-1] - np.sign(value) / 2),
             1e-9,
         )
 
 
 def charts(tally: Tally) -> None:
-    """A spherical pendulum that passes the vertical at a distance down to nothing, against Cartesian coordinates."""
+    """A spherical pendulum that passes the vertical at a distance down to nothing, against
+    Cartesian coordinates.
+    """
     sphere = da.System(
-        [theta, phi], kinetic=(theta.dot**2 + sympy.sin(theta) ** 2 * phi.dot**2) / 2, potential=-sympy.cos(theta)
+        [theta, phi],
+        kinetic=(theta.dot**2 + sympy.sin(theta) ** 2 * phi.dot**2) / 2,
+        potential=-sympy.cos(theta),
     )
     space = da.System(
         [x, y, z],
@@ -198,7 +263,13 @@ def charts(tally: Tally) -> None:
     )
     for method in ADAPTIVE:
         for spin in (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14, 0.0):
-            reference = da.simulate(space, {x: np.sin(1), z: -np.cos(1), y.dot: np.sin(1) * spin}, (0, 3), rtol=1e-12, at=[3.0])
+            reference = da.simulate(
+                space,
+                {x: np.sin(1), z: -np.cos(1), y.dot: np.sin(1) * spin},
+                (0, 3),
+                rtol=1e-12,
+                at=[3.0],
+            )
 
             def error(motion: Any, reference: Any = reference) -> float:
                 place = [
@@ -206,7 +277,9 @@ def charts(tally: Tally) -> None:
                     np.sin(motion["theta"][-1]) * np.sin(motion["phi"][-1]),
                     -np.cos(motion["theta"][-1]),
                 ]
-                return float(np.max(np.abs(np.array(place) - [reference[name][-1] for name in "xyz"])))
+                return float(
+                    np.max(np.abs(np.array(place) - [reference[name][-1] for name in "xyz"]))
+                )
 
             judge(
                 tally,
@@ -220,16 +293,22 @@ def charts(tally: Tally) -> None:
             )
 
 
-# -- stiffness ---------------------------------------------------------------------------------------------------
+# -- stiffness -------------------------------------------------------------------------------------
 
 
 def stiffness(tally: Tally) -> None:
-    """A damped and an undamped spring, from soft to 1e12, by explicit and implicit methods and the choice."""
+    """A damped and an undamped spring, from soft to 1e12, by explicit and implicit methods and the
+    choice.
+    """
     damped = da.System([x], kinetic=x.dot**2 / 2, forces={x: -k * x.dot - x})
-    springs = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=x**2 / 2 + k * (y - x) ** 2 / 2)
+    springs = da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=x**2 / 2 + k * (y - x) ** 2 / 2
+    )
     for power in range(13):
         for method in (*ADAPTIVE, "auto", "gauss2", "gauss4", "gauss6"):
-            options: dict[str, Any] = {"step": 1 / 256} if method.startswith("gauss") else {"max_steps": 60_000}
+            options: dict[str, Any] = (
+                {"step": 1 / 256} if method.startswith("gauss") else {"max_steps": 60_000}
+            )
             judge(
                 tally,
                 "stiff damper",
@@ -246,7 +325,12 @@ def stiffness(tally: Tally) -> None:
                 "stiff spring",
                 f"{method}, 1e{power}",
                 lambda method=method, power=power: da.simulate(
-                    springs, {x: 1.0, y: 1.0}, (0, 1), parameters={k: 10.0**power}, method=method, max_steps=60_000
+                    springs,
+                    {x: 1.0, y: 1.0},
+                    (0, 1),
+                    parameters={k: 10.0**power},
+                    method=method,
+                    max_steps=60_000,
                 ),
                 lambda motion, power=power: abs(motion["x"][-1] - _springs(10.0**power)),
                 2e-8,
@@ -259,7 +343,9 @@ def _damped(strength: float) -> float:
         s = mpmath.mpf(strength)
         root = mpmath.sqrt(s * s / 4 - 1)
         first, second = -s / 2 + root, -s / 2 - root
-        return float(mpmath.re((second * mpmath.e**first - first * mpmath.e**second) / (second - first)))
+        return float(
+            mpmath.re((second * mpmath.e**first - first * mpmath.e**second) / (second - first))
+        )
 
 
 def _springs(strength: float) -> float:
@@ -271,7 +357,9 @@ def _springs(strength: float) -> float:
         # x = A cos(slow) + B cos(fast); y / x = (1 + s - w^2) / s on each mode.
         ratios = [(1 + s - square) / s for square in (slow, fast)]
         share = (1 - ratios[1]) / (ratios[0] - ratios[1])
-        return float(share * mpmath.cos(mpmath.sqrt(slow)) + (1 - share) * mpmath.cos(mpmath.sqrt(fast)))
+        return float(
+            share * mpmath.cos(mpmath.sqrt(slow)) + (1 - share) * mpmath.cos(mpmath.sqrt(fast))
+        )
 
 
 def groups(tally: Tally, random: np.random.Generator) -> Iterator[str]:

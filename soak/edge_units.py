@@ -1,6 +1,8 @@
-"""Edges of units and numbers: the same motion in other units of length, time and mass, denormal numbers, and what is none.
+"""Edges of units and numbers: the same motion in other units of length, time and mass, denormal
+numbers, and what is none.
 
-Units are powers of two, so that a motion that does not look at units comes out the same to the last bits.
+Units are powers of two, so that a motion that does not look at units comes out the same to the last
+bits.
 """
 
 from __future__ import annotations
@@ -21,11 +23,22 @@ ADAPTIVE = ("dop853", "taylor")
 x, y, theta = da.coordinates("x y theta")
 m, l, g, k = da.parameters("m l g k", positive=True)
 #: Dimensions of symbols and parameters in length, time and mass.
-DIMENSIONS = {"m": (0, 0, 1), "l": (1, 0, 0), "g": (1, -2, 0), "x": (1, 0, 0), "y": (1, 0, 0), "theta": (0, 0, 0)}
+DIMENSIONS = {
+    "m": (0, 0, 1),
+    "l": (1, 0, 0),
+    "g": (1, -2, 0),
+    "x": (1, 0, 0),
+    "y": (1, 0, 0),
+    "theta": (0, 0, 0),
+}
 VALUES = {"m": 1.0, "l": 1.0, "g": 8.0}
 #: Powers of two for lengths, times and masses: 2^40 is about 1e12.
 SCALES = tuple(
-    [tuple(power if axis == place else 0 for axis in range(3)) for place in range(3) for power in (-40, -20, -10, 10, 20, 40)]
+    [
+        tuple(power if axis == place else 0 for axis in range(3))
+        for place in range(3)
+        for power in (-40, -20, -10, 10, 20, 40)
+    ]
     + [(-20, -30, -20), (20, 30, 20), (-40, 40, 10), (40, -40, -10)]
 )
 
@@ -42,7 +55,9 @@ class Specimen:
 
 
 def specimens() -> list[Specimen]:
-    """A pendulum on a rod (whole, completed, moved), twice the same rod, a sleigh, an oscillator, a ball, polar coordinates."""
+    """A pendulum on a rod (whole, completed, moved), twice the same rod, a sleigh, an oscillator, a
+    ball, polar coordinates.
+    """
     kinetic, weight = m / 2 * (x.dot**2 + y.dot**2), m * g * y
     rod = da.holonomic(x**2 + y**2 - l**2, name="rod")
     twice = da.holonomic(2 * x**2 + 2 * y**2 - 2 * l**2, name="twice")
@@ -51,20 +66,40 @@ def specimens() -> list[Specimen]:
     pendulum = da.System([x, y], kinetic=kinetic, potential=weight, constraints=[rod])
     double = da.System([x, y], kinetic=kinetic, potential=weight, constraints=[rod, twice])
     turning = m * l**2 / 8 * theta.dot**2
-    sleigh = da.System([x, y, theta], kinetic=kinetic + turning, potential=m * g * x / 8, constraints=[blade])
-    oscillator = da.System([x, y], kinetic=kinetic, potential=m * g / l / 2 * (x**2 + y**2) + m * g / l**2 / 3 * x**2 * y)
+    sleigh = da.System(
+        [x, y, theta], kinetic=kinetic + turning, potential=m * g * x / 8, constraints=[blade]
+    )
+    oscillator = da.System(
+        [x, y],
+        kinetic=kinetic,
+        potential=m * g / l / 2 * (x**2 + y**2) + m * g / l**2 / 3 * x**2 * y,
+    )
     ball = da.System([x, y], kinetic=kinetic, potential=weight, constraints=[floor])
     radial = m / 2 * (x.dot**2 + x**2 * theta.dot**2)
     polar = da.System([x, theta], kinetic=radial, potential=m * g / l / 2 * (x - l) ** 2)
     whole = {x: 0.6, y: -0.8, x.dot: 0.8, y.dot: 0.6}
     return [
-        Specimen("rod", pendulum, whole, (*ADAPTIVE, "rattle4", "lobatto4", "galerkin4", "variational-midpoint"), x - 0.3 * l),
+        Specimen(
+            "rod",
+            pendulum,
+            whole,
+            (*ADAPTIVE, "rattle4", "lobatto4", "galerkin4", "variational-midpoint"),
+            x - 0.3 * l,
+        ),
         Specimen("rod, completed", pendulum, {x: 0.6}, ADAPTIVE),
         Specimen("rod, moved", pendulum, {x: 0.7, y: -0.8}, ADAPTIVE),
         Specimen("rod twice", double, {x: 0.6, y: -0.8}, ("dop853",)),
-        Specimen("sleigh", sleigh, {x.dot: 1.0, theta.dot: 0.5}, (*ADAPTIVE, "gauss4", "dla4", "nonholonomic-leapfrog4")),
         Specimen(
-            "oscillator", oscillator, {x: 0.5, y.dot: 0.25}, (*ADAPTIVE, "rattle4", "gauss4", "lobatto4", "galerkin4", "dla4")
+            "sleigh",
+            sleigh,
+            {x.dot: 1.0, theta.dot: 0.5},
+            (*ADAPTIVE, "gauss4", "dla4", "nonholonomic-leapfrog4"),
+        ),
+        Specimen(
+            "oscillator",
+            oscillator,
+            {x: 0.5, y.dot: 0.25},
+            (*ADAPTIVE, "rattle4", "gauss4", "lobatto4", "galerkin4", "dla4"),
         ),
         Specimen("ball", ball, {y: 1.0, x.dot: 1.0}, ("dop853",)),
         Specimen("polar", polar, {x: 1.25, theta.dot: 1.0}, (*ADAPTIVE, "lobatto4", "gauss4")),
@@ -75,21 +110,30 @@ def factor(symbol: Any, units: tuple[float, ...]) -> float:
     """How many units a symbol of size one has."""
     name, is_rate = (symbol.name.removesuffix("_dot"), symbol.name.endswith("_dot"))
     powers = DIMENSIONS[name]
-    return math.prod(unit**power for unit, power in zip(units, powers, strict=True)) / (units[1] if is_rate else 1.0)
+    return math.prod(unit**power for unit, power in zip(units, powers, strict=True)) / (
+        units[1] if is_rate else 1.0
+    )
 
 
 def run_scaled(case: Specimen, method: str, powers: tuple[int, ...]) -> Any:
     """A specimen in units that are powers of two."""
     units = tuple(2.0**power for power in powers)
     system = case.system
-    parameters = {symbol: VALUES[symbol.name] * factor(symbol, units) for symbol in system.parameters}
+    parameters = {
+        symbol: VALUES[symbol.name] * factor(symbol, units) for symbol in system.parameters
+    }
     start = {symbol: value * factor(symbol, units) for symbol, value in case.start.items()}
     options: dict[str, Any] = {"step": units[1] / 32}
     if method in ADAPTIVE:
         symbols = (*system.coordinates, *system.velocities)
-        options = {"atol": [1e-12 * factor(symbol, units) for symbol in symbols], "form": "lagrange"}
+        options = {
+            "atol": [1e-12 * factor(symbol, units) for symbol in symbols],
+            "form": "lagrange",
+        }
         options["events"] = [case.event] if case.event is not None else []
-    return da.simulate(system, start, (0.0, 2.0 * units[1]), parameters=parameters, method=method, **options)
+    return da.simulate(
+        system, start, (0.0, 2.0 * units[1]), parameters=parameters, method=method, **options
+    )
 
 
 def same_in_other_units(tally: Tally) -> None:
@@ -99,13 +143,24 @@ def same_in_other_units(tally: Tally) -> None:
             first = run_scaled(case, method, (0, 0, 0))
             for powers in SCALES:
 
-                def error(motion: Any, case: Specimen = case, first: Any = first, powers: Any = powers) -> float:
+                def error(
+                    motion: Any, case: Specimen = case, first: Any = first, powers: Any = powers
+                ) -> float:
                     units = tuple(2.0**power for power in powers)
                     symbols = (*case.system.coordinates, *case.system.velocities)
-                    apart = [abs(motion[s.name][-1] / factor(s, units) - first[s.name][-1]) for s in symbols]
+                    apart = [
+                        abs(motion[s.name][-1] / factor(s, units) - first[s.name][-1])
+                        for s in symbols
+                    ]
                     times = zip(motion.t_events, first.t_events, strict=True)
-                    apart += [abs(a / units[1] - b) for then, now in times for a, b in zip(then, now, strict=True)]
-                    alike = len(motion.impacts) == len(first.impacts) and len(motion.start_report) == len(first.start_report)
+                    apart += [
+                        abs(a / units[1] - b)
+                        for then, now in times
+                        for a, b in zip(then, now, strict=True)
+                    ]
+                    alike = len(motion.impacts) == len(first.impacts) and len(
+                        motion.start_report
+                    ) == len(first.start_report)
                     steps = motion.statistics["steps"] <= 2 * first.statistics["steps"] + 32
                     return max(apart) if alike and steps else math.inf
 
@@ -113,19 +168,25 @@ def same_in_other_units(tally: Tally) -> None:
                     tally,
                     "other units",
                     f"{case.name}, {method}, 2^{powers}",
-                    lambda case=case, method=method, powers=powers: run_scaled(case, method, powers),
+                    lambda case=case, method=method, powers=powers: run_scaled(
+                        case, method, powers
+                    ),
                     error,
                     2e-9,
                 )
 
 
 def strange_numbers(tally: Tally) -> None:
-    """Denormal numbers, infinities and what is no number, as parameters, starts, spans, forces and times."""
+    """Denormal numbers, infinities and what is no number, as parameters, starts, spans, forces and
+    times.
+    """
     spring = da.System([x], kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2)
     group, one = "strange numbers", {m: 1.0, k: 1.0}
     bad = (5e-324, 1e-310, 1e-300, 1e300, 1e308, math.inf, -math.inf, math.nan)
     for method in (*ADAPTIVE, "gauss4", "rattle4"):
-        extra: dict[str, Any] = {"method": method} | ({} if method in ADAPTIVE else {"step": 1 / 64})
+        extra: dict[str, Any] = {"method": method} | (
+            {} if method in ADAPTIVE else {"step": 1 / 64}
+        )
         tolerance = 1e-9 if method in ADAPTIVE else 1e-5
         for value in bad:
             for name, parameters, start, scale in (
@@ -133,7 +194,11 @@ def strange_numbers(tally: Tally) -> None:
                 ("mass", {m: value, k: 1.0}, 1.0, 1.0),
                 ("start", one, value, value),
             ):
-                rate = math.sqrt(parameters[k] / parameters[m]) if parameters[m] and parameters[m] > 0 else math.nan
+                rate = (
+                    math.sqrt(parameters[k] / parameters[m])
+                    if parameters[m] and parameters[m] > 0
+                    else math.nan
+                )
                 exact = math.cos(rate) if math.isfinite(rate) else math.nan
                 judge(
                     tally,
@@ -169,7 +234,11 @@ def strange_numbers(tally: Tally) -> None:
                 group,
                 f"force {value}",
                 lambda value=value: da.simulate(
-                    driven, {}, (0, 1), inputs={u: lambda t, state, value=value: value if t > 0.5 else 1.0}, max_steps=50_000
+                    driven,
+                    {},
+                    (0, 1),
+                    inputs={u: lambda t, state, value=value: value if t > 0.5 else 1.0},
+                    max_steps=50_000,
                 ),
                 lambda motion: math.inf,
                 0.0,
@@ -179,17 +248,23 @@ def strange_numbers(tally: Tally) -> None:
             tally,
             group,
             f"asked for {value}",
-            lambda value=value: da.simulate(spring, {x: 1.0}, (0, 2), parameters=one, at=[1.0, value]),
+            lambda value=value: da.simulate(
+                spring, {x: 1.0}, (0, 2), parameters=one, at=[1.0, value]
+            ),
             lambda motion: math.inf,
             0.0,
         )
 
 
 def contradictions(tally: Tally) -> None:
-    """Rods that exclude each other are refused in any units, or the run says that it cannot keep them."""
+    """Rods that exclude each other are refused in any units, or the run says that it cannot keep
+    them.
+    """
     other = da.holonomic(x**2 + y**2 - 2 * l**2, name="other")
     rod = da.holonomic(x**2 + y**2 - l**2, name="rod")
-    both = da.System([x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=m * g * y, constraints=[rod, other])
+    both = da.System(
+        [x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=m * g * y, constraints=[rod, other]
+    )
     case = Specimen("rods that exclude each other", both, {x: 0.6, y: -0.8}, ("dop853",))
     for powers in SCALES:
         judge(

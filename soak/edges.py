@@ -1,9 +1,12 @@
-"""At the edges of what numbers can do, a motion is right within its tolerance, or it is refused, or it says what is wrong.
+"""At the edges of what numbers can do, a motion is right within its tolerance, or it is refused, or
+it says what is wrong.
 
-The grid: masses in ratio up to 1e20 and charts near their poles, constraints at angles from 1 to 1e-16, stiffness up to 1e12,
-lengths, times and masses in units from 1e-12 to 1e12, denormal numbers and what is no number, events at one instant, at the
-start and at the end, spans of nothing, times far from zero, backwards, and contacts that chatter, rest and close together. Each
-case has an independent implementation: a closed form, another chart, the same motion in other units, or 60 digits.
+The grid: masses in ratio up to 1e20 and charts near their poles, constraints at angles from 1 to
+1e-16, stiffness up to 1e12, lengths, times and masses in units from 1e-12 to 1e12, denormal numbers
+and what is no number, events at one instant, at the start and at the end, spans of nothing, times
+far from zero, backwards, and contacts that chatter, rest and close together. Each case has an
+independent implementation: a closed form, another chart, the same motion in other units, or 60
+digits.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ GRIDS: tuple[ModuleType, ...] = (edge_numerics, edge_units, edge_instants)
 
 
 def run(options: Options, report: Report) -> None:
-    """The whole grid once, about a minute; then nearly dependent rows, drawn at random, for the time that is left."""
+    """The whole grid once, about a minute; then nearly dependent rows, drawn at random, for the
+    time that is left.
+    """
     tally, random, deadline = Tally(report), np.random.default_rng(options.seed), options.deadline
     for grid in GRIDS:
         for name in grid.groups(tally, random):

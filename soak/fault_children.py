@@ -1,4 +1,6 @@
-"""Children that are killed, interrupted or refused by the disk at a chosen moment, and what became of them."""
+"""Children that are killed, interrupted or refused by the disk at a chosen moment, and what became
+of them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ HAS_STRACE = shutil.which("strace") is not None
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended: its exit status or minus the signal, what it reported by number, what it said, how long it took."""
+    """How a child ended: its exit status or minus the signal, what it reported by number, what it
+    said, how long it took.
+    """
 
     status: int
     reported: int
@@ -66,12 +70,16 @@ class Board:
 
 
 def forked(
-    work: Callable[[Board], None], *, after: float | None = None, send: int = signal.SIGKILL, inject: str | None = None
+    work: Callable[[Board], None],
+    *,
+    after: float | None = None,
+    send: int = signal.SIGKILL,
+    inject: str | None = None,
 ) -> Ended:
     """Run `work` in a child that has everything in memory already.
 
-    A signal is sent `after` so many seconds; `inject` is what strace does to its calls of the system, such as
-    "write:error=ENOSPC:when=3+".
+    A signal is sent `after` so many seconds; `inject` is what strace does to its calls of the
+    system, such as "write:error=ENOSPC:when=3+".
     """
     board = Board()
     with tempfile.TemporaryFile() as spoken:
@@ -97,11 +105,17 @@ def calls_of(work: Callable[[Board], None]) -> int:
         tracer = _traced(child, [], record.name)
         _waited(child)
         tracer.wait()
-        return sum(1 for line in Path(record.name).read_text(errors="replace").splitlines() if "resumed>" not in line)
+        return sum(
+            1
+            for line in Path(record.name).read_text(errors="replace").splitlines()
+            if "resumed>" not in line
+        )
 
 
 def _child(work: Callable[[Board], None], board: Board, speech: int, is_watched: bool) -> int:
-    """The number of a new child; an interrupt waits until its life has begun, and does not meet it while it is made."""
+    """The number of a new child; an interrupt waits until its life has begun, and does not meet it
+    while it is made.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         child = os.fork()
@@ -137,7 +151,18 @@ def _live(work: Callable[[Board], None], board: Board, speech: int, is_watched: 
 def _traced(child: int, further: list[str], record: str) -> subprocess.Popen[bytes]:
     """Let strace hold a child that has stopped itself, then let it go on."""
     os.waitpid(child, os.WUNTRACED)
-    command = ["strace", "-f", "-qq", "-o", record, "-e", f"trace={WRITING}", *further, "-p", str(child)]
+    command = [
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        record,
+        "-e",
+        f"trace={WRITING}",
+        *further,
+        "-p",
+        str(child),
+    ]
     tracer = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while "TracerPid:\t0\n" in Path(f"/proc/{child}/status").read_text():
         if tracer.poll() is not None:
@@ -184,8 +209,12 @@ def _waited(child: int) -> int:
 COMMAND = [sys.executable, "-m", "dalembert.cli"]
 
 
-def commanded(arguments: list[str], *, after: float | None = None, send: int = signal.SIGKILL) -> Ended:
-    """Run the command line in a child that has everything in memory already; it reports 1 when the command begins."""
+def commanded(
+    arguments: list[str], *, after: float | None = None, send: int = signal.SIGKILL
+) -> Ended:
+    """Run the command line in a child that has everything in memory already; it reports 1 when the
+    command begins.
+    """
 
     def work(board: Board) -> None:
         from dalembert.cli import main
@@ -205,8 +234,12 @@ def commanded(arguments: list[str], *, after: float | None = None, send: int = s
     return forked(work, after=after, send=send)
 
 
-def started(arguments: list[str], *, after: float | None = None, send: int = signal.SIGKILL) -> Ended:
-    """Run the command line in a process that begins as one in a terminal does, which takes a while."""
+def started(
+    arguments: list[str], *, after: float | None = None, send: int = signal.SIGKILL
+) -> Ended:
+    """Run the command line in a process that begins as one in a terminal does, which takes a
+    while.
+    """
     began = time.monotonic()
     with tempfile.TemporaryFile() as spoken:
         process = subprocess.Popen([*COMMAND, *arguments], stdout=spoken, stderr=spoken)

@@ -1,4 +1,6 @@
-"""Many at once: threads and processes that derive and compile the same model, and clusters whose workers die."""
+"""Many at once: threads and processes that derive and compile the same model, and clusters whose
+workers die.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def _crowd(name: str, threads: int) -> list[Any]:
 
 
 def a_crowd_that_compiles(state: State) -> None:
-    """Two processes with threads each begin with one cold cache; all have the bits of a run alone."""
+    """Two processes with threads each begin with one cold cache; all have the bits of a run
+    alone.
+    """
     name = state.draw.choice([*MODELS, "pendulum", "pendulum"])
     folder = emptied(state.folder / "crowd")
     if f"crowd {name}" not in state.calls:
@@ -62,7 +66,9 @@ def a_crowd_that_compiles(state: State) -> None:
         second = os.fork()
         if second == 0:
             try:
-                os._exit(0 if _agreed(_crowd(name, CROWD // 2)) == state.calls[f"crowd {name}"] else 9)
+                os._exit(
+                    0 if _agreed(_crowd(name, CROWD // 2)) == state.calls[f"crowd {name}"] else 9
+                )
             except BaseException:
                 os._exit(8)
         crowd(board)
@@ -71,7 +77,10 @@ def a_crowd_that_compiles(state: State) -> None:
 
     ended = forked(with_cache(folder, both))
     good = ended.status == 0 and ended.reported == state.calls[f"crowd {name}"]
-    state.judge("crowds that compile", None if good else f"{name}: it ended with {ended.status}: {ended.said[-400:]}")
+    state.judge(
+        "crowds that compile",
+        None if good else f"{name}: it ended with {ended.status}: {ended.said[-400:]}",
+    )
 
 
 def _number(digest: bytes) -> int:
@@ -80,12 +89,16 @@ def _number(digest: bytes) -> int:
 
 def _agreed(found: list[Any]) -> int:
     assert len(found) == CROWD // 2, f"{len(found)} of {CROWD // 2} threads came back"
-    assert len(set(found)) == 1 and isinstance(found[0], bytes), f"they differ: {set(map(str, found))}"
+    assert len(set(found)) == 1 and isinstance(found[0], bytes), (
+        f"they differ: {set(map(str, found))}"
+    )
     return _number(found[0])
 
 
 def a_worker_that_dies(state: State, scheduler_too: bool = False) -> None:
-    """A sweep on a cluster of this machine whose workers are killed; it goes on, or ends with a sentence and can be resumed."""
+    """A sweep on a cluster of this machine whose workers are killed; it goes on, or ends with a
+    sentence and can be resumed.
+    """
     path = emptied(state.folder / "cluster") / "runs.zarr"
     count = state.draw.randint(1, 2)
     moment = state.draw.uniform(0.0, 0.7)
@@ -126,12 +139,16 @@ def _on_a_cluster(path: Path, count: int, moment: float, scheduler_too: bool) ->
     from distributed import Client, LocalCluster
 
     logging.disable(logging.CRITICAL)
-    dask.config.set({"distributed.comm.timeouts.connect": "5s", "distributed.scheduler.allowed-failures": 3})
+    dask.config.set(
+        {"distributed.comm.timeouts.connect": "5s", "distributed.scheduler.allowed-failures": 3}
+    )
     multiprocessing.set_start_method("spawn", force=True)
     if scheduler_too:
         _without_a_scheduler(path, moment)
         return
-    local = LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+    local = LocalCluster(
+        n_workers=3, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    )
     with local as cluster, Client(cluster) as client:
         victims = [worker.process.pid for worker in cluster.workers.values()][:count]
 
@@ -148,13 +165,33 @@ def _without_a_scheduler(path: Path, moment: float) -> None:
     import sys
     import time
 
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    command = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+    ]
     where = path.parent / "scheduler.json"
-    scheduler = subprocess.Popen([*command, "--scheduler-file", str(where)], stderr=subprocess.DEVNULL)
-    begin = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(where), "--no-dashboard"]
+    scheduler = subprocess.Popen(
+        [*command, "--scheduler-file", str(where)], stderr=subprocess.DEVNULL
+    )
+    begin = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        "--scheduler-file",
+        str(where),
+        "--no-dashboard",
+    ]
     while not where.exists():
         time.sleep(0.1)
-    worker = subprocess.Popen([*begin, "--nthreads", "1", "--death-timeout", "30"], stderr=subprocess.DEVNULL)
+    worker = subprocess.Popen(
+        [*begin, "--nthreads", "1", "--death-timeout", "30"], stderr=subprocess.DEVNULL
+    )
     try:
         import json
 
@@ -184,4 +221,7 @@ def forks_after_compiling(state: State) -> None:
     store = emptied(state.folder / "forked") / "runs.zarr"
     again = forked(lambda board: swept(store) and None)
     good = ended.status == 0 and ended.reported == before and again.status == 0
-    state.judge("forks after compiling", None if good else f"{name}: {ended.status}, {again.status}: {again.said[-300:]}")
+    state.judge(
+        "forks after compiling",
+        None if good else f"{name}: {ended.status}, {again.status}: {again.said[-300:]}",
+    )

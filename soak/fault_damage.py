@@ -1,4 +1,6 @@
-"""Files that were cut off, altered, exchanged or made by others: they are noticed, and never give wrong numbers."""
+"""Files that were cut off, altered, exchanged or made by others: they are noticed, and never give
+wrong numbers.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,19 @@ def damaged(state: State, content: bytes) -> tuple[str, bytes]:
     draw, place = state.draw, state.draw.randrange(max(1, len(content)))
     match draw.choice(["bit", "byte", "cut", "empty", "zeros", "longer", "swapped"]):
         case "bit":
-            return "a bit", content[:place] + bytes([content[place] ^ 1 << draw.randrange(8)]) + content[place + 1 :]
+            return (
+                "a bit",
+                content[:place]
+                + bytes([content[place] ^ 1 << draw.randrange(8)])
+                + content[place + 1 :],
+            )
         case "byte":
-            return "a byte", content[:place] + bytes([content[place] ^ draw.randrange(1, 256)]) + content[place + 1 :]
+            return (
+                "a byte",
+                content[:place]
+                + bytes([content[place] ^ draw.randrange(1, 256)])
+                + content[place + 1 :],
+            )
         case "cut":
             return "cut off", content[:place]
         case "empty":
@@ -51,7 +63,18 @@ def a_damaged_cache(state: State) -> None:
     shutil.copytree(whole, folder, dirs_exist_ok=True)
     entries = sorted(folder.glob("*.o"))
     word = state.draw.choice(
-        ["content", "content", "content", "exchanged", "folder", "link", "pipe", "huge", "closed", "foreign"]
+        [
+            "content",
+            "content",
+            "content",
+            "exchanged",
+            "folder",
+            "link",
+            "pipe",
+            "huge",
+            "closed",
+            "foreign",
+        ]
     )
     for path in entries:
         _spoil(state, word, path, entries)
@@ -61,7 +84,10 @@ def a_damaged_cache(state: State) -> None:
             path.unlink()
     good = ended.status == 0 and ended.reported == reference_bits(state)
     state.counts["cache entries damaged"] += len(entries)
-    state.judge("damaged caches", None if good else f"{word}: the run ended with {ended.status}: {ended.said[-300:]}")
+    state.judge(
+        "damaged caches",
+        None if good else f"{word}: the run ended with {ended.status}: {ended.said[-300:]}",
+    )
 
 
 def _spoil(state: State, word: str, path: Path, entries: list[Path]) -> None:
@@ -110,11 +136,21 @@ def _read_or_refused(word: str, path: Path) -> str | None:
     try:
         loaded = da.load(path)
     except DalembertError as error:
-        return None if "\n" not in str(error) and len(str(error)) < 600 else f"{word}: a long refusal, {str(error)[:200]}"
+        return (
+            None
+            if "\n" not in str(error) and len(str(error)) < 600
+            else f"{word}: a long refusal, {str(error)[:200]}"
+        )
     except Exception as error:
         return f"{word}: {error!r}"
-    same = all(np.array_equal(loaded[name], motion()[name], equal_nan=True) for name in motion().names)
-    return None if same and loaded.parameters == motion().parameters else f"{word}: other numbers were loaded"
+    same = all(
+        np.array_equal(loaded[name], motion()[name], equal_nan=True) for name in motion().names
+    )
+    return (
+        None
+        if same and loaded.parameters == motion().parameters
+        else f"{word}: other numbers were loaded"
+    )
 
 
 def a_damaged_store(state: State) -> None:
@@ -150,7 +186,9 @@ def _noticed(path: Path, name: str, word: str) -> str | None:
 
 
 def a_damaged_description(state: State) -> None:
-    """A description in a store (zarr.json): a refusal in three parts, or a sweep with the right numbers."""
+    """A description in a store (zarr.json): a refusal in three parts, or a sweep with the right
+    numbers.
+    """
     reference_store(state)
     path = emptied(state.folder / "damaged") / "runs.zarr"
     shutil.copytree(state.folder / "reference.zarr", path)
@@ -163,11 +201,18 @@ def a_damaged_description(state: State) -> None:
         state.judge("damaged descriptions of stores", None)
         return
     except Exception as error:
-        state.judge("damaged descriptions of stores", f"{described.parent.name} ({word}): {error!r}")
+        state.judge(
+            "damaged descriptions of stores", f"{described.parent.name} ({word}): {error!r}"
+        )
         return
     same = np.array_equal(found.states, swept(None).states) and found.success
     trouble = None if same else f"{described.parent.name} ({word}): other numbers"
     state.judge("damaged descriptions of stores", trouble)
 
 
-ROUNDS: list[Callable[[State], None]] = [a_damaged_cache, a_damaged_motion, a_damaged_store, a_damaged_description]
+ROUNDS: list[Callable[[State], None]] = [
+    a_damaged_cache,
+    a_damaged_motion,
+    a_damaged_store,
+    a_damaged_description,
+]

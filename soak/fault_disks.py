@@ -35,7 +35,9 @@ def is_refusal(ended: Ended) -> bool:
 
 
 def a_file_on_a_full_disk(state: State) -> None:
-    """From a call on, the disk takes nothing: a sentence, the old file as it was, nothing left; elsewhere it can be saved."""
+    """From a call on, the disk takes nothing: a sentence, the old file as it was, nothing left;
+    elsewhere it can be saved.
+    """
     if not HAS_STRACE:
         return a_file_beyond_the_limit(state)
     writer = drawn_writer(state)
@@ -52,7 +54,10 @@ def a_file_on_a_full_disk(state: State) -> None:
     trouble = None
     if ended.status == 0:
         if found == b"the old file":
-            trouble = f"{writer.name} returned without an error from a disk that refused ({error} from call {first} on)"
+            trouble = (
+                f"{writer.name} returned without an error from a disk that refused ({error} from"
+                f" call {first} on)"
+            )
     elif not is_refusal(ended):
         trouble = f"{writer.name} ended with {ended.status}: {ended.said[-300:]}"
     if found != b"the old file" and not writer.is_whole(target):
@@ -83,14 +88,18 @@ def a_file_beyond_the_limit(state: State) -> None:
     ended = forked(work)
     trouble = None
     if not is_refusal(ended):
-        trouble = f"{writer.name} beyond {most} bytes ended with {ended.status}: {ended.said[-300:]}"
+        trouble = (
+            f"{writer.name} beyond {most} bytes ended with {ended.status}: {ended.said[-300:]}"
+        )
     elif target.read_bytes() != b"the old file" or hidden(folder):
         trouble = f"{writer.name} beyond {most} bytes left {os.listdir(folder)}"
     state.judge("files beyond a limit of bytes", trouble)
 
 
 def a_store_on_a_full_disk(state: State) -> None:
-    """A sentence, what was stored stays, and with room again going on gives the undisturbed store."""
+    """A sentence, what was stored stays, and with room again going on gives the undisturbed
+    store.
+    """
     reference, path = reference_store(state), emptied(state.folder / "full") / "runs.zarr"
     if HAS_STRACE:
         if "sweep" not in state.calls:
@@ -101,7 +110,11 @@ def a_store_on_a_full_disk(state: State) -> None:
         ended = forked(sweeping(path), inject=inject)
     else:
         return
-    trouble = None if ended.status == 0 or is_refusal(ended) else f"it ended with {ended.status}: {ended.said[-400:]}"
+    trouble = (
+        None
+        if ended.status == 0 or is_refusal(ended)
+        else f"it ended with {ended.status}: {ended.said[-400:]}"
+    )
     state.judge("stores on a full disk", trouble or after_a_broken_sweep(path, ended, reference))
 
 
@@ -126,7 +139,8 @@ def small_disk(folder: Path, size: str) -> Iterator[Path | None]:
     done = (
         os.geteuid() == 0
         and not subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True
+            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
+            capture_output=True,
         ).returncode
     )
     try:
@@ -173,7 +187,8 @@ def _set(**values: str) -> Callable[[Path], None]:
     return change
 
 
-#: Where the cache should be, by name: folders that are not there or cannot be written, files, loops of links, pipes.
+#: Where the cache should be, by name: folders that are not there or cannot be written, files, loops
+#: of links, pipes.
 PLACES: dict[str, Callable[[Path], None]] = {
     "no home, and no entry for the user": _homeless,
     "a home that does not exist": _set(HOME="/nowhere/at/all"),
@@ -189,7 +204,9 @@ PLACES: dict[str, Callable[[Path], None]] = {
 
 
 def a_place_that_cannot_be_used(state: State) -> None:
-    """A user without rights, and a cache where there cannot be one: the run goes on, and saving there is refused."""
+    """A user without rights, and a cache where there cannot be one: the run goes on, and saving
+    there is refused.
+    """
     folder = emptied(state.folder / "places")
     (folder / "file").write_text("in the way")
     (folder / "loop").symlink_to(folder / "loop")
@@ -217,6 +234,8 @@ def a_place_that_cannot_be_used(state: State) -> None:
     if ended.reported != reference_bits(state):
         trouble = f"{place}: the run ended with {ended.status}: {ended.said[-300:]}"
     elif not is_refusal(ended):
-        trouble = f"{place}: saving in a closed folder ended with {ended.status}: {ended.said[-300:]}"
+        trouble = (
+            f"{place}: saving in a closed folder ended with {ended.status}: {ended.said[-300:]}"
+        )
     assert ended.status != FELL or trouble
     state.judge("places that cannot be used", trouble)

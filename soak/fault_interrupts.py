@@ -1,4 +1,6 @@
-"""Ctrl-C and requests to end, at any moment: a sentence, the exit status of the signal, what was done is kept."""
+"""Ctrl-C and requests to end, at any moment: a sentence, the exit status of the signal, what
+was done is kept.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from .fault_kills import after_a_broken_sweep, leftovers_go, reference_store, sw
 from .fault_state import State
 from .fault_work import GRID, PENDULUM, emptied, scenario
 
-#: Up to here the interpreter starts, and no line of ours has been read: a share of the time that a command takes.
+#: Up to here the interpreter starts, and no line of ours has been read: a share of the time that a
+#: command takes.
 STARTING = 0.25
 
 
@@ -42,11 +45,15 @@ def interrupt_the_command(state: State) -> None:
     arguments = ["run", "chaplygin-sleigh", "--t", "0,1", "-o", str(target)]
     arguments += ["--plot", str(picture)] if state.draw.random() < 0.3 else []
     is_whole = state.draw.random() < 0.1
-    kind, run, first = ("interrupted, started", started, STARTING) if is_whole else ("interrupted", commanded, 0.0)
+    kind, run, first = (
+        ("interrupted, started", started, STARTING) if is_whole else ("interrupted", commanded, 0.0)
+    )
     if kind not in state.durations:
         state.durations[kind] = run(arguments).seconds
         emptied(folder)
-    ended = run(arguments, after=state.draw.uniform(first, 1.05) * state.durations[kind], send=number)
+    ended = run(
+        arguments, after=state.draw.uniform(first, 1.05) * state.durations[kind], send=number
+    )
     if run is commanded and not ended.reported:
         return  # it had not begun
     trouble = sentence_trouble(ended, number)
@@ -64,12 +71,27 @@ def interrupt_the_sweep(state: State) -> None:
     model, path = folder / "pendulum.toml", folder / "runs.zarr"
     model.write_text(PENDULUM)
     values = [f"{name}={values[0]}:{values[-1]}:{5 * len(values)}" for name, values in GRID.items()]
-    arguments = ["sweep", str(model), "--t", "0,2", "--chunk", "100", "--workers", "2", "-o", str(path)]
+    arguments = [
+        "sweep",
+        str(model),
+        "--t",
+        "0,2",
+        "--chunk",
+        "100",
+        "--workers",
+        "2",
+        "-o",
+        str(path),
+    ]
     arguments += [word for value in values for word in ("--over", value)]
     if "interrupted sweep" not in state.durations:
         state.durations["interrupted sweep"] = commanded(arguments).seconds
         emptied(path).rmdir()
-    ended = commanded(arguments, after=state.draw.uniform(0.0, 1.05) * state.durations["interrupted sweep"], send=number)
+    ended = commanded(
+        arguments,
+        after=state.draw.uniform(0.0, 1.05) * state.durations["interrupted sweep"],
+        send=number,
+    )
     if not ended.reported:
         return
     trouble = sentence_trouble(ended, number)
@@ -92,9 +114,15 @@ def interrupt_a_run(state: State) -> None:
 
     if "simulate" not in state.durations:
         state.durations["simulate"] = forked(work).seconds
-    ended = forked(work, after=state.draw.uniform(0.02, 1.0) * state.durations["simulate"], send=signal.SIGINT)
+    ended = forked(
+        work, after=state.draw.uniform(0.02, 1.0) * state.durations["simulate"], send=signal.SIGINT
+    )
     state.counts["motions kept after an interrupt"] += ended.reported == 2
-    trouble = None if ended.status in (0, 130) and not ended.said else f"it ended with {ended.status}: {ended.said[-300:]}"
+    trouble = (
+        None
+        if ended.status in (0, 130) and not ended.said
+        else f"it ended with {ended.status}: {ended.said[-300:]}"
+    )
     state.judge("interrupts of da.simulate", trouble)
 
 
@@ -104,13 +132,21 @@ def interrupt_a_sweep(state: State) -> None:
     if "sweep" not in state.durations:
         state.durations["sweep"] = forked(sweeping(path)).seconds
         path = emptied(state.folder / "interrupted") / "runs.zarr"
-    ended = forked(sweeping(path), after=state.draw.uniform(0.0, 1.1) * state.durations["sweep"], send=signal.SIGINT)
-    trouble = None if ended.status in (0, 130) else f"it ended with {ended.status}: {ended.said[-300:]}"
+    ended = forked(
+        sweeping(path),
+        after=state.draw.uniform(0.0, 1.1) * state.durations["sweep"],
+        send=signal.SIGINT,
+    )
+    trouble = (
+        None if ended.status in (0, 130) else f"it ended with {ended.status}: {ended.said[-300:]}"
+    )
     state.judge("interrupts of da.sweep", trouble or after_a_broken_sweep(path, ended, reference))
 
 
 def interrupt_a_thread(state: State) -> None:
-    """Ctrl-C while a thread computes: the main thread has it, the thread ends its run undisturbed."""
+    """Ctrl-C while a thread computes: the main thread has it, the thread ends its run
+    undisturbed.
+    """
 
     def work(board: Board) -> None:
         found: list[da.Motion] = []
@@ -132,14 +168,21 @@ def interrupt_a_thread(state: State) -> None:
 
     if "thread" not in state.durations:
         state.durations["thread"] = forked(work).seconds
-    ended = forked(work, after=state.draw.uniform(0.0, 1.0) * state.durations["thread"], send=signal.SIGINT)
+    ended = forked(
+        work, after=state.draw.uniform(0.0, 1.0) * state.durations["thread"], send=signal.SIGINT
+    )
     good = ended.status == 130 or (ended.status == 0 and ended.reported == 1)
-    state.judge("interrupts beside a thread", None if good else f"it ended with {ended.status}: {ended.said[-300:]}")
+    state.judge(
+        "interrupts beside a thread",
+        None if good else f"it ended with {ended.status}: {ended.said[-300:]}",
+    )
 
 
 def children_of(process: int) -> list[str]:
     """The processes that a process has left, by their commands."""
-    listed = subprocess.run(["ps", "-o", "args=", "--ppid", str(process)], capture_output=True, text=True)
+    listed = subprocess.run(
+        ["ps", "-o", "args=", "--ppid", str(process)], capture_output=True, text=True
+    )
     return [line for line in listed.stdout.splitlines() if not line.startswith("ps ")]
 
 

@@ -1,4 +1,6 @@
-"""Kills without warning while files, stores and the cache are written: by the clock, and at every call of the system."""
+"""Kills without warning while files, stores and the cache are written: by the clock, and at every
+call of the system.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,42 @@ from pathlib import Path
 import numpy as np
 
 import dalembert as da
-from dalembert.codegen.cache import ObjectCache
+from dalembert.codegen.object_cache import ObjectCache
 from dalembert.integrate.native_run import native_functions
 from dalembert.model.io.atomic_file import YOUNGEST_LEFTOVER, drop_leftovers
 from dalembert.runtime.native_functions import functions
 
 from .fault_children import HAS_STRACE, WRITING, Board, Ended, calls_of, commanded, forked, started
 from .fault_state import State
-from .fault_work import Writer, emptied, files_of, hidden, parts_of, scenario, swept, writers, written
+from .fault_work import (
+    Writer,
+    emptied,
+    files_of,
+    hidden,
+    parts_of,
+    scenario,
+    swept,
+    writers,
+    written,
+)
 
 #: How often a writer is taken: those that draw take long.
-WEIGHTS = {"Motion.save": 10, "Ensemble.save": 5, "model file": 8, "picture .png": 1, "picture .svg": 1, "animation": 2}
+WEIGHTS = {
+    "Motion.save": 10,
+    "Ensemble.save": 5,
+    "model file": 8,
+    "picture .png": 1,
+    "picture .svg": 1,
+    "animation": 2,
+}
 
 
-def killed(state: State, name: str, work: Callable[[Board], None], clean: Callable[[], None]) -> Ended:
-    """Kill a piece of work at a moment that is drawn: of its time, or of its calls of the system."""
+def killed(
+    state: State, name: str, work: Callable[[Board], None], clean: Callable[[], None]
+) -> Ended:
+    """Kill a piece of work at a moment that is drawn: of its time, or of its calls of the
+    system.
+    """
     if name not in state.durations:
         clean()
         state.durations[name] = forked(work).seconds
@@ -48,7 +71,9 @@ def drawn_writer(state: State) -> Writer:
 
 
 def kill_while_a_file_is_written(state: State) -> None:
-    """The old file or the new one, the new one where the call has returned, and nothing left that is not removed."""
+    """The old file or the new one, the new one where the call has returned, and nothing left that
+    is not removed.
+    """
     writer = drawn_writer(state)
     folder = emptied(state.folder / "file")
     reference, target = folder / f"reference{writer.suffix}", folder / f"target{writer.suffix}"
@@ -64,7 +89,10 @@ def kill_while_a_file_is_written(state: State) -> None:
     ended = killed(state, writer.name, written(writer, target), clean)
     found, trouble = target.read_bytes(), None
     if found not in (old, new):
-        trouble = f"{writer.name} left a file of {len(found)} bytes that is neither the old nor the new one"
+        trouble = (
+            f"{writer.name} left a file of {len(found)} bytes that is neither the old nor the"
+            " new one"
+        )
     elif ended.reported and found != new:
         trouble = f"{writer.name} had returned, and the file is the old one"
     elif found == new and not writer.is_whole(target):
@@ -88,16 +116,23 @@ def leftovers_go(folder: Path) -> str | None:
 
 
 def kill_while_a_store_is_written(state: State) -> None:
-    """What was reported is in the store, it can be read, and going on gives the files of an undisturbed sweep."""
+    """What was reported is in the store, it can be read, and going on gives the files of an
+    undisturbed sweep.
+    """
     folder, reference = emptied(state.folder / "store"), reference_store(state)
     path = folder / "runs.zarr"
     ended = killed(state, "sweep", sweeping(path), lambda: _removed(path))
-    state.judge("kills while a store was written", after_a_broken_sweep(path, ended, reference) or leftovers_go(folder))
+    state.judge(
+        "kills while a store was written",
+        after_a_broken_sweep(path, ended, reference) or leftovers_go(folder),
+    )
 
 
 def sweeping(path: Path, resume: bool = False) -> Callable[[Board], None]:
     """A sweep that reports how many runs it has stored."""
-    return lambda board: swept(path, resume=resume, progress=lambda _, count: board.put(int(count))) and None
+    return lambda board: (
+        swept(path, resume=resume, progress=lambda _, count: board.put(int(count))) and None
+    )
 
 
 def reference_store(state: State) -> dict[str, bytes]:
@@ -116,7 +151,9 @@ def after_a_broken_sweep(path: Path, ended: Ended, reference: dict[str, bytes]) 
         if wrong:
             return f"the store has wrong files, {wrong[:2]}"
         stored = sum(
-            np.count_nonzero(np.frombuffer(c[:-4], np.int8) != -1) for n, c in found.items() if n.startswith("outcome")
+            np.count_nonzero(np.frombuffer(c[:-4], np.int8) != -1)
+            for n, c in found.items()
+            if n.startswith("outcome")
         )
         if stored < ended.reported:
             return f"{ended.reported} runs were reported as stored, and {stored} are there"
@@ -141,8 +178,12 @@ def bits_of_a_run(board: Board) -> None:
     board.put(int.from_bytes(hashlib.sha256(made.y.tobytes()).digest()[:7], "little"))
 
 
-def with_cache(folder: Path, work: Callable[[Board], None], anew: bool = False) -> Callable[[Board], None]:
-    """Work that finds its object code in a folder; `anew` also that of the loops which all models share."""
+def with_cache(
+    folder: Path, work: Callable[[Board], None], anew: bool = False
+) -> Callable[[Board], None]:
+    """Work that finds its object code in a folder; `anew` also that of the loops which all models
+    share.
+    """
 
     def inside(board: Board) -> None:
         os.environ["DALEMBERT_CACHE"] = str(folder)
@@ -163,7 +204,9 @@ def reference_bits(state: State) -> int:
 
 
 def kill_while_the_cache_is_written(state: State) -> None:
-    """Every entry under its name is whole, few leftovers, and the next run has the bits of one without a cache."""
+    """Every entry under its name is whole, few leftovers, and the next run has the bits of one
+    without a cache.
+    """
     folder = emptied(state.folder / "cache")
     anew = state.draw.random() < 0.2
     work = with_cache(folder, bits_of_a_run, anew)
@@ -178,7 +221,11 @@ def cache_is_sound(state: State, folder: Path) -> str | None:
     try:
         broken = [path.name for path in folder.glob("*.o") if ObjectCache().get(path.stem) is None]
     finally:
-        os.environ.pop("DALEMBERT_CACHE") if before is None else os.environ.update(DALEMBERT_CACHE=before)
+        (
+            os.environ.pop("DALEMBERT_CACHE")
+            if before is None
+            else os.environ.update(DALEMBERT_CACHE=before)
+        )
     if broken:
         return f"the entries {broken} are not whole"
     if len(list(folder.glob("*.part"))) > 1:
@@ -190,7 +237,9 @@ def cache_is_sound(state: State, folder: Path) -> str | None:
 
 
 def kill_the_command(state: State) -> None:
-    """``dalembert run -o`` in a process of its own: the file is the old one or whole, and whole once that was printed."""
+    """``dalembert run -o`` in a process of its own: the file is the old one or whole, and whole
+    once that was printed.
+    """
     folder = emptied(state.folder / "command")
     target = folder / "motion.nc"
     target.write_bytes(b"the old file")
@@ -199,7 +248,9 @@ def kill_the_command(state: State) -> None:
     if kind not in state.durations:
         state.durations[kind] = run(arguments).seconds
         target.write_bytes(b"the old file")
-    ended = run(arguments, after=state.draw.uniform(0.0, 1.05) * state.durations[kind], send=signal.SIGKILL)
+    ended = run(
+        arguments, after=state.draw.uniform(0.0, 1.05) * state.durations[kind], send=signal.SIGKILL
+    )
     trouble = None
     if target.read_bytes() == b"the old file":
         if str(target) in ended.said:

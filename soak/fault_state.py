@@ -1,4 +1,6 @@
-"""What the rounds of the faults share: the draw, a folder, the counts, and the sentences of what went wrong."""
+"""What the rounds of the faults share: the draw, a folder, the counts, and the sentences of what
+went wrong.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,10 @@ class State:
     folder : Path
         For what the rounds make.
     counts : Counter
-        How often each fault was made, by name, and under "... survived" how often the promise held.
+        How often each fault was made, by name, and under "... survived" how often it did no harm.
     durations : dict
-        How long a piece of work takes undisturbed, in seconds, and how many calls of the system it makes.
+        How long a piece of work takes undisturbed, in seconds, and how many calls of the system it
+        makes.
     """
 
     draw: random.Random
@@ -34,12 +37,17 @@ class State:
     seed: int = 0
 
     def judge(self, kind: str, trouble: str | None) -> None:
-        """Count a fault of a kind; `trouble` says how the promise was broken, None where it held."""
+        """Count a fault of a kind; `trouble` says how the guarantee was broken, None where it
+        held.
+        """
         self.counts[kind] += 1
         if trouble is None:
             self.counts[f"{kind}, survived"] += 1
         else:
-            self.report.fault(f"{kind}: {trouble} (python -m soak faults --seed {self.seed}, number {self.counts[kind]})")
+            self.report.fault(
+                f"{kind}: {trouble} (python -m soak faults --seed {self.seed}, number"
+                f" {self.counts[kind]})"
+            )
 
     def write_figures(self) -> None:
         """Every count, and the results that were lost."""

@@ -1,4 +1,6 @@
-"""What is disturbed: everything that writes files, on systems so small that it takes a fraction of a second."""
+"""What is disturbed: everything that writes files, on systems so small that it takes a fraction of
+a second.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,20 @@ def scenario() -> Any:
     return loads(PENDULUM)
 
 
-def swept(store: Path | None, resume: bool = False, progress: Callable[[float, float], None] | None = None) -> Any:
+def swept(
+    store: Path | None, resume: bool = False, progress: Callable[[float, float], None] | None = None
+) -> Any:
     """A sweep of 48 runs in 12 blocks or more."""
-    return da.sweep(scenario(), GRID, span=(0, 2), store=store, resume=resume, chunk=CHUNK, workers=2, progress=progress)
+    return da.sweep(
+        scenario(),
+        GRID,
+        span=(0, 2),
+        store=store,
+        resume=resume,
+        chunk=CHUNK,
+        workers=2,
+        progress=progress,
+    )
 
 
 @dataclass(frozen=True)
@@ -95,10 +108,27 @@ def writers() -> tuple[Writer, ...]:
         Writer("Motion.save", ".nc", lambda path: motion().save(path), _is_motion),
         Writer("Ensemble.save", ".nc", lambda path: many().save(path), _is_ensemble),
         Writer("picture .png", ".png", lambda path: motion().plot(path=path), _is_image),
-        Writer("picture .svg", ".svg", lambda path: motion().plot(path=path), _ends_with(b"</svg>")),
-        Writer("animation", ".gif", lambda path: motion().animate(path, fps=5, duration=1.0, size=(64, 64)), _is_image),
-        Writer("report", ".html", lambda path: motion().report(path, equations=False), _ends_with(b"</html>")),
-        Writer("model file", ".toml", lambda path: da.save_model(scenario(), path), lambda path: bool(da.load_model(path))),
+        Writer(
+            "picture .svg", ".svg", lambda path: motion().plot(path=path), _ends_with(b"</svg>")
+        ),
+        Writer(
+            "animation",
+            ".gif",
+            lambda path: motion().animate(path, fps=5, duration=1.0, size=(64, 64)),
+            _is_image,
+        ),
+        Writer(
+            "report",
+            ".html",
+            lambda path: motion().report(path, equations=False),
+            _ends_with(b"</html>"),
+        ),
+        Writer(
+            "model file",
+            ".toml",
+            lambda path: da.save_model(scenario(), path),
+            lambda path: bool(da.load_model(path)),
+        ),
     )
 
 

@@ -1,10 +1,12 @@
-"""Nothing that was reported as saved is lost, and the next run works: after kills, full disks, damaged files and interrupts.
+"""Nothing that was reported as saved is lost, and the next run works: after kills, full disks,
+damaged files and interrupts.
 
-Rounds are drawn at random. Each makes one fault in a child process: a kill without warning at a moment of the clock or at a
-call of the system, a disk that takes nothing more, a folder that cannot be used, a cache or a result that was altered, Ctrl-C
-and requests to end, crowds that compile at once, workers of a cluster that die. Then it looks at what is there: files are the
-old or the new ones, what was reported is in its place, a store goes on to the bits of an undisturbed sweep, and runs have the
-bits of a run without a cache.
+Rounds are drawn at random. Each makes one fault in a child process: a kill without warning at a
+moment of the clock or at a call of the system, a disk that takes nothing more, a folder that cannot
+be used, a cache or a result that was altered, Ctrl-C and requests to end, crowds that compile at
+once, workers of a cluster that die. Then it looks at what is there: files are the old or the new
+ones, what was reported is in its place, a store goes on to the bits of an undisturbed sweep, and
+runs have the bits of a run without a cache.
 """
 
 from __future__ import annotations
@@ -17,7 +19,12 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from .fault_crowds import a_crowd_that_compiles, a_scheduler_that_dies, a_worker_that_dies, forks_after_compiling
+from .fault_crowds import (
+    a_crowd_that_compiles,
+    a_scheduler_that_dies,
+    a_worker_that_dies,
+    forks_after_compiling,
+)
 from .fault_damage import a_damaged_cache, a_damaged_description, a_damaged_motion, a_damaged_store
 from .fault_disks import (
     a_cache_on_a_full_disk,
@@ -85,7 +92,9 @@ QUICK = (
 
 
 def _warm(folder: Path) -> None:
-    """Do everything once undisturbed, so that children find it in memory and are disturbed in their work, not in imports."""
+    """Do everything once undisturbed, so that children find it in memory and are disturbed in their
+    work, not in imports.
+    """
     from dalembert.cli import main
 
     for writer in writers()[:3]:
@@ -93,7 +102,18 @@ def _warm(folder: Path) -> None:
     swept(folder / "warm.zarr")
     with redirect_stdout(io.StringIO()):
         main(["run", "chaplygin-sleigh", "--t", "0,1", "-o", str(folder / "warm.nc")])
-        main(["sweep", "chaplygin-sleigh", "--over", "m=1,2", "--t", "0,1", "-o", str(folder / "warm-too.zarr")])
+        main(
+            [
+                "sweep",
+                "chaplygin-sleigh",
+                "--over",
+                "m=1,2",
+                "--t",
+                "0,1",
+                "-o",
+                str(folder / "warm-too.zarr"),
+            ]
+        )
 
 
 def run(options: Options, report: Report) -> None:

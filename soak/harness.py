@@ -1,4 +1,6 @@
-"""What the parts of the soak share: options, the report that a part fills, and the file that is kept of it."""
+"""What the parts of the soak share: options, the report that a part fills, and the file that is
+kept of it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ import dalembert as da
 
 from . import ROOT
 
-#: The parts by name, in the order in which `make soak` runs them: the module, and the minutes that it takes unless told.
+#: The parts by name, in the order in which `make soak` runs them: the module, and the minutes that
+#: it takes unless told.
 PARTS: dict[str, tuple[str, float]] = {
     "random-systems": ("soak.random_systems", 90.0),
     "structure": ("soak.structure", 20.0),
@@ -37,7 +40,9 @@ RESULTS = ROOT / "soak" / "results"
 
 @dataclass(frozen=True)
 class Options:
-    """How long a part may run (wall time), whether it is a smoke run, its seed, and a folder for what it makes."""
+    """How long a part may run (wall time), whether it is a smoke run, its seed, and a folder for
+    what it makes.
+    """
 
     minutes: float
     quick: bool
@@ -52,7 +57,9 @@ class Options:
 
 @dataclass
 class Report:
-    """The figures of a part, in the order in which they were reported, and its faults; a part without faults has passed."""
+    """The figures of a part, in the order in which they were reported, and its faults; a part
+    without faults has passed.
+    """
 
     figures: list[dict[str, Any]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -68,13 +75,15 @@ class Report:
         self.figures.append(row)
 
     def fault(self, sentence: str) -> None:
-        """A promise that was broken: what, where, and how to see it again."""
+        """A guarantee that was broken: what, where, and how to see it again."""
         self.faults.append(sentence)
         self.say(f"FAULT {sentence}")
 
 
 def run_part(name: str, options: Options, say: Callable[[str], None] = print) -> Report:
-    """Runs one part; its report is kept in soak/results/<part>.json, that of a smoke run only in the scratch folder."""
+    """Runs one part; its report is kept in soak/results/<part>.json, that of a smoke run only in
+    the scratch folder.
+    """
     report = Report(say=say)
     wall, used = time.monotonic(), cpu_seconds()
     try:
@@ -85,17 +94,28 @@ def run_part(name: str, options: Options, say: Callable[[str], None] = print) ->
         say(traceback.format_exc())
         report.fault(f"{name} ended in an error: {error!r}")
     folder = options.scratch if options.quick else RESULTS
-    write_result(folder / f"{name}.json", name, report, time.monotonic() - wall, cpu_seconds() - used, options)
+    write_result(
+        folder / f"{name}.json",
+        name,
+        report,
+        time.monotonic() - wall,
+        cpu_seconds() - used,
+        options,
+    )
     return report
 
 
-def write_result(path: Path, name: str, report: Report, wall: float, used: float, options: Options) -> None:
-    """What a part found, for docs/promises.md."""
+def write_result(
+    path: Path, name: str, report: Report, wall: float, used: float, options: Options
+) -> None:
+    """What a part found, for docs/guarantees.md."""
     kept = {
         "part": name,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "version": da.__version__,
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        "machine": (
+            f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+        ),
         "seed": options.seed,
         "wall seconds": round(wall, 1),
         "CPU seconds": round(used, 1),

@@ -1,7 +1,7 @@
 """The cycles whose memory is watched, each in a process of its own.
 
-``python -m soak.leak_cycles NAME SECONDS EVERY FOLDER SEED`` runs one. The process writes its samples as one line of JSON.
-A cycle is short; what it makes is dropped at its end.
+``python -m soak.leak_cycles NAME SECONDS EVERY FOLDER SEED`` runs one. The process writes its
+samples as one line of JSON. A cycle is short; what it makes is dropped at its end.
 """
 
 from __future__ import annotations
@@ -24,11 +24,18 @@ from .leak_figures import as_rows, sampled_cycles
 __all__ = ["CYCLES", "new_system"]
 
 Cycle = Callable[[int], Any]
-METHODS: tuple[dict[str, Any], ...] = ({}, {"method": "taylor"}, {"method": "gauss4", "step": 0.05}, {"method": "dop853"})
+METHODS: tuple[dict[str, Any], ...] = (
+    {},
+    {"method": "taylor"},
+    {"method": "gauss4", "step": 0.05},
+    {"method": "dop853"},
+)
 
 
 def new_system(random: np.random.Generator) -> tuple[da.System, dict[str, float]]:
-    """A system that never was before: random numbers of coordinates, powers and constants, sometimes with a constraint."""
+    """A system that never was before: random numbers of coordinates, powers and constants,
+    sometimes with a constraint.
+    """
     q = da.coordinates("a b c")[: int(random.integers(1, 4))]
     draw = random.uniform
     kinetic = sum(draw(0.5, 2) * x.dot**2 / 2 for x in q)
@@ -39,18 +46,25 @@ def new_system(random: np.random.Generator) -> tuple[da.System, dict[str, float]
     if len(q) == 3 and random.random() < 0.5:
         constraints.append(da.velocity(q[2].dot - draw(0.2, 1.0) * q[0] * q[1].dot, name="rolls"))
     start = {x.name: float(draw(-0.5, 0.5)) for x in q}
-    return da.System(coordinates=q, kinetic=kinetic, potential=potential, constraints=constraints), start
+    return (
+        da.System(coordinates=q, kinetic=kinetic, potential=potential, constraints=constraints),
+        start,
+    )
 
 
 def pendulum() -> da.System:
     """One small system for the cycles that keep it."""
     x = da.coordinates("x")
     m = da.parameters("m")
-    return da.System(coordinates=[x], kinetic=m * x.dot**2 / 2, potential=m * 9.81 * (1 - x**2 / 2 + x**4 / 24))
+    return da.System(
+        coordinates=[x], kinetic=m * x.dot**2 / 2, potential=m * 9.81 * (1 - x**2 / 2 + x**4 / 24)
+    )
 
 
 def ever_new(folder: Path, seed: int) -> Cycle:
-    """Derive, compile and simulate a new system, by one method after the other, and read what is derived from the motion."""
+    """Derive, compile and simulate a new system, by one method after the other, and read what is
+    derived from the motion.
+    """
     random = np.random.default_rng(seed)
 
     def cycle(k: int) -> None:
@@ -99,7 +113,9 @@ def ensembles(folder: Path, seed: int) -> Cycle:
     system, starts = pendulum(), np.linspace(0.1, 1.0, 64)
 
     def cycle(k: int) -> None:
-        runs = da.simulate(system, {"x": starts + 1e-4 * (k % 997)}, (0, 0.5), parameters={"m": 1.0}, workers=2)
+        runs = da.simulate(
+            system, {"x": starts + 1e-4 * (k % 997)}, (0, 0.5), parameters={"m": 1.0}, workers=2
+        )
         assert runs.success
 
     return cycle
@@ -127,7 +143,14 @@ def stores(folder: Path, seed: int) -> Cycle:
 
     def cycle(k: int) -> None:
         path = folder / "runs.zarr"
-        runs = da.sweep(system, {"x": np.linspace(0.1, 0.5, 20)}, parameters={"m": 1.0}, span=(0, 0.2), store=path, workers=2)
+        runs = da.sweep(
+            system,
+            {"x": np.linspace(0.1, 0.5, 20)},
+            parameters={"m": 1.0},
+            span=(0, 0.2),
+            store=path,
+            workers=2,
+        )
         assert runs.success
         shutil.rmtree(path)
 
@@ -162,7 +185,9 @@ def threads(folder: Path, seed: int) -> Cycle:
         own, start = new_system(random)
 
         def work(number: int) -> None:
-            motion = da.simulate(shared, start={"x": 0.1 * (number + 1)}, parameters={"m": 1.0}, span=(0, 0.5))
+            motion = da.simulate(
+                shared, start={"x": 0.1 * (number + 1)}, parameters={"m": 1.0}, span=(0, 0.5)
+            )
             assert np.ptp(motion.energy) < 1e-6
 
         jobs = [threading.Thread(target=work, args=(number,)) for number in range(3)]
@@ -182,7 +207,9 @@ def slopes(folder: Path, seed: int) -> Cycle:
     def cycle(k: int) -> None:
         x = da.coordinates("x")
         m = da.parameters("m")
-        system = da.System(coordinates=[x], kinetic=m * x.dot**2 / 2, potential=float(random.uniform(1, 2)) * x**2)
+        system = da.System(
+            coordinates=[x], kinetic=m * x.dot**2 / 2, potential=float(random.uniform(1, 2)) * x**2
+        )
         da.sensitivities(system, ["m"], {"x": 0.3}, (0, 0.2), parameters={"m": 1.0})
 
     return cycle

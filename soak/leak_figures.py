@@ -1,4 +1,6 @@
-"""What a process holds, and whether that grows: samples through /proc and the allocator, and a line through them."""
+"""What a process holds, and whether that grows: samples through /proc and the allocator, and a line
+through them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,18 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class _Mallinfo(ctypes.Structure):
-    _names = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+    _names = (
+        "arena",
+        "ordblks",
+        "smblks",
+        "hblks",
+        "hblkhd",
+        "usmblks",
+        "fsmblks",
+        "uordblks",
+        "fordblks",
+        "keepcost",
+    )
     _fields_ = [(name, ctypes.c_size_t) for name in _names]
 
 
@@ -48,9 +61,11 @@ class Growth:
 
 
 def heap_bytes() -> int:
-    """Bytes that are in use of the C heap, all arenas and large blocks; -1 where the C library does not say.
+    """Bytes that are in use of the C heap, all arenas and large blocks; -1 where the C library does
+    not say.
 
-    What is free goes back to the system first: else the resident memory has tens of megabytes more or less by chance.
+    What is free goes back to the system first: else the resident memory has tens of megabytes more
+    or less by chance.
     """
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2"):
@@ -80,7 +95,9 @@ def sample(cycle: int, process: int | None = None) -> Sample:
     return Sample(cycle, rss, heap, maps, files, threads, objects, libraries)
 
 
-def sampled_cycles(cycle: Callable[[int], Any], enough: Callable[[], bool], every: int) -> list[Sample]:
+def sampled_cycles(
+    cycle: Callable[[int], Any], enough: Callable[[], bool], every: int
+) -> list[Sample]:
     """Cycles until it is enough, and a sample after every few of them."""
     samples = [sample(0)]
     count = 0
@@ -113,12 +130,16 @@ def converged(samples: Sequence[Sample]) -> list[Sample]:
 
 #: What may grow per cycle: bytes of memory (resident, and of the C heap), and objects of Python.
 BYTES_BOUND, OBJECTS_BOUND = 512.0, 0.5
-#: What may be there in the end beyond what was there in the middle: libraries of native code, maps, files, threads.
+#: What may be there in the end beyond what was there in the middle: libraries of native code, maps,
+#: files, threads.
 MORE_LIBRARIES, MORE_MAPS, MORE_FILES, MORE_THREADS = 0, 24, 0, 0
 
 
 def verdict(
-    samples: Sequence[Sample], bytes_bound: float = BYTES_BOUND, slopes: bool = True, more_maps: int = MORE_MAPS
+    samples: Sequence[Sample],
+    bytes_bound: float = BYTES_BOUND,
+    slopes: bool = True,
+    more_maps: int = MORE_MAPS,
 ) -> list[str]:
     """What grows, in sentences; none where everything is flat.
 
@@ -127,13 +148,20 @@ def verdict(
     late = converged(samples)
     cycles = [found.cycle for found in late]
     faults = []
-    for name, unit, bound in (("rss", "bytes", bytes_bound), ("heap", "bytes", bytes_bound), ("objects", "", OBJECTS_BOUND)):
+    for name, unit, bound in (
+        ("rss", "bytes", bytes_bound),
+        ("heap", "bytes", bytes_bound),
+        ("objects", "", OBJECTS_BOUND),
+    ):
         values = [getattr(found, name) for found in late]
         if min(values) < 0 or not slopes:
             continue
         found = growth(cycles, values)
         if found.least > bound and _lasts(cycles, values, bound):
-            faults.append(f"{name} grows by {found.slope:.3g} +- {found.uncertainty:.2g} {unit} a cycle (bound {bound:g})")
+            faults.append(
+                f"{name} grows by {found.slope:.3g} +- {found.uncertainty:.2g} {unit} a cycle"
+                f" (bound {bound:g})"
+            )
     for name, more in (
         ("libraries", MORE_LIBRARIES),
         ("maps", more_maps),
@@ -147,7 +175,9 @@ def verdict(
 
 
 def _lasts(cycles: Sequence[float], values: Sequence[float], bound: float) -> bool:
-    """Whether it rises in the first and in the last part of the time: a pool that grows once makes a line rise, too."""
+    """Whether it rises in the first and in the last part of the time: a pool that grows once makes
+    a line rise, too.
+    """
     middle = len(cycles) // 2
     parts = ((cycles[:middle], values[:middle]), (cycles[middle:], values[middle:]))
     return all(len(part) < 3 or growth(part, held).slope > bound for part, held in parts)

@@ -45,16 +45,20 @@ class Crowd:
 
     async def rest(self, seconds: float) -> None:
         """Pause, for about so long."""
-        await asyncio.sleep(min(seconds * self.draw.uniform(0.5, 1.5), max(0.0, self.end - time.monotonic())))
+        await asyncio.sleep(
+            min(seconds * self.draw.uniform(0.5, 1.5), max(0.0, self.end - time.monotonic()))
+        )
 
 
 Client = Callable[[Crowd], Coroutine[Any, Any, None]]
 
-# -- what a page does --------------------------------------------------------------------------------------------------
+# -- what a page does ------------------------------------------------------------------------------
 
 
 async def page(crowd: Crowd) -> None:
-    """Open the page, look at the gallery, check, read the equations, run, watch, and now and then draw, download or cancel."""
+    """Open the page, look at the gallery, check, read the equations, run, watch, and now and then
+    draw, download or cancel.
+    """
     port, tally = crowd.port, crowd.tally
     while crowd.goes_on:
         chosen = crowd.draw.choice(crowd.cases)
@@ -71,13 +75,18 @@ async def page(crowd: Crowd) -> None:
         if crowd.draw.random() < 0.3:
             body = chosen.case | {"x": "x", "y": "y", "points": [[0.1, 0.2], [0.3, 0.1]]}
             answer = await ask(port, "POST", "/api/portrait", body)
-            if tally.takes("portrait", answer) and [len(answer.value["orbits"]), answer.value["orbits"][1]["x"][0]] != [2, 0.3]:
+            if tally.takes("portrait", answer) and [
+                len(answer.value["orbits"]),
+                answer.value["orbits"][1]["x"][0],
+            ] != [2, 0.3]:
                 tally.fault(f"a portrait of other orbits: {answer.body[:200]!r}")
         await crowd.rest(1.0)
 
 
 async def a_run(crowd: Crowd, chosen: Expected) -> None:
-    """A run from its beginning to its numbers, which are those of this process; sometimes it is cancelled."""
+    """A run from its beginning to its numbers, which are those of this process; sometimes it is
+    cancelled.
+    """
     port, tally = crowd.port, crowd.tally
     begun = await ask(port, "POST", "/api/runs", chosen.case | {"frames": 200})
     if not tally.takes("run", begun, (202,)):
@@ -103,7 +112,10 @@ async def a_run(crowd: Crowd, chosen: Expected) -> None:
     tally.compared += 1
     tally.largest_difference = max(tally.largest_difference, difference)
     if not difference <= TOLERANCE:
-        tally.fault(f"a run of {chosen.motion.system.name} differs by {difference:.2e} from the one in this process")
+        tally.fault(
+            f"a run of {chosen.motion.system.name} differs by {difference:.2e} from the one in this"
+            " process"
+        )
     if crowd.draw.random() < 0.2:
         download(tally, await ask(port, "GET", f"/api/runs/{id}/download?format=csv"), chosen)
 
@@ -112,15 +124,21 @@ def download(tally: Tally, answer: Answer, chosen: Expected) -> None:
     """A table has a row for every step; a run that others have pushed out meanwhile says so."""
     if answer.status == 404 and b"There is no such run any more" in answer.body:
         tally.statuses["download after the run was dropped"] += 1
-    elif tally.takes("download", answer) and len(answer.body.splitlines()) != 1 + len(chosen.motion.t):
-        tally.fault(f"a table of {len(answer.body.splitlines())} lines for {len(chosen.motion.t)} steps")
+    elif tally.takes("download", answer) and len(answer.body.splitlines()) != 1 + len(
+        chosen.motion.t
+    ):
+        tally.fault(
+            f"a table of {len(answer.body.splitlines())} lines for {len(chosen.motion.t)} steps"
+        )
 
 
-# -- what a page would never do ----------------------------------------------------------------------------------------
+# -- what a page would never do --------------------------------------------------------------------
 
 
 @asynccontextmanager
-async def connected(crowd: Crowd) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def connected(
+    crowd: Crowd,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection for misuse; that the lab cuts it off is no fault."""
     writer = None
     with suppress(OSError, EOFError, TimeoutError):
@@ -147,7 +165,11 @@ async def byte_by_byte(crowd: Crowd, data: bytes, name: str) -> None:
 
 async def slow_head(crowd: Crowd) -> None:
     """A head that comes a byte at a time."""
-    await byte_by_byte(crowd, head_of("GET", "/", crowd.port, None, *(f"X-{k}: {'x' * 40}" for k in range(99))), "slow head")
+    await byte_by_byte(
+        crowd,
+        head_of("GET", "/", crowd.port, None, *(f"X-{k}: {'x' * 40}" for k in range(99))),
+        "slow head",
+    )
 
 
 async def slow_body(crowd: Crowd) -> None:
@@ -171,7 +193,9 @@ async def not_reading(crowd: Crowd) -> None:
         async with connected(crowd) as (_, writer):
             cast(asyncio.Transport, writer.transport).pause_reading()
             for path in ("/page/style.css", "/api/gallery", "/page/plot.js") * 20:
-                writer.write(head_of("GET", path, crowd.port).replace(b"Connection: close\r\n", b""))
+                writer.write(
+                    head_of("GET", path, crowd.port).replace(b"Connection: close\r\n", b"")
+                )
             with suppress(TimeoutError):
                 async with asyncio.timeout(5.0):
                     await writer.drain()
@@ -180,7 +204,9 @@ async def not_reading(crowd: Crowd) -> None:
 
 
 async def cutting(crowd: Crowd) -> None:
-    """Connections that end in the middle: of a head, of a body, of an answer, of a stream of events."""
+    """Connections that end in the middle: of a head, of a body, of an answer, of a stream of
+    events.
+    """
     body = json.dumps(crowd.cases[0].case).encode()
     head = head_of("POST", "/api/equations", crowd.port, len(body))
     while crowd.goes_on:
@@ -207,7 +233,8 @@ async def garbage(crowd: Crowd) -> None:
                 head_of("POST", "/api/check", crowd.port, 2) + b"{}" * 5000,
                 head_of("POST", "/api/check", crowd.port, -5) + b"{}",
                 head_of("POST", "/api/check", crowd.port, 2, "Content-Length: 7") + b"{}",
-                head_of("POST", "/api/check", crowd.port, None, "Transfer-Encoding: chunked") + b"zz\r\n{}",
+                head_of("POST", "/api/check", crowd.port, None, "Transfer-Encoding: chunked")
+                + b"zz\r\n{}",
                 head_of("GET", "/" + "a" * 70_000, crowd.port),
                 head_of("BREW", "/api/check", crowd.port),
             ]
@@ -238,17 +265,24 @@ async def going_away(crowd: Crowd) -> None:
     """Runs that nobody watches, and questions whose client has gone."""
     while crowd.goes_on:
         await ask(crowd.port, "POST", "/api/runs", LONG_RUN)
-        answer = await ask(crowd.port, "POST", "/api/equations", crowd.draw.choice(crowd.cases).case, patience=0.3)
+        answer = await ask(
+            crowd.port, "POST", "/api/equations", crowd.draw.choice(crowd.cases).case, patience=0.3
+        )
         crowd.tally.statuses[f"gone {answer.status}"] += 1
         await crowd.rest(4.0)
 
 
 async def flooding(crowd: Crowd) -> None:
-    """Everything at once, again and again: runs, questions and pages; most must be refused, in a sentence."""
+    """Everything at once, again and again: runs, questions and pages; most must be refused, in a
+    sentence.
+    """
     while crowd.goes_on:
         chosen = crowd.draw.choice(crowd.cases)
         paths = ["/api/runs", "/api/check", "/api/equations"]
-        jobs = [ask(crowd.port, "POST", crowd.draw.choice(paths), chosen.case, patience=20.0) for _ in range(40)]
+        jobs = [
+            ask(crowd.port, "POST", crowd.draw.choice(paths), chosen.case, patience=20.0)
+            for _ in range(40)
+        ]
         for answer in await asyncio.gather(*jobs):
             if answer.status:
                 crowd.tally.takes("flood", answer, (200, 202))
@@ -270,9 +304,11 @@ async def killing(crowd: Crowd) -> None:
 async def exhausting(crowd: Crowd) -> None:
     """Runs that take more time or more memory than they may."""
     wide = {
-        "text": "coordinates = ['x']\nkinetic = 'x_dot**2/2'\npotential = '"
-        + "+".join(f"cos({k}*x)" for k in range(3000))
-        + "'"
+        "text": (
+            "coordinates = ['x']\nkinetic = 'x_dot**2/2'\npotential = '"
+            + "+".join(f"cos({k}*x)" for k in range(3000))
+            + "'"
+        )
     }
     while crowd.goes_on:
         for case in (LONG_RUN, wide | {"form": "hamilton"}):
@@ -310,5 +346,8 @@ async def probe(server: LabServer, seconds: float, tally: Tally) -> None:
         if answer.status == 200 and b"<title>" in answer.body:
             tally.latencies.append(taken)
         elif answer.status != 503:
-            tally.fault(f"the page was answered by {answer.status} after {taken:.1f} s: {answer.body[:100]!r}")
+            tally.fault(
+                f"the page was answered by {answer.status} after {taken:.1f} s:"
+                f" {answer.body[:100]!r}"
+            )
         await asyncio.sleep(0.25)

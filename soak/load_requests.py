@@ -65,20 +65,25 @@ class Tally:
     killing: bool = False
 
     def fault(self, sentence: str) -> None:
-        """A promise that was broken; only the first few are told."""
+        """A guarantee that was broken; only the first few are told."""
         if len(self.faults) < 12:
             self.faults.append(sentence)
         self.statuses["fault"] += 1
 
     def takes(self, name: str, answer: Answer, good: tuple[int, ...] = (200,)) -> bool:
-        """Whether an answer is one that can be gone on with; what is neither right nor a clear refusal is a fault."""
+        """Whether an answer is one that can be gone on with; what is neither right nor a clear
+        refusal is a fault.
+        """
         self.statuses[f"{name} {answer.status}"] += 1
         if answer.status in good:
             return True
         if answer.status in (429, 503):
             self.refused += 1
             if "retry-after" not in answer.headers or not answer.value["error"]["what"]:
-                self.fault(f"{name}: {answer.status} without Retry-After or a sentence: {answer.body[:200]!r}")
+                self.fault(
+                    f"{name}: {answer.status} without Retry-After or a sentence:"
+                    f" {answer.body[:200]!r}"
+                )
         elif self.killing and b"ended unexpectedly" in answer.body:
             self.killed += 1
         else:
@@ -95,22 +100,31 @@ def head_of(method: str, path: str, port: int, length: int | None = None, *furth
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-async def ask(port: int, method: str, path: str, body: Any = None, patience: float = PATIENCE) -> Answer:
+async def ask(
+    port: int, method: str, path: str, body: Any = None, patience: float = PATIENCE
+) -> Answer:
     """One request on a connection of its own."""
     content = b"" if body is None else json.dumps(body).encode()
     writer = None
     try:
         async with asyncio.timeout(patience):
             reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
-            writer.write(head_of(method, path, port, None if method == "GET" else len(content)) + content)
+            writer.write(
+                head_of(method, path, port, None if method == "GET" else len(content)) + content
+            )
             head = await reader.readuntil(b"\r\n\r\n")
             first, *lines = head.decode("latin-1").split("\r\n")
-            headers = {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in lines if line)}
+            headers = {
+                key.strip().lower(): value.strip()
+                for key, _, value in (line.partition(":") for line in lines if line)
+            }
             length = headers.get("content-length")
             if headers.get("transfer-encoding") == "chunked":
                 answered = await _chunks(reader)
             else:
-                answered = await reader.read() if length is None else await reader.readexactly(int(length))
+                answered = (
+                    await reader.read() if length is None else await reader.readexactly(int(length))
+                )
             return Answer(int(first.split()[1]), headers, answered)
     except (OSError, EOFError, TimeoutError) as error:
         return Answer(0, {}, repr(error).encode())
@@ -139,10 +153,16 @@ class Expected:
     equations: str
 
     def difference(self, result: dict[str, Any]) -> float:
-        """The largest difference of the states that the lab sent from those of the motion at the same times, relative."""
+        """The largest difference of the states that the lab sent from those of the motion at the
+        same times, relative.
+        """
         states = self.motion.sol(np.array(result["t"]))
         sent = np.array([result["state"][name] for name in result["letters"]])
-        return float(np.max(np.abs(sent - states)) / (1 + np.max(np.abs(states)))) if sent.shape == states.shape else np.inf
+        return (
+            float(np.max(np.abs(sent - states)) / (1 + np.max(np.abs(states))))
+            if sent.shape == states.shape
+            else np.inf
+        )
 
 
 def expected_cases() -> list[Expected]:
@@ -152,11 +172,19 @@ def expected_cases() -> list[Expected]:
         text = OSCILLATOR.format(number=number, coupling=0.1 + 0.05 * number, mass=1.0 + number / 4)
         scenario = loads(text)
         equations = da.derive(scenario.system, "lagrange").text()
-        found.append(Expected({"text": text, "form": "lagrange"}, da.simulate(scenario, form="lagrange"), equations))
+        found.append(
+            Expected(
+                {"text": text, "form": "lagrange"},
+                da.simulate(scenario, form="lagrange"),
+                equations,
+            )
+        )
     for name in ("rolling-disk", "snakeboard"):
         scenario = da.gallery.load(name)
         case = {"system": name, "span": [0.0, 2.0], "form": "lagrange"}
-        kept = scenario.replacing(simulate={key: value for key, value in scenario.simulate.items() if key != "at"})
+        kept = scenario.replacing(
+            simulate={key: value for key, value in scenario.simulate.items() if key != "at"}
+        )
         motion = da.simulate(kept, span=(0.0, 2.0), form="lagrange")
         found.append(Expected(case, motion, da.derive(scenario.system, "lagrange").text()))
     return found

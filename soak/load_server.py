@@ -22,10 +22,10 @@ from .load_requests import TOKEN
 __all__ = ["Held", "LabServer", "is_running", "lab_server"]
 
 CODE = (
-    "import contextlib, json, sys\nfrom dalembert.lab import Limits, serve\n"
-    "with contextlib.suppress(KeyboardInterrupt):\n"
-    "    serve(sys.argv[1], 0, workers=int(sys.argv[2]), limits=Limits(**json.loads(sys.argv[3])),\n"
-    "          token=sys.argv[4], ready=lambda address: print(address, flush=True))\n"
+    "import contextlib, json, sys\nfrom dalembert.lab import Limits, serve\nwith"
+    " contextlib.suppress(KeyboardInterrupt):\n    serve(sys.argv[1], 0, workers=int(sys.argv[2]),"
+    " limits=Limits(**json.loads(sys.argv[3])),\n          token=sys.argv[4], ready=lambda address:"
+    " print(address, flush=True))\n"
 )
 
 
@@ -70,7 +70,9 @@ class LabServer:
         files = 0
         with suppress(OSError):
             files = len(os.listdir(f"/proc/{self.process.pid}/fd"))
-        return Held(_resident(self.process.pid), tuple(_resident(child) for child in self.children), files)
+        return Held(
+            _resident(self.process.pid), tuple(_resident(child) for child in self.children), files
+        )
 
     def stop(self, how: signal.Signals, twice: bool = False, patience: float = 30.0) -> float:
         """Seconds until the process has ended after a signal, infinity where it does not.
@@ -128,7 +130,9 @@ def lab_server(scratch: Path, workers: int = 2, **limits: Any) -> Iterator[LabSe
     environment = os.environ | {"TMPDIR": str(temporary)}
     command = [sys.executable, "-c", CODE, str(folder), str(workers), json.dumps(limits), TOKEN]
     with errors.open("w") as stream:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True, env=environment, cwd=place)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=stream, text=True, env=environment, cwd=place
+        )
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

@@ -1,6 +1,8 @@
-"""Sweeps of up to a million short runs: memory over the run, files of the store, and a part of it read back.
+"""Sweeps of up to a million short runs: memory over the run, files of the store, and a part of it
+read back.
 
-``python -m soak.load_sweeps KIND METHOD COUNT FOLDER`` is one of them, in a process of its own; its samples go out as JSON.
+``python -m soak.load_sweeps KIND METHOD COUNT FOLDER`` is one of them, in a process of its own; its
+samples go out as JSON.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from .leak_figures import PAGE, growth
 
 __all__ = ["sweeps"]
 
-#: Times that each run keeps: enough for the results of a million runs to be larger than the memory that is allowed.
+#: Times that each run keeps: enough for the results of a million runs to be larger than the memory
+#: that is allowed.
 TIMES = 20
-#: What the memory of a sweep into a store may grow by from its first quarter to its end, in bytes a run.
+#: What the memory of a sweep into a store may grow by from its first quarter to its end, in bytes a
+#: run.
 BYTES_A_RUN = 16.0
 #: The most files of a store; blocks are made larger where runs are shorter.
 MOST_FILES = 20_000
@@ -47,7 +51,9 @@ t = [0, 0.2]
 
 
 def sweeps(options: Options, report: Report, seconds: float) -> None:
-    """A million runs by Taylor steps, which are fast; by the usual method as many as fit; and the command line."""
+    """A million runs by Taylor steps, which are fast; by the usual method as many as fit; and the
+    command line.
+    """
     most = 50_000 if options.quick else MOST_RUNS
     _stored("taylor", most, options, report)
     _in_memory("taylor", most // 2, options, report)
@@ -65,14 +71,23 @@ def _stored(method: str, count: int, options: Options, report: Report) -> None:
     if found is None:
         return
     done, resident = np.array(found["done"]), np.array(found["rss"])
-    quarters = [int(resident[np.searchsorted(done, share * count)]) for share in (0.0, 0.25, 0.5, 1.0 - 1e-12)]
+    quarters = [
+        int(resident[np.searchsorted(done, share * count)])
+        for share in (0.0, 0.25, 0.5, 1.0 - 1e-12)
+    ]
     derivative = growth(done[done >= count / 4].tolist(), resident[done >= count / 4].tolist())
     report.figure(f"sweep by {method} into a store: runs", count)
     report.figure(f"sweep by {method} into a store: runs a second", round(count / found["seconds"]))
     report.figure(
-        f"sweep by {method} into a store: memory at the start, a quarter, half, the end", [_mb(x) for x in quarters], "MB"
+        f"sweep by {method} into a store: memory at the start, a quarter, half, the end",
+        [_mb(x) for x in quarters],
+        "MB",
     )
-    report.figure(f"sweep by {method} into a store: memory when the ensemble is there", _mb(found["after"]), "MB")
+    report.figure(
+        f"sweep by {method} into a store: memory when the ensemble is there",
+        _mb(found["after"]),
+        "MB",
+    )
     report.figure(
         f"sweep by {method} into a store: growth after a quarter",
         f"{derivative.derivative:.2f} +- {derivative.uncertainty:.2f}",
@@ -80,17 +95,25 @@ def _stored(method: str, count: int, options: Options, report: Report) -> None:
     )
     report.figure(f"sweep by {method} into a store: size of the store", _mb(found["bytes"]), "MB")
     report.figure(f"sweep by {method} into a store: files of the store", found["files"])
-    report.figure(f"sweep by {method} into a store: memory for 100 runs read back", _mb(found["slice"]), "MB")
-    if derivative.least > BYTES_A_RUN or found["after"] > quarters[1] + max(BYTES_A_RUN * count, 8e6):
+    report.figure(
+        f"sweep by {method} into a store: memory for 100 runs read back", _mb(found["slice"]), "MB"
+    )
+    if derivative.least > BYTES_A_RUN or found["after"] > quarters[1] + max(
+        BYTES_A_RUN * count, 8e6
+    ):
         report.fault(
-            f"the memory of a sweep of {count} runs by {method} grows: {quarters}, {found['after']} (python -m soak load)"
+            f"the memory of a sweep of {count} runs by {method} grows: {quarters}, {found['after']}"
+            " (python -m soak load)"
         )
     if found["files"] > MOST_FILES:
         report.fault(f"a store of {count} runs has {found['files']} files (python -m soak load)")
     if found["error"] > 1e-9:
         report.fault(f"runs of a sweep are wrong by {found['error']:.1e} (python -m soak load)")
     if found["slice"] > max(0.25 * found["bytes"], 8e6):
-        report.fault(f"reading 100 runs back took {_mb(found['slice'])} MB of a store of {_mb(found['bytes'])} MB")
+        report.fault(
+            f"reading 100 runs back took {_mb(found['slice'])} MB of a store of"
+            f" {_mb(found['bytes'])} MB"
+        )
 
 
 def _in_memory(method: str, count: int, options: Options, report: Report) -> None:
@@ -100,9 +123,16 @@ def _in_memory(method: str, count: int, options: Options, report: Report) -> Non
         return
     taken, results = found["after"] - found["rss"][0], count * 8.0 * (2 * TIMES + 6)
     report.figure("sweep in memory: runs", count)
-    report.figure("sweep in memory: memory taken, and the size of its results", [_mb(taken), _mb(results)], "MB")
+    report.figure(
+        "sweep in memory: memory taken, and the size of its results",
+        [_mb(taken), _mb(results)],
+        "MB",
+    )
     if taken > 3 * results + 3e7:
-        report.fault(f"a sweep of {count} runs in memory took {_mb(taken)} MB for {_mb(results)} MB of results")
+        report.fault(
+            f"a sweep of {count} runs in memory took {_mb(taken)} MB for {_mb(results)} MB of"
+            " results"
+        )
 
 
 def _by_command(count: int, options: Options, report: Report) -> None:
@@ -111,32 +141,47 @@ def _by_command(count: int, options: Options, report: Report) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "model.toml").write_text(MODEL)
     peak = "open('/proc/self/status').read().split('VmHWM:')[1].split()[0]"
-    start = f"import sys; from dalembert.cli import main; code = main(); print({peak}); sys.exit(code)"
+    start = (
+        f"import sys; from dalembert.cli import main; code = main(); print({peak}); sys.exit(code)"
+    )
     command, peaks = [sys.executable, "-c", start, "sweep", "model.toml", "--over"], []
-    for number, runs in enumerate((20, count // 10, count)):  # the first compiles what the others find in the cache
+    for number, runs in enumerate(
+        (20, count // 10, count)
+    ):  # the first compiles what the others find in the cache
         words = [*command, f"k=1:4:{runs}", "-o", f"runs-{number}.zarr"]
         with (folder / f"{number}.txt").open("w") as stream:
             process = subprocess.run(words, cwd=folder, stdout=stream, stderr=subprocess.STDOUT)
         if process.returncode:
             report.fault(
-                f"{' '.join(words[1:])} ended with code {process.returncode}: {(folder / f'{number}.txt').read_text()[-200:]}"
+                f"{' '.join(words[1:])} ended with code {process.returncode}:"
+                f" {(folder / f'{number}.txt').read_text()[-200:]}"
             )
             return
         peaks.append(1024 * int((folder / f"{number}.txt").read_text().split()[-1]))
     report.figure("dalembert sweep: runs of two stores", [count // 10, count])
-    report.figure("dalembert sweep: largest memory of the two processes", [_mb(peak) for peak in peaks[1:]], "MB")
+    report.figure(
+        "dalembert sweep: largest memory of the two processes",
+        [_mb(peak) for peak in peaks[1:]],
+        "MB",
+    )
     if peaks[2] > peaks[1] + 200.0 * count + 2e7:
-        report.fault(f"`dalembert sweep` of {count} runs took {_mb(peaks[2])} MB, of a tenth {_mb(peaks[1])} MB")
+        report.fault(
+            f"`dalembert sweep` of {count} runs took {_mb(peaks[2])} MB, of a tenth"
+            f" {_mb(peaks[1])} MB"
+        )
 
 
-def _process(kind: str, method: str, count: int, options: Options, report: Report) -> dict[str, Any] | None:
+def _process(
+    kind: str, method: str, count: int, options: Options, report: Report
+) -> dict[str, Any] | None:
     folder = options.scratch / f"sweep-{kind}-{method}-{count}"
     folder.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "soak.load_sweeps", kind, method, str(count), str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         report.fault(
-            f"a sweep of {count} runs ended with code {done.returncode}: {done.stderr[-300:]} ({' '.join(command[1:])})"
+            f"a sweep of {count} runs ended with code {done.returncode}: {done.stderr[-300:]}"
+            f" ({' '.join(command[1:])})"
         )
         return None
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -147,7 +192,7 @@ def _mb(size: float) -> float:
     return round(size / 1e6, 1)
 
 
-# -- in the process ----------------------------------------------------------------------------------------------------
+# -- in the process --------------------------------------------------------------------------------
 
 
 def _resident() -> int:
@@ -167,11 +212,25 @@ def _run(kind: str, method: str, count: int, folder: Path) -> dict[str, Any]:
         rss.append(_resident())
 
     began = time.monotonic()
-    runs = da.sweep(scenario, {"k": stiffness}, at=times, store=path, workers=2, progress=progress, method=method)
+    runs = da.sweep(
+        scenario,
+        {"k": stiffness},
+        at=times,
+        store=path,
+        workers=2,
+        progress=progress,
+        method=method,
+    )
     seconds = time.monotonic() - began
     assert runs.success
     after = _resident()
-    found: dict[str, Any] = {"runs": count, "seconds": seconds, "done": done, "rss": rss, "after": after}
+    found: dict[str, Any] = {
+        "runs": count,
+        "seconds": seconds,
+        "done": done,
+        "rss": rss,
+        "after": after,
+    }
     some = np.linspace(0, count - 1, 100).astype(int)
     exact = np.cos(np.sqrt(stiffness[some])[:, None] * times)
     if path is None:

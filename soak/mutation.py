@@ -1,9 +1,11 @@
-"""Small faults put into the compiled code, the formulations and the readers of text are noticed by the tests.
+"""Small faults put into the compiled code, the formulations and the readers of text are noticed by
+the tests.
 
-A mutant is the library with one operator, number, condition or loop changed (by cosmic-ray). A random sample is drawn, each
-file and operator with its share; each mutant meets the tests that run its line, in a copy of the project. A mutant is killed if
-a test fails or does not end. What cannot matter (annotations, texts of errors, assertions) is left out before the draw.
-Survivors that were looked at are in mutation_survivors.toml.
+A mutant is the library with one operator, number, condition or loop changed (by cosmic-ray). A
+random sample is drawn, each file and operator with its share; each mutant meets the tests that run
+its line, in a copy of the project. A mutant is killed if a test fails or does not end. What cannot
+matter (annotations, texts of errors, assertions) is left out before the draw. Survivors that were
+looked at are in mutation_survivors.toml.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ COPIED = (
     "mkdocs.yml",
     "LICENSE",
 )
-#: The tests that are measured, the most important first: the measuring stops after a quarter of the time.
+#: The tests that are measured, the most important first: the measuring stops after a quarter of the
+#: time.
 MEASURED_TESTS = (
     "tests/unit/model/test_text_is_refused.py", "tests/unit/model/test_expressions.py", "tests/unit/model/test_files.py",
     "tests/unit/model/test_file_drawing.py", "tests/unit/compiled", "tests/unit/formulations",
@@ -53,8 +56,11 @@ MEASURED_TESTS = (
     "tests/unit/model/test_repeat.py", "tests/unit/formulations/test_from_sympy.py", "tests/unit/algebra/test_lifted.py",
     "tests/laws",
 )  # fmt: skip
-QUICK_TESTS = tuple(f"tests/unit/model/test_expressions.py::{name}" for name in ("test_reads", "test_refuses"))
-#: Processor seconds of tests that a mutant has to survive, and those of each test beyond five times what it took.
+QUICK_TESTS = tuple(
+    f"tests/unit/model/test_expressions.py::{name}" for name in ("test_reads", "test_refuses")
+)
+#: Processor seconds of tests that a mutant has to survive, and those of each test beyond five times
+#: what it took.
 BUDGET, SPARE, SPARE_NATIVE = 2.5, 20.0, 30.0
 #: A mutant that survives them meets the tests of so many times the budget.
 SECOND_BUDGET = 6.0
@@ -65,10 +71,15 @@ KILLED = ("killed", "time")
 
 
 def run(options: Options, report: Report) -> None:
-    """Draws mutants by the seed and runs them until the time is up; a pass that was broken off goes on where it stopped."""
+    """Draws mutants by the seed and runs them until the time is up; a pass that was broken off goes
+    on where it stopped.
+    """
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        report.fault(f"{', '.join(missing)} not found: python -m pip install -e '.[mutation]', then run this part again")
+        report.fault(
+            f"{', '.join(missing)} not found: python -m pip install -e '.[mutation]', then run this"
+            " part again"
+        )
         return
     from . import mutation_draw as drawing
     from .mutation_choice import Cover
@@ -80,7 +91,9 @@ def run(options: Options, report: Report) -> None:
     state = digest(project)
     tests = QUICK_TESTS if options.quick else MEASURED_TESTS
     cover = Cover.read(measured(folder, project, state, tests, 60.0 * options.minutes / 4.0))
-    found = drawing.mutants(source, ["reader"], "scanner") if options.quick else drawing.mutants(source)
+    found = (
+        drawing.mutants(source, ["reader"], "scanner") if options.quick else drawing.mutants(source)
+    )
     sample = drawing.draw(found, 3 if options.quick else DRAWN, options.seed)
     kept = folder / f"results-{state[:12]}-{options.seed}.jsonl"
     known = {row["key"]: row for row in rows_of(kept)}
@@ -128,16 +141,30 @@ def digest(project: Path) -> str:
 def environment(project: Path, cache: Path) -> dict[str, str]:
     """That of processes which import the copy, with an object cache of their own."""
     path = os.pathsep.join(str(project / part) for part in ("src", "tests"))
-    return {**os.environ, "PYTHONPATH": path, "DALEMBERT_CACHE": str(cache), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "DALEMBERT_CACHE": str(cache),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
 
 
-def measured(folder: Path, project: Path, state: str, tests: tuple[str, ...], seconds: float) -> Path:
+def measured(
+    folder: Path, project: Path, state: str, tests: tuple[str, ...], seconds: float
+) -> Path:
     """The file of which tests run which lines; made once for a state of sources and tests."""
     out = folder / f"cover-{state[:12]}.json"
     if not out.exists():
         command = [sys.executable, str(HERE / "mutation_cover.py"), str(out), str(seconds), *tests]
         with (folder / "cover.log").open("w") as log:
-            subprocess.run(command, cwd=project, env=environment(project, folder / "cache"), stdout=log, stderr=log, check=True)
+            subprocess.run(
+                command,
+                cwd=project,
+                env=environment(project, folder / "cache"),
+                stdout=log,
+                stderr=log,
+                check=True,
+            )
     return out
 
 
@@ -170,16 +197,26 @@ def server(project: Path) -> Iterator[Any]:
 
 
 def warmed_up(cover: Any, folder: Path, ask: Any) -> str | None:
-    """Runs the quickest test of each file without a mutant, which leaves compiled modules behind; a test that fails."""
+    """Runs the quickest test of each file without a mutant, which leaves compiled modules behind; a
+    test that fails.
+    """
     quickest: dict[str, tuple[str, float]] = {}
     for name, cpu in sorted(cover.tests, key=lambda test: float(test[1])):
         quickest.setdefault(name.partition("::")[0], (name, cpu))
-    job = {"tests": list(quickest.values()), "cache": str(folder / "cache"), "spare": 60.0, "wall": 900.0, "sources": None}
+    job = {
+        "tests": list(quickest.values()),
+        "cache": str(folder / "cache"),
+        "spare": 60.0,
+        "wall": 900.0,
+        "sources": None,
+    }
     answer = ask({**job, "keeps": True})
     return None if answer["outcome"] == "survived" else str(answer["test"])
 
 
-def judge(mutant: Any, source: Path, cover: Any, folder: Path, ask: Any, budget: float = BUDGET) -> dict[str, Any]:
+def judge(
+    mutant: Any, source: Path, cover: Any, folder: Path, ask: Any, budget: float = BUDGET
+) -> dict[str, Any]:
     """Puts the change into the copy, runs the tests of its line, and puts the file back."""
     from .mutation_choice import choose, is_native
     from .mutation_draw import mutated
@@ -188,16 +225,28 @@ def judge(mutant: Any, source: Path, cover: Any, folder: Path, ask: Any, budget:
     text = path.read_text(encoding="utf-8")
     changed = mutated(text, mutant)
     before, after = difference(text, changed or text, mutant.line)
-    row = {"key": mutant.key, "package": mutant.package, "file": mutant.file, "line": mutant.line, "operator": mutant.operator}
+    row = {
+        "key": mutant.key,
+        "package": mutant.package,
+        "file": mutant.file,
+        "line": mutant.line,
+        "operator": mutant.operator,
+    }
     row |= {"before": before, "after": after}
     choice = choose(cover, mutant, source, budget)
     if changed is None:
         return row | {"outcome": "same program", "test": None, "cpu": 0.0}
     if not choice.tests:
         return row | {"outcome": "no tests", "test": None, "cpu": 0.0}
-    more = [test for test in choose(cover, mutant, source, SECOND_BUDGET * budget).tests if test not in choice.tests]
+    more = [
+        test
+        for test in choose(cover, mutant, source, SECOND_BUDGET * budget).tests
+        if test not in choice.tests
+    ]
     cache = folder / "cache"
-    if mutant.package == "compiled":  # wrong code must not be found by the next mutant; files are replaced, never written to
+    if (
+        mutant.package == "compiled"
+    ):  # wrong code must not be found by the next mutant; files are replaced, never written to
         cache = folder / "cache-of-mutant"
         shutil.rmtree(cache, ignore_errors=True)
         shutil.copytree(folder / "cache", cache, copy_function=os.link)
@@ -233,11 +282,16 @@ def native_digest(source: Path) -> str:
 
 
 def difference(text: str, changed: str, place: int) -> tuple[str, str]:
-    """The first line that differs, before and after; where lines were taken away, the one at the place, and nothing after."""
+    """The first line that differs, before and after; where lines were taken away, the one at the
+    place, and nothing after.
+    """
     old, new = text.splitlines(), changed.splitlines()
     if len(old) != len(new):
         return old[place - 1].strip(), ""
-    return next(((one.strip(), other.strip()) for one, other in zip(old, new, strict=True) if one != other), ("", ""))
+    return next(
+        ((one.strip(), other.strip()) for one, other in zip(old, new, strict=True) if one != other),
+        ("", ""),
+    )
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -259,7 +313,9 @@ def wilson(hits: int, total: int) -> tuple[float, float]:
     share = hits / total
     middle = share + z * z / (2 * total)
     width = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    return max(0.0, (middle - width) / (1 + z * z / total)), min(1.0, (middle + width) / (1 + z * z / total))
+    return max(0.0, (middle - width) / (1 + z * z / total)), min(
+        1.0, (middle + width) / (1 + z * z / total)
+    )
 
 
 def verdicts() -> dict[tuple[str, str, str, str], dict[str, Any]]:
@@ -275,13 +331,22 @@ EQUIVALENT = ("equivalent", "message text", "performance only")
 
 
 def summarise(rows: list[dict[str, Any]], report: Report) -> None:
-    """The shares by package, survivors that were judged equivalent apart, and what is still to be looked at."""
+    """The shares by package, survivors that were judged equivalent apart, and what is still to be
+    looked at.
+    """
     judged = verdicts()
     rows = [row for row in rows if row["outcome"] != "same program"]
     report.figure("mutants run", len(rows))
     report.figure("of them ended by the time limit", sum(row["outcome"] == "time" for row in rows))
-    report.figure("of them on lines that no test was seen to run", sum(row["outcome"] == "no tests" for row in rows))
-    report.figure("processor time of the tests that met them", round(sum(row["cpu"] for row in rows) / 60, 1), "min")
+    report.figure(
+        "of them on lines that no test was seen to run",
+        sum(row["outcome"] == "no tests" for row in rows),
+    )
+    report.figure(
+        "processor time of the tests that met them",
+        round(sum(row["cpu"] for row in rows) / 60, 1),
+        "min",
+    )
     found: Counter[tuple[str, str]] = Counter()
     for row in rows:
         place = row["file"], row["operator"], row["before"], row["after"]
@@ -296,11 +361,16 @@ def summarise(rows: list[dict[str, Any]], report: Report) -> None:
         report.figure(f"{package}: killed", share(killed, total))
         report.figure(f"{package}: killed, equivalent ones apart", share(killed, matters))
         report.figure(f"{package}: survivors that matter", matters - killed)
-        report.figure(f"{package}: of them killed by tests that were there and beyond the budget", elsewhere)
+        report.figure(
+            f"{package}: of them killed by tests that were there and beyond the budget", elsewhere
+        )
         report.figure(f"{package}: of them killed by tests that were written since", mended)
         high = wilson(killed + elsewhere, matters)[1]
         if high < PROMISED and matters >= 20:
-            report.fault(f"{package}: at most {high:.0%} of the mutants are killed (95 %), less than {PROMISED:.0%}")
+            report.fault(
+                f"{package}: at most {high:.0%} of the mutants are killed (95 %), less than"
+                f" {PROMISED:.0%}"
+            )
     for (where, verdict), count in sorted(found.items()):
         if where == "all" and verdict != "killed":
             report.figure(f"survivors: {verdict}", count)

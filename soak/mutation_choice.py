@@ -1,4 +1,6 @@
-"""Which tests judge a mutant: those that run its line, one of each test function first, the quickest before the others."""
+"""Which tests judge a mutant: those that run its line, one of each test function first, the
+quickest before the others.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from pathlib import Path
 
 from .mutation_draw import Mutant
 
-#: Modules that translate native functions, beside those that hold some: a change there changes native code.
+#: Modules that translate native functions, beside those that hold some: a change there changes
+#: native code.
 TRANSLATORS = ("language", "llvm", "native_module", "loops")
 #: Native functions are not seen by coverage, which sees Python only: these tests call them.
 NATIVE_TESTS = (
@@ -28,7 +31,9 @@ NATIVE_TESTS = (
 
 @dataclass(frozen=True)
 class Cover:
-    """What the measuring run has found: tests with their processor time, and the tests of each line."""
+    """What the measuring run has found: tests with their processor time, and the tests of each
+    line.
+    """
 
     tests: tuple[tuple[str, float], ...]
     lines: dict[str, dict[int, frozenset[int]]]
@@ -51,7 +56,11 @@ class Cover:
 
     def named(self, *parts: str) -> frozenset[int]:
         """The tests in whose names one of these words stands."""
-        return frozenset(place for place, (name, _) in enumerate(self.tests) if any(part in name for part in parts))
+        return frozenset(
+            place
+            for place, (name, _) in enumerate(self.tests)
+            if any(part in name for part in parts)
+        )
 
     def within(self, file: str, first: int, last: int) -> frozenset[int]:
         """The tests of some lines."""
@@ -61,20 +70,26 @@ class Cover:
 
 @dataclass(frozen=True)
 class Choice:
-    """The tests of a mutant, in the order in which they run, and whether any of them was seen to run its line."""
+    """The tests of a mutant, in the order in which they run, and whether any of them was seen to
+    run its line.
+    """
 
     tests: tuple[tuple[str, float], ...]
     covered: bool
 
 
 def choose(cover: Cover, mutant: Mutant, source: Path, budget: float) -> Choice:
-    """The tests that run the line; if these take less than the budget, those of its function, then of its file."""
+    """The tests that run the line; if these take less than the budget, those of its function, then
+    of its file.
+    """
     text = (source / mutant.file).read_text(encoding="utf-8")
     (first, last), body = _around(text, mutant.line)
     native = body is not None and body[2]
     called = cover.named(*NATIVE_TESTS)
     if native:
-        return Choice(_within(cover, [cover.named(f"test_{Path(mutant.file).stem}"), called], budget), True)
+        return Choice(
+            _within(cover, [cover.named(f"test_{Path(mutant.file).stem}"), called], budget), True
+        )
     on_line = cover.within(mutant.file, mutant.line, mutant.line)
     in_statement = cover.within(mutant.file, first, last)
     in_function = cover.within(mutant.file, body[0], body[1]) if body else frozenset()
@@ -87,7 +102,9 @@ def choose(cover: Cover, mutant: Mutant, source: Path, budget: float) -> Choice:
 
 
 def _around(text: str, line: int) -> tuple[tuple[int, int], tuple[int, int, bool] | None]:
-    """The lines of the smallest statement at a line, and those of the function around it, with whether that is native."""
+    """The lines of the smallest statement at a line, and those of the function around it, with
+    whether that is native.
+    """
     statement, function = (line, line), None
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or 0):
@@ -98,15 +115,26 @@ def _around(text: str, line: int) -> tuple[tuple[int, int], tuple[int, int, bool
             statement = (node.lineno, last)
         elif isinstance(node, ast.FunctionDef) and node.body[0].lineno <= line:
             marks = {mark.id for mark in node.decorator_list if isinstance(mark, ast.Name)}
-            function = (node.body[0].lineno, last, bool(marks & {"native", "rare"}) or bool(function and function[2]))
+            function = (
+                node.body[0].lineno,
+                last,
+                bool(marks & {"native", "rare"}) or bool(function and function[2]),
+            )
         elif isinstance(node, ast.FunctionDef):  # its decorators and defaults belong to it
             marks = {mark.id for mark in node.decorator_list if isinstance(mark, ast.Name)}
-            statement, function = (node.lineno, last), (node.body[0].lineno, last, bool(marks & {"native", "rare"}))
+            statement, function = (
+                (node.lineno, last),
+                (node.body[0].lineno, last, bool(marks & {"native", "rare"})),
+            )
     return statement, function
 
 
-def _within(cover: Cover, groups: list[frozenset[int]], budget: float) -> tuple[tuple[str, float], ...]:
-    """Tests of the first group, which may take twice the budget, then of the next, until it is used; at least one."""
+def _within(
+    cover: Cover, groups: list[frozenset[int]], budget: float
+) -> tuple[tuple[str, float], ...]:
+    """Tests of the first group, which may take twice the budget, then of the next, until it is
+    used; at least one.
+    """
     taken: list[tuple[str, float]] = []
     seen: set[int] = set()
     spent = 0.0
@@ -127,7 +155,11 @@ def _diverse(cover: Cover, group: frozenset[int]) -> list[int]:
     cases: dict[str, list[int]] = defaultdict(list)
     for place in sorted(group, key=lambda place: cover.tests[place][1]):
         cases[cover.tests[place][0].partition("[")[0]].append(place)
-    ranked = [(rank, cover.tests[place][1], place) for own in cases.values() for rank, place in enumerate(own)]
+    ranked = [
+        (rank, cover.tests[place][1], place)
+        for own in cases.values()
+        for rank, place in enumerate(own)
+    ]
     return [place for _, _, place in sorted(ranked)]
 
 

@@ -1,7 +1,9 @@
-"""Which tests run which lines: the tests once under coverage, one context a test, with the processor time of each.
+"""Which tests run which lines: the tests once under coverage, one context a test, with the
+processor time of each.
 
-Run as a script in a copy of the project: ``python mutation_cover.py out.json seconds tests...``. It is a process of its own,
-because the modules that are measured must be imported after the measuring began.
+Run as a script in a copy of the project: ``python mutation_cover.py out.json seconds tests...``. It
+is a process of its own, because the modules that are measured must be imported after the measuring
+began.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ MEASURED = (
 
 
 class Contexts:
-    """A pytest plugin: tells coverage which test runs, and measures what each takes; stops when the time is up."""
+    """A pytest plugin: tells coverage which test runs, and measures what each takes; stops when the
+    time is up.
+    """
 
     def __init__(self, measuring: Any, seconds: float) -> None:
         self.measuring = measuring
@@ -53,12 +57,17 @@ class Contexts:
 
 
 def main(out: Path, seconds: float, tests: list[str]) -> None:
-    """Runs the tests and writes ``{"tests": [[id, CPU seconds]], "lines": {file: {line: [places in tests]}}}``."""
+    """Runs the tests and writes ``{"tests": [[id, CPU seconds]], "lines": {file: {line: [places in
+    tests]}}}``.
+    """
     source = Path("src/dalembert").resolve()
     measuring = coverage.Coverage(data_file=None, include=[str(source / part) for part in MEASURED])
     plugin = Contexts(measuring, seconds)
     measuring.start()
-    pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", *tests], plugins=[plugin])
+    pytest.main(
+        ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", *tests],
+        plugins=[plugin],
+    )
     measuring.stop()
     names = [name for name in plugin.cpu if name not in plugin.bad]
     places = {name: place for place, name in enumerate(names)}
@@ -67,9 +76,14 @@ def main(out: Path, seconds: float, tests: list[str]) -> None:
     for file in sorted(data.measured_files()):
         by_line = data.contexts_by_lineno(file)
         lines[str(Path(file).relative_to(source))] = {
-            str(line): sorted(places[name] for name in found if name in places) for line, found in sorted(by_line.items())
+            str(line): sorted(places[name] for name in found if name in places)
+            for line, found in sorted(by_line.items())
         }
-    kept = {"tests": [[name, round(plugin.cpu[name], 3)] for name in names], "bad": sorted(plugin.bad), "lines": lines}
+    kept = {
+        "tests": [[name, round(plugin.cpu[name], 3)] for name in names],
+        "bad": sorted(plugin.bad),
+        "lines": lines,
+    }
     out.write_text(json.dumps(kept))
 
 

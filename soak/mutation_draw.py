@@ -1,4 +1,6 @@
-"""Mutants by the operators of cosmic-ray, without those that cannot matter, and a random sample by files and operators."""
+"""Mutants by the operators of cosmic-ray, without those that cannot matter, and a random sample by
+files and operators.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 }
 #: Files whose tests need packages that may be missing: then they are left out.
 OPTIONAL = {"export/to_jax.py": "jax", "codegen/backends/heyoka_source.py": "heyoka"}
-#: An operator is replaced by its neighbours only: `+` by `<<` fails on the first float, and would only raise the share.
+#: An operator is replaced by its neighbours only: `+` by `<<` fails on the first float, and would
+#: only raise the share.
 NEAR = {
     "Add": ("Sub", "Mul"),
     "Sub": ("Add",),
@@ -66,7 +69,9 @@ IDLE_DECORATORS = {"cache", "lru_cache", "overload", "override", "final", "runti
 
 
 class ScaleReplacer(Operator):  # type: ignore[misc]
-    """Small and large floats, which are thresholds and tolerances, a thousand times as large and as small."""
+    """Small and large floats, which are thresholds and tolerances, a thousand times as large and as
+    small.
+    """
 
     def mutation_positions(self, node: Any) -> Iterator[Any]:
         """Both changes of a float that is not of the size of one."""
@@ -106,16 +111,25 @@ def operators() -> dict[str, Any]:
     provider = OperatorProvider()
     names = [*PLAIN]
     for kind in ("Binary", "Comparison"):
-        names += [f"Replace{kind}Operator_{old}_{new}" for old, found in NEAR.items() for new in found]
+        names += [
+            f"Replace{kind}Operator_{old}_{new}" for old, found in NEAR.items() for new in found
+        ]
     known = set(provider)
-    return {"ScaleReplacer": ScaleReplacer(), **{name: provider[name]() for name in names if name in known}}
+    return {
+        "ScaleReplacer": ScaleReplacer(),
+        **{name: provider[name]() for name in names if name in known},
+    }
 
 
 def mutants(source: Path, packages: list[str] | None = None, only: str = "") -> list[Mutant]:
-    """All mutants that may matter, in the order of files and operators; `only` keeps files with this in their name."""
+    """All mutants that may matter, in the order of files and operators; `only` keeps files with
+    this in their name.
+    """
     found: list[Mutant] = []
     for package in packages or list(PACKAGES):
-        for path in sorted({path for pattern in PACKAGES[package] for path in source.glob(pattern)}):
+        for path in sorted(
+            {path for pattern in PACKAGES[package] for path in source.glob(pattern)}
+        ):
             name = path.relative_to(source).as_posix()
             if only in name and (name not in OPTIONAL or find_spec(OPTIONAL[name]) is not None):
                 found += _of_file(package, path, name)
@@ -134,7 +148,9 @@ def _of_file(package: str, path: Path, name: str) -> Iterator[Mutant]:
 
 
 def mutated(text: str, mutant: Mutant) -> str | None:
-    """The text of the file with the change made; None where it is not Python any more, or the same program."""
+    """The text of the file with the change made; None where it is not Python any more, or the same
+    program.
+    """
     changed: str | None = mutate_code(text, operators()[mutant.operator], mutant.occurrence)
     if changed is None:
         return None
@@ -148,10 +164,11 @@ Span = tuple[tuple[int, int], tuple[int, int]]
 
 
 def idle_spans(text: str) -> list[Span]:
-    """Where a change cannot matter to a caller: annotations, what is said in errors, assertions, `zip(strict=...)`, repr.
+    """Where a change cannot matter to a caller: annotations, what is said in errors, assertions,
+    `zip(strict=...)`, repr.
 
-    Assertions and `strict` guard against mistakes in this library only; caches change what is fast. Spans are (line, column in
-    characters), the end excluded.
+    Assertions and `strict` guard against mistakes in this library only; caches change what is fast.
+    Spans are (line, column in characters), the end excluded.
     """
     lines = text.encode().splitlines()
     spans: list[Span] = []
@@ -162,7 +179,12 @@ def idle_spans(text: str) -> list[Span]:
     for node in ast.walk(ast.parse(text)):
         for idle in _idle_parts(node):
             assert idle.end_lineno is not None and idle.end_col_offset is not None
-            spans.append((place(idle.lineno, max(idle.col_offset - 1, 0)), place(idle.end_lineno, idle.end_col_offset)))
+            spans.append(
+                (
+                    place(idle.lineno, max(idle.col_offset - 1, 0)),
+                    place(idle.end_lineno, idle.end_col_offset),
+                )
+            )
     return spans
 
 
@@ -181,25 +203,34 @@ def _idle_parts(node: ast.AST) -> Iterator[Any]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         for decorator in node.decorator_list:
             head = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if (head.id if isinstance(head, ast.Name) else getattr(head, "attr", "")) in IDLE_DECORATORS:
+            if (
+                head.id if isinstance(head, ast.Name) else getattr(head, "attr", "")
+            ) in IDLE_DECORATORS:
                 yield decorator
 
 
 def _is_error(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith(("Error", "Warning"))
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id.endswith(("Error", "Warning"))
+    )
 
 
 def _is_declaration(node: ast.AST) -> bool:
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return isinstance(node, ast.Assign) and any(isinstance(name, ast.Name) and name.id == "__all__" for name in node.targets)
+    return isinstance(node, ast.Assign) and any(
+        isinstance(name, ast.Name) and name.id == "__all__" for name in node.targets
+    )
 
 
 def draw(found: list[Mutant], count: int, seed: int) -> list[Mutant]:
-    """A sample of `count`, each file and operator with its share, in random order: its beginning is a sample, too.
+    """A sample of `count`, each file and operator with its share, in random order: its beginning is
+    a sample, too.
 
-    A third of the places goes to each package (all of it where it has fewer). Within a package every k-th mutant is taken from
-    the list by files and operators, shuffled inside each of these.
+    A third of the places goes to each package (all of it where it has fewer). Within a package
+    every k-th mutant is taken from the list by files and operators, shuffled inside each of these.
     """
     chance = random.Random(seed)
     taken: list[Mutant] = []

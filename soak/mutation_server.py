@@ -1,9 +1,11 @@
-"""Runs tests in children of a warm process: what takes long to import is imported once, the library anew in each child.
+"""Runs tests in children of a warm process: what takes long to import is imported once, the library
+anew in each child.
 
-Run as a script in a copy of the project. It reads one job a line from its input, ``{"tests": [[id, CPU seconds]], "cache":
-folder, "spare": CPU seconds, "wall": seconds, "sources": digest or null, "keeps": whether compiled modules are kept}``, and
-answers with one line, ``{"outcome", "test", "cpu"}``. A test that takes five times its processor time and `spare` seconds more
-ends its child: that is the outcome "time".
+Run as a script in a copy of the project. It reads one job a line from its input, ``{"tests": [[id,
+CPU seconds]], "cache": folder, "spare": CPU seconds, "wall": seconds, "sources": digest or null,
+"keeps": whether compiled modules are kept}``, and answers with one line, ``{"outcome", "test",
+"cpu"}``. A test that takes five times its processor time and `spare` seconds more ends its child:
+that is the outcome "time".
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _MEMORY = 6 << 30
 
 
 class Chosen:
-    """A pytest plugin: the chosen tests in their order, the first failure, and the time limit of each test."""
+    """A pytest plugin: the chosen tests in their order, the first failure, and the time limit of
+    each test.
+    """
 
     def __init__(self, tests: list[tuple[str, float]], spare: float) -> None:
         self.expected = dict(tests)
@@ -38,7 +42,10 @@ class Chosen:
         self.ran = 0
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.order),
+            key=lambda item: self.order[item.nodeid],
+        )
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         allowed = int(time.process_time() + self.spare + 5.0 * self.expected.get(nodeid, 0.0)) + 1
@@ -67,11 +74,25 @@ def _child(job: dict[str, Any], answer: int) -> None:
     sys.dont_write_bytecode = not job.get("keeps", False)
     import pytest
 
-    if job["sources"]:  # native functions are those of the library as it was: their code is found in the cache
+    if job[
+        "sources"
+    ]:  # native functions are those of the library as it was: their code is found in the cache
         with contextlib.suppress(Exception):
             native = import_module("dalembert.codegen.native.native_module")
             native._own_sources = lambda: job["sources"]  # type: ignore[attr-defined]
-    settings = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "-x", "-q", "--tb=short"]
+    settings = [
+        "-o",
+        "addopts=",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:randomly",
+        "-x",
+        "-q",
+        "--tb=short",
+    ]
     ran, failed = 0, None
     for file, tests in _by_file(job["tests"]):  # to collect a file takes as long as many a test
         plugin = Chosen(tests, job["spare"])
@@ -124,7 +145,11 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         return {**json.loads(said), "cpu": round(cpu, 2)}
     by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     late = not ended or by == signal.SIGXCPU
-    return {"outcome": _TIME if late else _FAILED, "test": None if late else f"signal {by}", "cpu": round(cpu, 2)}
+    return {
+        "outcome": _TIME if late else _FAILED,
+        "test": None if late else f"signal {by}",
+        "cpu": round(cpu, 2),
+    }
 
 
 def main() -> None:

@@ -1,9 +1,11 @@
-"""Runs of a random system by other methods, and in other forms, than the library chooses: each comes to the end that the chosen
-run comes to, with its order, or refuses in a sentence, or ends and says why.
+"""Runs of a random system by other methods, and in other forms, than the library chooses: each
+comes to the end that the chosen run comes to, with its order, or refuses in a sentence, or ends and
+says why.
 
-A system with an even number draws a method, one with an odd number a form; of the large ones, whose code takes long to make, a
-quarter does. Methods with fixed steps are asked for a short motion, forward or back, with steps that are halved until the order
-shows; RATTLE and the methods that keep the energy are asked of a system that meets their hypotheses, made from the drawn one.
+A system with an even number draws a method, one with an odd number a form; of the large ones, whose
+code takes long to make, a quarter does. Methods with fixed steps are asked for a short motion,
+forward or back, with steps that are halved until the order shows; RATTLE and the methods that keep
+the energy are asked of a system that meets their hypotheses, made from the drawn one.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ import dalembert as da
 from agreement import EXTREMAL, FORMS, LIMIT, Instant, gap_of, instants
 from core_systems import random_mass_matrix, values_of
 from dalembert.errors import DalembertError
+from dalembert.integrate.methods.table import find_method, fixed_methods, method_names
 from dalembert.model.constraints import HolonomicConstraint
-from dalembert.model.method_names import FIXED_STEP, METHODS
 
 from .random_endings import is_explained
 
@@ -43,20 +45,23 @@ __all__ = [
 #: Of systems with more coordinates every fourth pair takes part.
 LARGE = 5
 
-#: How long the motions are that take fixed steps, and how many steps the first run takes, by the order of the method.
+#: How long the motions are that take fixed steps, and how many steps the first run takes, by the
+#: order of the method.
 LENGTH, FIRST = 0.4, {2: 32, 4: 8, 6: 4, 8: 4}
 #: So often the step is halved.
 HALVINGS = 6
-#: The run that they are compared with has this tolerance; near a singular state its own error can be a thousand times that.
+#: The run that they are compared with has this tolerance; near a singular state its own error can
+#: be a thousand times that.
 FINEST, KNOWN = 1e-12, 1e-9
-#: A method has come to the right end when its error is this small and falls by its order. An error that is left when a term
-#: is wrong by a ten-thousandth in so short a motion is larger.
+#: A method has come to the right end when its error is this small and falls by its order. An error
+#: that is left when a term is wrong by a ten-thousandth in so short a motion is larger.
 SMALL = 1e-6
-#: Every method ends its steps on the constraints to rounding, which a few powers of ten of condition may enlarge.
+#: Every method ends its steps on the constraints to rounding, which a few powers of ten of
+#: condition may enlarge.
 ON_CONSTRAINTS = 1e-10
 #: Methods with hypotheses that no drawn system meets, or few do.
-OF_POSITIONS = tuple(method for method in METHODS if method.startswith("rattle"))
-OF_ENERGY = tuple(method for method in METHODS if method.startswith("energy"))
+OF_POSITIONS = tuple(method for method in method_names() if method.startswith("rattle"))
+OF_ENERGY = tuple(method for method in method_names() if method.startswith("energy"))
 #: Methods that take steps in the symbols of any form.
 IN_ANY_FORM = ("gauss2", "gauss4", "gauss6", "taylor")
 #: Of so many methods or forms the first that applies is run.
@@ -64,28 +69,36 @@ MOST_TRIES = 4
 
 
 def order_of(method: str) -> int:
-    """The order of a method with fixed steps; the names without a number have order 2."""
-    return int(method[-1]) if method[-1].isdigit() else 2
+    """The order of a method with fixed steps."""
+    return find_method(method).order or 0
 
 
 def falls(errors: Sequence[float], order: int) -> list[bool]:
-    """Whether each error is below the one of twice the step as the order says, but for one power of the step."""
+    """Whether each error is below the one of twice the step as the order says, but for one power of
+    the step.
+    """
     return [later <= earlier / 2 ** (order - 1) for earlier, later in pairwise(errors)]
 
 
 def converges(errors: Sequence[float], order: int) -> bool:
-    """Whether errors of halved steps have become small by the order, or as small as the end of the motion is known."""
+    """Whether errors of halved steps have become small by the order, or as small as the end of the
+    motion is known.
+    """
     if not errors or not np.isfinite(errors[-1]):
         return False
     return errors[-1] <= KNOWN or (errors[-1] <= SMALL and falls(errors, order)[-1:] == [True])
 
 
-# -- systems that meet more hypotheses ---------------------------------------------------------------------------------
+# -- systems that meet more hypotheses -------------------------------------------------------------
 
 
 def of_positions(system: da.System, random: np.random.Generator) -> da.System:
-    """A system as drawn, with a constant mass, forces of positions and time, and its constraints of positions alone."""
-    rest: dict[Any, Any] = dict.fromkeys((*system.velocities, *system.momenta, *system.bundle), sympy.S.Zero)
+    """A system as drawn, with a constant mass, forces of positions and time, and its constraints of
+    positions alone.
+    """
+    rest: dict[Any, Any] = dict.fromkeys(
+        (*system.velocities, *system.momenta, *system.bundle), sympy.S.Zero
+    )
     if system.hamiltonian is not None:
         potential = system.hamiltonian
     elif system.bundle:
@@ -96,22 +109,31 @@ def of_positions(system: da.System, random: np.random.Generator) -> da.System:
     mass = random_mass_matrix(random, n)
     return da.System(
         system.coordinates,
-        kinetic=sympy.Add(*(float(mass[i, j]) * v[i] * v[j] / 2 for i in range(n) for j in range(n))),
+        kinetic=sympy.Add(
+            *(float(mass[i, j]) * v[i] * v[j] / 2 for i in range(n) for j in range(n))
+        ),
         potential=potential.xreplace(rest),
-        constraints=[c for c in system.bilateral if isinstance(c, HolonomicConstraint) and not c.work],
+        constraints=[
+            c for c in system.bilateral if isinstance(c, HolonomicConstraint) and not c.work
+        ],
         forces={q: force.xreplace(rest) for q, force in system.forces.items()},
         inputs={u: law.xreplace(rest) for u, law in system.inputs.items()},
     )
 
 
 def timeless(system: da.System) -> da.System:
-    """A system as drawn, with energies at one instant, and those of its constraints that are linear in the velocities."""
+    """A system as drawn, with energies at one instant, and those of its constraints that are linear
+    in the velocities.
+    """
     instant = {da.t: sympy.Float(0.7)}
     energies: dict[str, Any]
     if system.hamiltonian is not None:
         energies = {"hamiltonian": system.hamiltonian.xreplace(instant)}
     elif system.bundle:
-        energies = {"lagrangian": system.bundle_lagrangian.xreplace(instant), "bundle": system.bundle}
+        energies = {
+            "lagrangian": system.bundle_lagrangian.xreplace(instant),
+            "bundle": system.bundle,
+        }
     else:
         energies = {"lagrangian": system.lagrangian.xreplace(instant)}
     return da.System(
@@ -124,7 +146,7 @@ def timeless(system: da.System) -> da.System:
     )
 
 
-# -- methods -----------------------------------------------------------------------------------------------------------
+# -- methods ---------------------------------------------------------------------------------------
 
 
 def another_run(trial: Trial, motion: da.Motion) -> None:
@@ -158,14 +180,27 @@ class Stage:
         return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
 
     def run(self, **options: Any) -> da.Motion:
-        return da.simulate(self.system, self.start, self.span, parameters=values_of(self.system), at=self.span, **options)
+        return da.simulate(
+            self.system,
+            self.start,
+            self.span,
+            parameters=values_of(self.system),
+            at=self.span,
+            **options,
+        )
 
     def end(self, motion: da.Motion) -> Any:
-        return np.array([motion[s][-1] for s in (*self.system.coordinates, *self.system.velocities)])
+        return np.array(
+            [motion[s][-1] for s in (*self.system.coordinates, *self.system.velocities)]
+        )
 
     def said(self, motion: da.Motion) -> dict[str, Any]:
         """What native code says at the start."""
-        reaction = motion.total_reaction[:, 0] if self.system.constraints else np.zeros(len(self.system.coordinates))
+        reaction = (
+            motion.total_reaction[:, 0]
+            if self.system.constraints
+            else np.zeros(len(self.system.coordinates))
+        )
         return {
             "accelerations": np.array([motion[q.ddot][0] for q in self.system.coordinates]),
             "energy": np.array([motion.energy[0]]),
@@ -178,7 +213,9 @@ class Stage:
 
 
 def another_method(trial: Trial) -> None:
-    """Law 6: the first method that applies, of some that are drawn, comes to the end that the chosen one comes to."""
+    """Law 6: the first method that applies, of some that are drawn, comes to the end that the
+    chosen one comes to.
+    """
     random = np.random.default_rng([5, trial.specimen.number])
     stage, methods = _stage(trial, random)
     if stage is None:
@@ -186,14 +223,18 @@ def another_method(trial: Trial) -> None:
     known = stage.run(rtol=FINEST)
     if not known.success:
         if not is_explained(known, values_of(stage.system)):
-            trial.found.fault(f"methods: the run that others are compared with ends early: {known.message}")
+            trial.found.fault(
+                f"methods: the run that others are compared with ends early: {known.message}"
+            )
         return
     for method in methods[:MOST_TRIES]:
         options: dict[str, Any] = {"method": method}
         if method in IN_ANY_FORM and random.uniform() < 0.5:
-            options["form"] = str(random.choice(["lagrange", "hamilton", "maggi", "implicit-lagrangian"]))
+            options["form"] = str(
+                random.choice(["lagrange", "hamilton", "maggi", "implicit-lagrangian"])
+            )
         try:
-            if method in FIXED_STEP or (method == "auto" and random.uniform() < 0.5):
+            if method in fixed_methods() or (method == "auto" and random.uniform() < 0.5):
                 halved(stage, known, options)
             else:
                 by_tolerance(stage, known, options)
@@ -208,7 +249,7 @@ def _stage(trial: Trial, random: np.random.Generator) -> tuple[Stage | None, lis
     short = min(LENGTH, trial.last - trial.first)
     is_made = random.uniform() < 0.3
     if not is_made:
-        methods = [str(m) for m in random.permutation([m for m in METHODS if m != "dop853"])]
+        methods = [str(m) for m in random.permutation([m for m in method_names() if m != "dop853"])]
         back = not trial.system.unilateral and random.uniform() < 0.3 and trial.first - short
         return Stage(trial, trial.system, trial.instant, back or trial.first + short), methods
     if random.uniform() < 0.5:
@@ -224,7 +265,10 @@ def halved(stage: Stage, known: da.Motion, options: Mapping[str, Any]) -> None:
     """A method with fixed steps: its errors fall with its order."""
     method, found = str(options["method"]), stage.trial.found
     goal, errors, message = stage.end(known), [], ""
-    length, order = abs(stage.last - stage.instant.time), 4 if method == "auto" else order_of(method)
+    length, order = (
+        abs(stage.last - stage.instant.time),
+        4 if method == "auto" else order_of(method),
+    )
     size = max(1.0, np.abs(goal).max())
     for halving in range(HALVINGS + 1):
         motion = stage.run(step=length / (FIRST[order] * 2**halving), **options)
@@ -242,10 +286,15 @@ def halved(stage: Stage, known: da.Motion, options: Mapping[str, Any]) -> None:
     stage.count("methods", method, "compared" if errors else "ended")
     if converges(errors, order):
         found.gaps["methods"] = errors[-1]
-    elif falls(errors, order)[-3:] == [True] * 3:  # on its way, but not yet there with the smallest step
+    elif (
+        falls(errors, order)[-3:] == [True] * 3
+    ):  # on its way, but not yet there with the smallest step
         found.counts["methods on their way"] = 1
     elif errors:
-        found.fault(f"methods: the errors of {method}, {', '.join(f'{e:.1e}' for e in errors)}, do not fall with its order")
+        found.fault(
+            f"methods: the errors of {method}, {', '.join(f'{e:.1e}' for e in errors)}, do not fall"
+            " with its order"
+        )
     elif not is_explained(known, values_of(stage.system)):
         found.fault(f"methods: {method} does not get through a motion that is regular: {message}")
 
@@ -261,8 +310,12 @@ def by_tolerance(stage: Stage, known: da.Motion, options: Mapping[str, Any]) -> 
         return
     stage.count("methods", method, "compared")
     _at_the_start(stage, known, motion, method)
-    gap = np.abs(stage.end(motion) - stage.end(known)).max() / max(1.0, np.abs(stage.end(known)).max())
-    trial.against_growth("methods by tolerance", float(gap), lambda: trial.growth(known, *stage.span))
+    gap = np.abs(stage.end(motion) - stage.end(known)).max() / max(
+        1.0, np.abs(stage.end(known)).max()
+    )
+    trial.against_growth(
+        "methods by tolerance", float(gap), lambda: trial.growth(known, *stage.span)
+    )
 
 
 def _at_the_start(stage: Stage, known: da.Motion, motion: da.Motion, name: str) -> None:
@@ -280,7 +333,7 @@ def _refused(stage: Stage, kind: str, name: str, error: DalembertError) -> None:
         stage.trial.found.fault(f"{kind}: {name} is refused without a remedy: {error}")
 
 
-# -- forms -------------------------------------------------------------------------------------------------------------
+# -- forms -----------------------------------------------------------------------------------------
 
 
 def another_form(trial: Trial, motion: da.Motion) -> None:
@@ -307,5 +360,9 @@ def _along(stage: Stage, motion: da.Motion, other: da.Motion, form: str) -> None
         if not trial.is_excused(motion, other, 0.0):
             trial.found.fault(f"forms along a motion: {form} ends early: {other.message}")
         return
-    gap = np.abs(stage.end(other) - stage.end(motion)).max() / max(1.0, np.abs(stage.end(motion)).max())
-    trial.against_growth("forms along a motion", float(gap), lambda: trial.growth(motion, *stage.span))
+    gap = np.abs(stage.end(other) - stage.end(motion)).max() / max(
+        1.0, np.abs(stage.end(motion)).max()
+    )
+    trial.against_growth(
+        "forms along a motion", float(gap), lambda: trial.growth(motion, *stage.span)
+    )

@@ -1,4 +1,5 @@
-"""Energy, power and virtual displacements along a motion, straight from the statement of its system: nothing of a form is used.
+"""Energy, power and virtual displacements along a motion, straight from the statement of its
+system: nothing of a form is used.
 
     E = p . v - L,   dE/dt = Q . v + R . v - L_t      or      E = H,   dE/dt = Q . v + R . v + H_t
 
@@ -59,7 +60,9 @@ class Along:
 
     def size(self, edges: Any) -> float:
         """The largest energy, or the work that was done without regard to sign."""
-        return max(1.0, float(np.max(np.abs(self.energy))), self._integral(np.abs(self.power), edges))
+        return max(
+            1.0, float(np.max(np.abs(self.energy))), self._integral(np.abs(self.power), edges)
+        )
 
     @staticmethod
     def _integral(power: Any, edges: Any) -> float:
@@ -72,17 +75,30 @@ class Statement:
 
     def __init__(self, system: da.System, algebra: GraphAlgebra) -> None:
         self.system = system
-        q, v, p = (algebra.vector(s) for s in (system.coordinates, system.velocities, system.momenta))
+        q, v, p = (
+            algebra.vector(s) for s in (system.coordinates, system.velocities, system.momenta)
+        )
         time = algebra.scalar(da.t)
         function = algebra.scalar(system.energy_function)
         if system.is_hamiltonian:
-            energy, explicit, metric = function, ca.jacobian(function, time), ca.hessian(function, p)[0]
+            energy, explicit, metric = (
+                function,
+                ca.jacobian(function, time),
+                ca.hessian(function, p)[0],
+            )
         else:
-            energy, explicit = ca.dot(ca.gradient(function, v), v) - function, -ca.jacobian(function, time)
+            energy, explicit = (
+                ca.dot(ca.gradient(function, v), v) - function,
+                -ca.jacobian(function, time),
+            )
             metric = ca.hessian(function, v)[0]
         given = algebra.vector([system.forces.get(c, da.t * 0) for c in system.coordinates])
         given = given - ca.gradient(algebra.scalar(system.dissipation), v)
-        works = [algebra.vector([c.work.get(q, da.t * 0) for q in system.coordinates]) for c in system.bilateral if c.work]
+        works = [
+            algebra.vector([c.work.get(q, da.t * 0) for q in system.coordinates])
+            for c in system.bilateral
+            if c.work
+        ]
         nonideal = sum(works, ca.SX(len(system.coordinates), 1))
         laws = {u: law for u, law in system.inputs.items() if law is not None}
         if laws:
@@ -92,7 +108,9 @@ class Statement:
         for constraint in system.bilateral:
             residual = algebra.scalar(constraint.expression)
             by = p if isinstance(constraint, MomentumConstraint) else v
-            rows.append(ca.jacobian(residual, q if isinstance(constraint, HolonomicConstraint) else by))
+            rows.append(
+                ca.jacobian(residual, q if isinstance(constraint, HolonomicConstraint) else by)
+            )
         self._of_momenta = [isinstance(c, MomentumConstraint) for c in system.bilateral]
         matrix = ca.vertcat(*rows) if rows else ca.SX(0, q.numel())
         outputs = [energy, ca.dot(given, v) + explicit, nonideal, matrix, metric]
@@ -104,11 +122,14 @@ class Statement:
         system = self.system
         nt, n = len(motion.t), len(system.coordinates)
         q, v, p = (
-            np.array([motion[s] for s in symbols]) for symbols in (system.coordinates, system.velocities, system.momenta)
+            np.array([motion[s] for s in symbols])
+            for symbols in (system.coordinates, system.velocities, system.momenta)
         )
         parameters = np.repeat(np.array(list(values_of(system).values()))[:, None], nt, axis=1)
         blocks = self._function.map(nt)(motion.t[None, :], q, v, p, parameters)
-        energy, power, nonideal, matrix, metric = (np.asarray(block, dtype=float) for block in blocks)
+        energy, power, nonideal, matrix, metric = (
+            np.asarray(block, dtype=float) for block in blocks
+        )
         reaction = motion.total_reaction
         ideal = reaction - nonideal
         virtual = []
@@ -117,7 +138,9 @@ class Statement:
             inertia = metric[:, place * n : (place + 1) * n]
             for k, of_momenta in enumerate(self._of_momenta):
                 if of_momenta:
-                    rows[k] = rows[k] @ (np.linalg.inv(inertia) if system.is_hamiltonian else inertia)
+                    rows[k] = rows[k] @ (
+                        np.linalg.inv(inertia) if system.is_hamiltonian else inertia
+                    )
             virtual.append((int(place), _kernel(rows)))
         return Along(energy[0], power[0] + np.sum(reaction * v, axis=0), virtual, ideal)
 

@@ -1,4 +1,6 @@
-"""The same motion in other words: coordinates in other units, constraints in another order, multiplied and doubled."""
+"""The same motion in other words: coordinates in other units, constraints in another order,
+multiplied and doubled.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Variant:
 
 
 def variant_of(system: da.System, random: np.random.Generator) -> Variant:
-    """q = s q' with s from 1e-3 to 1e3, the constraints reversed, times numbers, and one of them twice."""
+    """q = s q' with s from 1e-3 to 1e3, the constraints reversed, times numbers, and one of them
+    twice.
+    """
     scales = 10.0 ** random.uniform(-3, 3, len(system.coordinates))
     change: dict[Any, Any] = {}
     for q, size in zip(system.coordinates, scales, strict=True):
@@ -37,7 +41,9 @@ def variant_of(system: da.System, random: np.random.Generator) -> Variant:
         change |= {q: s * q, q.dot: s * q.dot, q.momentum: q.momentum / s}
 
     def put(expression: Any) -> Any:
-        """The expression in the new symbols; sinusoids are not simplified, which would take SymPy most of the time."""
+        """The expression in the new symbols; sinusoids are not simplified, which would take SymPy
+        most of the time.
+        """
         if expression not in change:
             arguments = [put(argument) for argument in expression.args]
             if isinstance(expression, (sympy.sin, sympy.cos)):
@@ -53,8 +59,12 @@ def variant_of(system: da.System, random: np.random.Generator) -> Variant:
         if not isinstance(constraint, UnilateralConstraint):
             factor *= float(random.choice([-1.0, 1.0]))
         work = {q: float(sizes[q]) * put(value) for q, value in constraint.work.items()}
-        constraints.append(replace(constraint, expression=factor * put(constraint.expression), work=work))
-    doubled = next((c for c in constraints if not c.work and not isinstance(c, UnilateralConstraint)), None)
+        constraints.append(
+            replace(constraint, expression=factor * put(constraint.expression), work=work)
+        )
+    doubled = next(
+        (c for c in constraints if not c.work and not isinstance(c, UnilateralConstraint)), None
+    )
     if doubled is not None:
         constraints.append(replace(doubled, expression=-3 * doubled.expression, name="twice"))
     if system.hamiltonian is not None:

@@ -1,6 +1,8 @@
-"""A process that looks at some random systems: `python -m soak.random_worker 17 18` prints what it finds of these two.
+"""A process that looks at some random systems: `python -m soak.random_worker 17 18` prints what it
+finds of these two.
 
-With `--into FILE` every system is a line of that file as soon as it is done, and what the file has already is left out.
+With `--into FILE` every system is a line of that file as soon as it is done, and what the file has
+already is left out.
 """
 
 from __future__ import annotations
@@ -41,9 +43,20 @@ def look(number: int) -> dict[str, Any]:
         trouble, ending = f"took more than {LIMIT:g} s", "timeout"
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        trouble = f"ended in {type(error).__name__}: {error} at {Path(place.filename).name}:{place.lineno}"
+        trouble = (
+            f"ended in {type(error).__name__}: {error} at"
+            f" {Path(place.filename).name}:{place.lineno}"
+        )
         ending = "error"
-    row = {"number": number, "n": drawn.n, "kinds": drawn.kinds, "stated": drawn.stated, "with": [], "gaps": {}, "counts": {}}
+    row = {
+        "number": number,
+        "n": drawn.n,
+        "kinds": drawn.kinds,
+        "stated": drawn.stated,
+        "with": [],
+        "gaps": {},
+        "counts": {},
+    }
     return row | {
         "ending": ending,
         "faults": [f"{trouble} ({drawn.label})"],
@@ -74,7 +87,9 @@ def numbers_in(path: Path) -> set[int]:
 
 
 def rows_in(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file of results, the last of each number; a line that was cut off is left out."""
+    """The rows of a file of results, the last of each number; a line that was cut off is left
+    out.
+    """
     found: dict[int, dict[str, Any]] = {}
     if path.exists():
         for line in path.read_text().splitlines():

@@ -1,7 +1,9 @@
-"""What the structure of expressions proves about the gallery and about random systems, and what that costs.
+"""What the structure of expressions proves about the gallery and about random systems, and what
+that costs.
 
-Every question of `dalembert.algebra.structure` that a derivation depends on is asked of each system. What is proved is
-then looked at in floating point at random states: a state that contradicts a proof is a fault.
+Every question of `dalembert.algebra.structure` that a derivation depends on is asked of each
+system. What is proved is then looked at in floating point at random states: a state that
+contradicts a proof is a fault.
 """
 
 from __future__ import annotations
@@ -89,25 +91,43 @@ class _Tally:
         self.report.figure(f"{self.kind} systems", self.systems)
         for question in QUESTIONS:
             counts = [self.counts[question, status] for status in STATUSES]
-            shown = ", ".join(f"{count} {status}" for count, status in zip(counts, STATUSES, strict=True))
+            shown = ", ".join(
+                f"{count} {status}" for count, status in zip(counts, STATUSES, strict=True)
+            )
             self.report.figure(f"{self.kind}: {question}", shown)
         for what, seconds in self.seconds.items():
-            self.report.figure(f"{self.kind}: {what}", round(1e3 * seconds / max(self.systems, 1), 2), "ms a system")
+            self.report.figure(
+                f"{self.kind}: {what}",
+                round(1e3 * seconds / max(self.systems, 1), 2),
+                "ms a system",
+            )
 
 
 def _questions(system: da.System) -> Iterator[tuple[str, Any, Any]]:
-    """Each question with its answer, and a floating-point look at what was proved (None for ranks)."""
+    """Each question with its answer, and a floating-point look at what was proved (None for
+    ranks).
+    """
     algebra = GraphAlgebra()
-    algebra.vector([*system.coordinates, *system.velocities, *system.momenta, *system.parameters, t])
+    algebra.vector(
+        [*system.coordinates, *system.velocities, *system.momenta, *system.parameters, t]
+    )
     fibre = algebra.vector(system.momenta if system.is_hamiltonian else system.velocities)
     energy = algebra.scalar(system.energy_function)
     metric = algebra.hessian(energy, fibre)[0]
     yield QUESTIONS[0], algebra.degree(energy, fibre, 2), lambda: _change(algebra, metric, fibre)
     time_node = algebra.scalar(t)
-    yield QUESTIONS[1], algebra.independence(energy, time_node), lambda: _change(algebra, energy, time_node)
+    yield (
+        QUESTIONS[1],
+        algebra.independence(energy, time_node),
+        lambda: _change(algebra, energy, time_node),
+    )
     for q in system.coordinates:
         node = algebra.scalar(q)
-        yield QUESTIONS[2], algebra.independence(energy, node), lambda node=node: _change(algebra, energy, node)
+        yield (
+            QUESTIONS[2],
+            algebra.independence(energy, node),
+            lambda node=node: _change(algebra, energy, node),
+        )
     yield QUESTIONS[5], algebra.rank(metric), None
     if not system.bilateral:
         return
@@ -122,14 +142,23 @@ def _questions(system: da.System) -> Iterator[tuple[str, Any, Any]]:
         affine = algebra.degree(value, velocities, 1)
         yield QUESTIONS[3], affine, lambda row=row: _change(algebra, row, velocities)
         rest = row.T @ velocities - value
-        yield QUESTIONS[4], algebra.homogeneity(value, velocities, 1), lambda rest=rest: _size(algebra, rest)
+        yield (
+            QUESTIONS[4],
+            algebra.homogeneity(value, velocities, 1),
+            lambda rest=rest: _size(algebra, rest),
+        )
     yield QUESTIONS[6], algebra.rank(rows), None
 
 
 def _change(algebra: GraphAlgebra, block: Any, variables: Any) -> float:
-    """The largest derivative of a block by some variables at random states, relative to the block."""
+    """The largest derivative of a block by some variables at random states, relative to the
+    block.
+    """
     derivatives = ca.jacobian(ca.vec(block), variables)
-    return max((_largest(a) / (_largest(b) + 1e-300) for a, b in _states(algebra, derivatives, block)), default=0.0)
+    return max(
+        (_largest(a) / (_largest(b) + 1e-300) for a, b in _states(algebra, derivatives, block)),
+        default=0.0,
+    )
 
 
 def _size(algebra: GraphAlgebra, block: Any) -> float:
@@ -141,9 +170,14 @@ def _largest(values: Any) -> float:
 
 
 def _states(algebra: GraphAlgebra, *blocks: Any) -> Iterator[tuple[Any, ...]]:
-    function = ca.Function("values", list(algebra.symbols.values()), [ca.densify(block) for block in blocks])
+    function = ca.Function(
+        "values", list(algebra.symbols.values()), [ca.densify(block) for block in blocks]
+    )
     random = np.random.default_rng(3)
     for _ in range(3):
-        values = [np.asarray(v, dtype=float) for v in function.call(list(random.uniform(0.4, 1.6, len(algebra.symbols))))]
+        values = [
+            np.asarray(v, dtype=float)
+            for v in function.call(list(random.uniform(0.4, 1.6, len(algebra.symbols))))
+        ]
         if all(np.all(np.isfinite(value)) for value in values):
             yield tuple(values)

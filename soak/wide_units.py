@@ -1,4 +1,6 @@
-"""Systems in other units: lengths, times and energies from 1e-12 to 1e12, coordinates counted from another origin."""
+"""Systems in other units: lengths, times and energies from 1e-12 to 1e12, coordinates counted from
+another origin.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ ORIGINS = (0.0, 5.0, 40.0)
 
 @dataclass(frozen=True)
 class Units:
-    """q = scales q' + shifts and t = clock t' between a plain system and the same one in units, L' = energy L.
+    """q = scales q' + shifts and t = clock t' between a plain system and the same one in units, L'
+    = energy L.
 
     Attributes
     ----------
@@ -50,7 +53,10 @@ class Units:
         if system.hamiltonian is not None:
             energies = {"hamiltonian": energy * put(system.hamiltonian)}
         elif system.kinetic is not None and not system.bundle:
-            energies = {"kinetic": energy * put(system.kinetic), "potential": energy * put(system.potential)}
+            energies = {
+                "kinetic": energy * put(system.kinetic),
+                "potential": energy * put(system.potential),
+            }
         else:
             energies = {"lagrangian": energy * put(system.lagrangian)}
         return da.System(
@@ -68,17 +74,24 @@ class Units:
 
     def plain(self, q: Any, v: Any) -> Any:
         """The way back, as one array (2n,)."""
-        return np.concatenate([self.scales * np.asarray(q) + self.shifts, self.scales * np.asarray(v) / self.clock])
+        return np.concatenate(
+            [self.scales * np.asarray(q) + self.shifts, self.scales * np.asarray(v) / self.clock]
+        )
 
     def start(self, system: da.System, q: Any, v: Any) -> dict[str, float]:
         """A state of the plain system by the names of the other."""
         symbols = (*system.coordinates, *system.velocities)
-        return {s.name: float(x) for s, x in zip(symbols, np.concatenate(self.state(q, v)), strict=True)}
+        return {
+            s.name: float(x) for s, x in zip(symbols, np.concatenate(self.state(q, v)), strict=True)
+        }
 
     def end(self, motion: da.Motion) -> Any:
         """The last state of a motion in these units, as one of the plain system (2n,)."""
         system = motion.system
-        q, v = (np.array([motion[s][-1] for s in symbols]) for symbols in (system.coordinates, system.velocities))
+        q, v = (
+            np.array([motion[s][-1] for s in symbols])
+            for symbols in (system.coordinates, system.velocities)
+        )
         return self.plain(q, v)
 
     def atol(self, rtol: float) -> float:
@@ -87,11 +100,15 @@ class Units:
 
 
 def drawn_units(random: np.random.Generator, n: int, common: bool = False) -> Units:
-    """Random units; coordinates differ by factors of up to ten from each other, unless they have them in `common`."""
+    """Random units; coordinates differ by factors of up to ten from each other, unless they have
+    them in `common`.
+    """
     length, energy = 10.0 ** random.uniform(-EXPONENT, EXPONENT, 2)
     clock = 10.0 ** random.uniform(-EXPONENT / 2, EXPONENT / 2)
     own = np.ones(n) if common else 10.0 ** random.uniform(-0.5, 0.5, n)
-    shifts = random.uniform(0.5, 1.0, n) * random.choice([-1.0, 1.0], n) * float(random.choice(ORIGINS))
+    shifts = (
+        random.uniform(0.5, 1.0, n) * random.choice([-1.0, 1.0], n) * float(random.choice(ORIGINS))
+    )
     return Units(length * own, shifts, clock, energy)
 
 
@@ -101,7 +118,9 @@ def ONE(n: int) -> Units:
 
 
 def of_lengths(units: Units) -> Units:
-    """Units that are powers of ten, in which the first two coordinates are lengths and the others are in radians."""
+    """Units that are powers of ten, in which the first two coordinates are lengths and the others
+    are in radians.
+    """
     exponents = np.round(np.log10(units.scales)).astype(int)
     exponents[2:] = 0
     scales = np.array([float(f"1e{k}") for k in exponents])
@@ -115,7 +134,9 @@ def number(value: float) -> sympy.Rational:
 
 
 class _Put:
-    """Expressions of the plain system in the symbols of the other; sines and cosines are left as they are."""
+    """Expressions of the plain system in the symbols of the other; sines and cosines are left as
+    they are.
+    """
 
     def __init__(self, units: Units, coordinates: Any) -> None:
         clock, energy = number(units.clock), number(units.energy)

@@ -1,7 +1,8 @@
-"""What each form says of a system at random consistent states, without compiling anything: accelerations, reactions, power.
+"""What each form says of a system at random consistent states, without compiling anything:
+accelerations, reactions, power.
 
-The states are found here by Newton's method with NumPy, and the graph of each form is evaluated by CasADi; nothing of the
-integrator takes part.
+The states are found here by Newton's method with NumPy, and the graph of each form is evaluated by
+CasADi; nothing of the integrator takes part.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ EXTREMAL = ("vakonomic", "pontryagin")
 FORMS = tuple(form for form in forms() if form not in ("gauss", "udwadia-kalaba"))
 #: How far two forms may lie apart, relatively.
 LIMIT = 1e-9
-#: A state where the rows, of length one in the kinetic metric, are nearer to another rank than this is not generic.
+#: A state where the rows, of length one in the kinetic metric, are nearer to another rank than this
+#: is not generic.
 LEAST_ANGLE = 0.03
-#: A choice of independent velocities with a smaller determinant than this loses digits that no form can give back.
+#: A choice of independent velocities with a smaller determinant than this loses digits that no form
+#: can give back.
 LEAST_QUALITY = 1e-3
 
 
@@ -56,7 +59,9 @@ class Instant:
 
 @dataclass
 class Comparison:
-    """Pairs of forms that were compared, the worst relative difference of each, and at how many states each form spoke."""
+    """Pairs of forms that were compared, the worst relative difference of each, and at how many
+    states each form spoke.
+    """
 
     systems: int = 0
     pairs: int = 0
@@ -77,7 +82,9 @@ class Comparison:
 
 
 class Interpreted(Kernel):
-    """The blocks of a record as they are derived, not shortened; the forms of a system are lowered into one graph."""
+    """The blocks of a record as they are derived, not shortened; the forms of a system are lowered
+    into one graph.
+    """
 
     def __init__(self, equations: Equations) -> None:
         system = equations.system
@@ -89,7 +96,11 @@ class Interpreted(Kernel):
         self.graph = equations.blocks(self.algebra)
         self.parameters: Any = tuple(system.parameters)
         self.free_inputs: Any = tuple(s for s, value in system.inputs.items() if value is None)
-        self.n_state, self.n, self.m = len(equations.state), len(equations.unknowns), len(equations.row_names)
+        self.n_state, self.n, self.m = (
+            len(equations.state),
+            len(equations.unknowns),
+            len(equations.row_names),
+        )
         self._programs: Any = {}
 
 
@@ -98,7 +109,7 @@ def values(system: da.System) -> Any:
     return np.array(list(values_of(system).values()))
 
 
-# -- states --------------------------------------------------------------------------------------------------------------
+# -- states ----------------------------------------------------------------------------------------
 
 
 def instants(system: da.System, seed: int, count: int) -> list[Instant]:
@@ -107,9 +118,15 @@ def instants(system: da.System, seed: int, count: int) -> list[Instant]:
     g, n, p = kernel.graph, len(system.coordinates), values(system)
     q, v = kernel.algebra.vector(system.coordinates), kernel.algebra.vector(system.velocities)
     functions = [
-        ca.Function("f", kernel._inputs(), [ca.densify(block) for block in (residual, ca.jacobian(residual, symbols))])
-        if residual.numel()
-        else None
+        (
+            ca.Function(
+                "f",
+                kernel._inputs(),
+                [ca.densify(block) for block in (residual, ca.jacobian(residual, symbols))],
+            )
+            if residual.numel()
+            else None
+        )
         for residual, symbols in ((g.position.residual, q), (g.velocity.residual, v))
     ]
     blocks = ca.Function("blocks", kernel._inputs(), [ca.densify(g.metric), ca.densify(g.rows)])
@@ -117,7 +134,10 @@ def instants(system: da.System, seed: int, count: int) -> list[Instant]:
     found: list[Instant] = []
     for _ in range(60):
         time, y = float(random.uniform(0, 2)), random.uniform(-0.9, 0.9, 2 * n)
-        if all(newton(f, time, y, p, range(k * n, (k + 1) * n)) for k, f in enumerate(functions)) and np.abs(y).max() < 4:
+        if (
+            all(newton(f, time, y, p, range(k * n, (k + 1) * n)) for k, f in enumerate(functions))
+            and np.abs(y).max() < 4
+        ):
             metric, rows = (np.asarray(b, dtype=float) for b in blocks(time, y, p, [], []))
             if is_generic(metric, rows):
                 found.append(Instant(time, y[:n], y[n:]))
@@ -151,11 +171,13 @@ def is_generic(metric: Any, rows: Any) -> bool:
     return bool(np.all((sizes > LEAST_ANGLE) | (sizes < 1e-13)))
 
 
-# -- forms ---------------------------------------------------------------------------------------------------------------
+# -- forms -----------------------------------------------------------------------------------------
 
 
 def evidence(equations: Equations, instant: Instant) -> dict[str, Any] | None:
-    """What a form says at a state (q, q_dot): accelerations, total reaction and its power; None where it is silent."""
+    """What a form says at a state (q, q_dot): accelerations, total reaction and its power; None
+    where it is silent.
+    """
     if equations.rechoose is not None:
         try:
             equations = equations.rechoose(instant.named(equations.system))
@@ -167,9 +189,17 @@ def evidence(equations: Equations, instant: Instant) -> dict[str, Any] | None:
 
 
 def symbols_at(equations: Equations, instant: Instant) -> dict[str, float]:
-    """The state of a form at (q, q_dot), by name, in the choice of independent velocities that the form makes there."""
-    record = equations if equations.rechoose is None else equations.rechoose(instant.named(equations.system))
-    y = state_with_velocities(kernel_of(record), instant.time, instant.q, instant.v, values(record.system))
+    """The state of a form at (q, q_dot), by name, in the choice of independent velocities that the
+    form makes there.
+    """
+    record = (
+        equations
+        if equations.rechoose is None
+        else equations.rechoose(instant.named(equations.system))
+    )
+    y = state_with_velocities(
+        kernel_of(record), instant.time, instant.q, instant.v, values(record.system)
+    )
     return {symbol.name: float(value) for symbol, value in zip(record.state, y, strict=True)}
 
 
@@ -187,27 +217,46 @@ def said(kernel: Kernel, time: float, y: Any) -> dict[str, Any] | None:
     functions = kernel.__dict__.get("_functions")
     g = kernel.graph
     if functions is None:
-        blocks = [g.metric, g.force, g.rows, g.right, g.chart_quality if g.chart_quality is not None else ca.SX(1)]
+        blocks = [
+            g.metric,
+            g.force,
+            g.rows,
+            g.right,
+            g.chart_quality if g.chart_quality is not None else ca.SX(1),
+        ]
         total = ca.SX(g.accelerations.numel(), 1)
         for force in g.reactions.values():
             total = total + force
         observed = [g.accelerations, total, g.velocities, g.energy, g.momenta]
         functions = kernel.__dict__["_functions"] = (
             ca.Function("blocks", kernel._inputs(), [ca.densify(ca.SX(b)) for b in blocks]),
-            ca.Function("observed", kernel._inputs(kernel._unknown_symbols), [ca.densify(ca.SX(b)) for b in observed]),
+            ca.Function(
+                "observed",
+                kernel._inputs(kernel._unknown_symbols),
+                [ca.densify(ca.SX(b)) for b in observed],
+            ),
         )
     p = values(kernel.equations.system)
-    metric, force, rows, right, quality = (np.asarray(b, dtype=float) for b in functions[0](time, y, p, [], []))
+    metric, force, rows, right, quality = (
+        np.asarray(b, dtype=float) for b in functions[0](time, y, p, [], [])
+    )
     if not abs(quality) > LEAST_QUALITY**2:
         return None
     try:
         solution = solve(
-            metric, force.ravel(), rows, right.ravel(), definite=kernel.equations.is_definite, gauge=kernel.equations.has_gauge
+            metric,
+            force.ravel(),
+            rows,
+            right.ravel(),
+            definite=kernel.equations.is_definite,
+            gauge=kernel.equations.has_gauge,
         )
     except SingularError:
         return None
     w = np.concatenate([solution.z, solution.multipliers])
-    a, reaction, v, energy, p = (np.asarray(b, dtype=float).ravel() for b in functions[1](time, y, p, [], w))
+    a, reaction, v, energy, p = (
+        np.asarray(b, dtype=float).ravel() for b in functions[1](time, y, p, [], w)
+    )
     found = {"accelerations": a, "energy": energy, "momenta": p}
     if len(rows) or kernel.equations.system.constraints:
         found |= {"reaction": reaction, "power": np.array([reaction @ v])}
@@ -215,10 +264,18 @@ def said(kernel: Kernel, time: float, y: Any) -> dict[str, Any] | None:
 
 
 def gap_of(first: dict[str, Any], second: dict[str, Any]) -> tuple[float, str]:
-    """The worst relative difference, and of what; the power is measured by the size of the reaction."""
+    """The worst relative difference, and of what; the power is measured by the size of the
+    reaction.
+    """
     worst, what = 0.0, "accelerations"
     for key in first:
-        size = max(1.0, *(np.abs(x["reaction" if key == "power" else key]).max(initial=0.0) for x in (first, second)))
+        size = max(
+            1.0,
+            *(
+                np.abs(x["reaction" if key == "power" else key]).max(initial=0.0)
+                for x in (first, second)
+            ),
+        )
         gap = float(np.abs(first[key] - second[key]).max(initial=0.0) / size)
         if not gap <= worst:
             worst, what = gap, key
@@ -236,11 +293,16 @@ def derived(system: da.System, form: str) -> Equations | None:
 def compared(
     comparison: Comparison, system: da.System, seed: int, label: str, limit: float, count: int = 2
 ) -> Iterator[Instant]:
-    """Every form that applies against the first that speaks, Lagrange's, at consistent states, which are given back one by one.
+    """Every form that applies against the first that speaks, Lagrange's, at consistent states,
+    which are given back one by one.
 
     Two forms that agree with a third to the limit agree with each other to twice of it.
     """
-    records = {form: record for form in FORMS if form not in EXTREMAL and (record := derived(system, form)) is not None}
+    records = {
+        form: record
+        for form in FORMS
+        if form not in EXTREMAL and (record := derived(system, form)) is not None
+    }
     comparison.systems += 1
     for number, instant in enumerate(instants(system, seed, count)):
         words = {form: evidence(record, instant) for form, record in records.items()}
@@ -255,7 +317,9 @@ def compared(
 
 
 def worst_gap(system: da.System, records: list[Equations], seed: int = 1, count: int = 2) -> float:
-    """The largest relative difference of some records from Lagrange's equations at random consistent states."""
+    """The largest relative difference of some records from Lagrange's equations at random
+    consistent states.
+    """
     plain = da.derive(system, "lagrange")
     found = []
     for instant in instants(system, seed, count):
@@ -295,7 +359,11 @@ def numbered(system: da.System, values: Mapping[str, float]) -> da.System:
         constraints.append(replace(constraint, **changes))
     forces = {q: put(value) for q, value in system.forces.items()}
     return da.System(
-        system.coordinates, constraints=constraints, forces=forces, dissipation=put(system.dissipation), **energies
+        system.coordinates,
+        constraints=constraints,
+        forces=forces,
+        dissipation=put(system.dissipation),
+        **energies,
     )
 
 
@@ -306,29 +374,42 @@ def numbers_of(algebra: GraphAlgebra, block: Any, seed: int) -> Any:
     return np.asarray(function.call(list(point))[0], dtype=float)
 
 
-# -- the other principle ------------------------------------------------------------------------------------------------------
+# -- the other principle ---------------------------------------------------------------------------
 
 
-def extremal_words(system: da.System, instant: Instant, chi: Any) -> dict[str, dict[str, Any] | None]:
-    """The vakonomic form with multipliers chi, and Pontryagin's with the costate xi = p + chi . f_v, at one state."""
+def extremal_words(
+    system: da.System, instant: Instant, chi: Any
+) -> dict[str, dict[str, Any] | None]:
+    """The vakonomic form with multipliers chi, and Pontryagin's with the costate xi = p + chi .
+    f_v, at one state.
+    """
     vakonomic = kernel_of(da.derive(system, "vakonomic"))
     y = np.concatenate([instant.q, instant.v, chi])
     g, v = vakonomic.graph, vakonomic.algebra.vector(system.velocities)
-    augmented = g.momenta + ca.jacobian(g.velocity.residual, v).T @ vakonomic.algebra.vector(costates(system))
+    augmented = g.momenta + ca.jacobian(g.velocity.residual, v).T @ vakonomic.algebra.vector(
+        costates(system)
+    )
     costate = ca.Function("xi", vakonomic._inputs(), [augmented])
     xi = np.asarray(costate(instant.time, y, values(system), [], []), dtype=float).ravel()
     words = {"vakonomic": said(vakonomic, instant.time, y)}
     pontryagin = derived(system, "pontryagin")
     if pontryagin is not None:
-        words["pontryagin"] = said(kernel_of(pontryagin), instant.time, np.concatenate([instant.q, xi]))
+        words["pontryagin"] = said(
+            kernel_of(pontryagin), instant.time, np.concatenate([instant.q, xi])
+        )
     return words
 
 
-# -- two statements of one system ----------------------------------------------------------------------------------------------
+# -- two statements of one system ------------------------------------------------------------------
 
 
 def against(
-    comparison: Comparison, system: da.System, other: da.System, instant: Instant, names: tuple[str, str], label: str
+    comparison: Comparison,
+    system: da.System,
+    other: da.System,
+    instant: Instant,
+    names: tuple[str, str],
+    label: str,
 ) -> None:
     """Two statements of one system, each in the form it was stated for and in a form of its own."""
     here = evidence(da.derive(system), instant)
@@ -344,10 +425,18 @@ def against(
             comparison.add(names, gap, f"{what} of {label}, {form}", LIMIT)
 
 
-def extremals(comparison: Comparison, system: da.System, instant: Instant, number: int, label: str) -> None:
-    """The vakonomic form and Pontryagin's, and d'Alembert's motion where every constraint is on positions."""
+def extremals(
+    comparison: Comparison, system: da.System, instant: Instant, number: int, label: str
+) -> None:
+    """The vakonomic form and Pontryagin's, and d'Alembert's motion where every constraint is on
+    positions.
+    """
     chi = np.random.default_rng(number).normal(size=len(system.bilateral))
-    words = {form: word for form, word in extremal_words(system, instant, chi).items() if word is not None}
+    words = {
+        form: word
+        for form, word in extremal_words(system, instant, chi).items()
+        if word is not None
+    }
     if all(isinstance(c, HolonomicConstraint) for c in system.bilateral):
         words["lagrange"] = evidence(da.derive(system, "lagrange"), instant) or {}
     for first, second in pairwise(words):
@@ -356,11 +445,17 @@ def extremals(comparison: Comparison, system: da.System, instant: Instant, numbe
 
 
 def by_speeds(system: da.System, seed: int) -> da.System:
-    """A system whose constraints give some velocities by the others, restated by speeds; one speed too many now and then."""
+    """A system whose constraints give some velocities by the others, restated by speeds; one speed
+    too many now and then.
+    """
     random = np.random.default_rng(seed)
     given: dict[Any, Any] = {}
     for constraint in system.bilateral:
-        bound = next(v for v in reversed(system.velocities) if constraint.expression.has(v) and v not in given)
+        bound = next(
+            v
+            for v in reversed(system.velocities)
+            if constraint.expression.has(v) and v not in given
+        )
         given[bound] = bound - constraint.expression
     free = [v for v in system.velocities if v not in given]
     speeds = [da.Speed(f"w{k + 1}") for k in range(len(free) + int(random.integers(0, 2)))]
@@ -371,5 +466,7 @@ def by_speeds(system: da.System, seed: int) -> da.System:
         )
         for j, v in enumerate(free)
     }
-    velocities = {v.coordinate: sympy.expand(given.get(v, v).xreplace(turned)) for v in system.velocities}
+    velocities = {
+        v.coordinate: sympy.expand(given.get(v, v).xreplace(turned)) for v in system.velocities
+    }
     return system.replacing(constraints=[da.image(velocities, speeds)])

@@ -1,4 +1,6 @@
-"""Systems that the tests of the core share: the gallery in every form that applies, and random mechanisms."""
+"""Systems that the tests of the core share: the gallery in every form that applies, and random
+mechanisms.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ import dalembert as da
 from dalembert.formulations.registry import applicability
 from dalembert.model.constraints import HolonomicConstraint, MomentumConstraint
 
-#: The forms with unknowns of their own; the others are written on a choice of independent velocities.
+#: The forms with unknowns of their own; the others are written on a choice of independent
+#: velocities.
 BASIC_FORMS = ("lagrange", "hamilton", "vakonomic", "implicit-lagrangian")
 #: Gallery entries that hold the system of another one, for a motion of another kind.
 SAME_SYSTEM = ("appell-vakonomic", "nonholonomic-particle-vakonomic", "rolling-disk-vakonomic")
@@ -36,11 +39,14 @@ def every_form() -> tuple[tuple[str, str], ...]:
 
 
 def gallery_forms() -> tuple[tuple[str, str], ...]:
-    """The same with the basic forms alone; without an image the implicit form is one on independent velocities."""
+    """The same with the basic forms alone; without an image the implicit form is one on independent
+    velocities.
+    """
     return tuple(
         (name, form)
         for name, form in every_form()
-        if form in BASIC_FORMS and (form != "implicit-lagrangian" or da.gallery.load(name).system.image is not None)
+        if form in BASIC_FORMS
+        and (form != "implicit-lagrangian" or da.gallery.load(name).system.image is not None)
     )
 
 
@@ -75,15 +81,17 @@ def random_system(
 ) -> Any:
     """A random mechanism with n coordinates.
 
-    L = v^T M(q) v / 2 + a(q, t) . v - V(q, t); `kinds` are its constraints: h(olonomic), r(heonomic), v(elocity, not
-    integrable), a(ffine in the velocities), n(onlinear in the velocities), s(olvable: nonlinear in the first velocity alone),
-    t(ime in the coefficients), w(ork: linear in the velocities and not ideal), m(omentum), e(xplicit in a coordinate),
-    c(haplygin's: explicit in a velocity), and at the end of the list d(ependent on the others), which leave everything else as
-    it is. `stated` says how the energies are written: "lagrangian", "kinetic", "hamiltonian", "bundle" (n + 1 fibre
-    velocities), "planar" (SE(2) acts on the first three coordinates), "cyclic" (the coordinates that the constraints give occur
-    nowhere), "parts" (bodies, springs and dampers). A `parametric` system has symbols in the place of about every third number,
-    see `values_of`; one that is `driven` has inputs with laws in time and state in its forces; `contact` adds a wall that is
-    one-sided.
+    L = v^T M(q) v / 2 + a(q, t) . v - V(q, t); `kinds` are its constraints: h(olonomic),
+    r(heonomic), v(elocity, not integrable), a(ffine in the velocities), n(onlinear in the
+    velocities), s(olvable: nonlinear in the first velocity alone), t(ime in the coefficients),
+    w(ork: linear in the velocities and not ideal), m(omentum), e(xplicit in a coordinate),
+    c(haplygin's: explicit in a velocity), and at the end of the list d(ependent on the others),
+    which leave everything else as it is. `stated` says how the energies are written: "lagrangian",
+    "kinetic", "hamiltonian", "bundle" (n + 1 fibre velocities), "planar" (SE(2) acts on the first
+    three coordinates), "cyclic" (the coordinates that the constraints give occur nowhere), "parts"
+    (bodies, springs and dampers). A `parametric` system has symbols in the place of about every
+    third number, see `values_of`; one that is `driven` has inputs with laws in time and state in
+    its forces; `contact` adds a wall that is one-sided.
     """
     mechanism = _Mechanism(seed, n, kinds)
     mechanism.parametric = parametric
@@ -91,8 +99,13 @@ def random_system(
 
 
 def values_of(system: da.System) -> dict[str, float]:
-    """The values of a random system's parameters: c<k> has the k-th value of a sequence in 0.2 to 0.9."""
-    return {symbol.name: 0.2 + 0.7 * (0.618034 * int(symbol.name[1:]) % 1.0) for symbol in system.parameters}
+    """The values of a random system's parameters: c<k> has the k-th value of a sequence in 0.2 to
+    0.9.
+    """
+    return {
+        symbol.name: 0.2 + 0.7 * (0.618034 * int(symbol.name[1:]) % 1.0)
+        for symbol in system.parameters
+    }
 
 
 class _Mechanism:
@@ -115,9 +128,18 @@ class _Mechanism:
     def wave(self) -> sympy.Expr:
         first, second = self.random.integers(0, self.shown, 2)
         size, inner = self.number(), self.q[first] + self.number() * self.q[second] + self.number()
-        return size * sympy.sin(inner, evaluate=False)  # or else SymPy looks for multiples of pi, for milliseconds
+        return size * sympy.sin(
+            inner, evaluate=False
+        )  # or else SymPy looks for multiples of pi, for milliseconds
 
-    def system(self, stated: str, gyroscopic: bool, forced: bool, driven: bool = False, contact: bool = False) -> da.System:
+    def system(
+        self,
+        stated: str,
+        gyroscopic: bool,
+        forced: bool,
+        driven: bool = False,
+        contact: bool = False,
+    ) -> da.System:
         q, v, n, number, wave = self.q, self.v, self.n, self.number, self.wave
         if stated == "cyclic":
             self.shown = max(1, n - self.bound)
@@ -132,16 +154,31 @@ class _Mechanism:
             energies = {"lagrangian": total(terms)}
         else:
             energies = self.energies(stated, gyroscopic)
-        base = [self.constraint(place, kind) for place, kind in enumerate(self.kinds) if kind != "d"]
+        base = [
+            self.constraint(place, kind) for place, kind in enumerate(self.kinds) if kind != "d"
+        ]
         forces = {q[0]: wave() - number() * v[0]} if forced else {}
         if forced:
             forces[q[-1]] = forces.get(q[-1], 0) + number() * sympy.sin(da.t) * v[0]
         dissipation = number() * v[-1] ** 2 / 2 if forced else 0
-        copies = [self.dependent(base, place) for place, kind in enumerate(self.kinds) if kind == "d"]
+        copies = [
+            self.dependent(base, place) for place, kind in enumerate(self.kinds) if kind == "d"
+        ]
         inputs = self.inputs(forces) if driven else {}
-        walls = [da.unilateral(q[0] + number() * q[-1] - 2, restitution=number(), name="wall")] if contact else []
+        walls = (
+            [da.unilateral(q[0] + number() * q[-1] - 2, restitution=number(), name="wall")]
+            if contact
+            else []
+        )
         constraints = [*base, *copies, *walls]
-        return da.System(q, constraints=constraints, forces=forces, dissipation=dissipation, inputs=inputs, **energies)
+        return da.System(
+            q,
+            constraints=constraints,
+            forces=forces,
+            dissipation=dissipation,
+            inputs=inputs,
+            **energies,
+        )
 
     def inputs(self, forces: dict[Any, Any]) -> dict[Any, Any]:
         """Two inputs in the forces: one with a law in time, one with a law in time and state."""
@@ -152,22 +189,34 @@ class _Mechanism:
         feedback = -self.number() * self.v[0] + self.wave()
         return {first: self.number() * sympy.sin(2 * da.t), second: feedback * sympy.cos(da.t)}
 
-    # -- energies ------------------------------------------------------------------------------------------------------
+    # -- energies ----------------------------------------------------------------------------------
 
     def energies(self, stated: str, gyroscopic: bool) -> dict[str, Any]:
-        """Energies in other words than a Lagrangian of the velocities; M(q) is full, and depends on the coordinates."""
+        """Energies in other words than a Lagrangian of the velocities; M(q) is full, and depends on
+        the coordinates.
+        """
         q, p = self.q, tuple(c.momentum for c in self.q)
         if stated == "parts":
             return {"parts": self.parts()}
-        stored = [c**2 / 2 for c in q[: self.shown]] + [self.wave(), -self.number() * sympy.sin(da.t) * q[0]]
+        stored = [c**2 / 2 for c in q[: self.shown]] + [
+            self.wave(),
+            -self.number() * sympy.sin(da.t) * q[0],
+        ]
         potential = total(stored)
         if stated == "hamiltonian":
-            return {"hamiltonian": total([*self.quadratic(p), *(self.linear(p) if gyroscopic else ()), potential])}
+            return {
+                "hamiltonian": total(
+                    [*self.quadratic(p), *(self.linear(p) if gyroscopic else ()), potential]
+                )
+            }
         if stated == "bundle":
             symbols = da.speeds(f"u1:{self.n + 2}")
             fibre = {u: total((self.number() + self.wave()) * w for w in self.v) for u in symbols}
             drift = self.linear(symbols) if gyroscopic else []
-            return {"lagrangian": total([*self.bilinear(symbols), *drift, -potential]), "bundle": fibre}
+            return {
+                "lagrangian": total([*self.bilinear(symbols), *drift, -potential]),
+                "bundle": fibre,
+            }
         if stated == "planar":
             turn, others = q[2], (*self.v[2:],)
             ahead = self.v[0] * sympy.cos(turn) + self.v[1] * sympy.sin(turn)
@@ -175,10 +224,15 @@ class _Mechanism:
             body = (ahead, aside, *others)
             kinetic = self.bilinear(body)
             if self.n > 3:
-                kinetic.append((self.number() * sympy.sin(q[3]) * body[0] + self.number() * body[1]) ** 2 / 2)
+                kinetic.append(
+                    (self.number() * sympy.sin(q[3]) * body[0] + self.number() * body[1]) ** 2 / 2
+                )
         else:
             kinetic = self.quadratic(self.v)
-        return {"kinetic": total([*kinetic, *(self.linear(self.v) if gyroscopic else ())]), "potential": potential}
+        return {
+            "kinetic": total([*kinetic, *(self.linear(self.v) if gyroscopic else ())]),
+            "potential": potential,
+        }
 
     def parts(self) -> list[Any]:
         """Particles on the coordinates, coupled by springs and a damper, in a field of gravity."""
@@ -195,7 +249,9 @@ class _Mechanism:
         """The terms of w^T M w / 2 with a constant matrix."""
         mass = random_mass_matrix(self.random, len(symbols))
         pairs = [(i, j) for i in range(len(symbols)) for j in range(i, len(symbols))]
-        return [float(mass[i, j]) * (0.5 if i == j else 1.0) * symbols[i] * symbols[j] for i, j in pairs]
+        return [
+            float(mass[i, j]) * (0.5 if i == j else 1.0) * symbols[i] * symbols[j] for i, j in pairs
+        ]
 
     def quadratic(self, symbols: Any) -> list[Any]:
         return [*self.bilinear(symbols), total(self.wave() * symbol for symbol in symbols) ** 2 / 2]
@@ -203,7 +259,7 @@ class _Mechanism:
     def linear(self, symbols: Any) -> list[Any]:
         return [(self.wave() + self.number() * sympy.cos(da.t)) * symbol for symbol in symbols]
 
-    # -- constraints ---------------------------------------------------------------------------------------------------
+    # -- constraints -------------------------------------------------------------------------------
 
     def constraint(self, place: int, kind: str) -> Any:
         q, v, number, wave = self.q, self.v, self.number, self.wave
@@ -213,11 +269,15 @@ class _Mechanism:
             case "h":
                 return da.holonomic(total(number() * c for c in q) + wave() - number(), name=name)
             case "r":
-                return da.holonomic(total(number() * c for c in q) + wave() - sympy.sin(da.t), name=name)
+                return da.holonomic(
+                    total(number() * c for c in q) + wave() - sympy.sin(da.t), name=name
+                )
             case "v":
                 return da.velocity(row, name=name)
             case "w":
-                return da.velocity(row, name=name, work={q[0]: wave() - number() * v[-1], q[-1]: number()})
+                return da.velocity(
+                    row, name=name, work={q[0]: wave() - number() * v[-1], q[-1]: number()}
+                )
             case "a":
                 return da.velocity(row - number() * sympy.cos(da.t) + wave(), name=name)
             case "n":
@@ -225,7 +285,10 @@ class _Mechanism:
             case "s":
                 return da.velocity(row + number() * v[0] ** 2 + wave() * v[0] ** 3, name=name)
             case "t":
-                return da.velocity(row + number() * sympy.sin(da.t) * v[0] + number() * sympy.cos(da.t) * v[-1], name=name)
+                return da.velocity(
+                    row + number() * sympy.sin(da.t) * v[0] + number() * sympy.cos(da.t) * v[-1],
+                    name=name,
+                )
             case "m":
                 momenta = [(number() + wave()) * c.momentum for c in q]
                 return da.momentum(total(momenta) - number() * sympy.sin(da.t), name=name)
@@ -234,19 +297,29 @@ class _Mechanism:
         if kind == "e":
             found = da.holonomic(q[last] - wave() - number() * sympy.sin(q[0] + da.t), name=name)
         else:
-            found = da.velocity(v[last] - total((number() + wave()) * w for w in v[: self.shown]), name=name)
+            found = da.velocity(
+                v[last] - total((number() + wave()) * w for w in v[: self.shown]), name=name
+            )
         self.shown = shown
         return found
 
     def dependent(self, base: list[Any], place: int) -> Any:
-        """A constraint that the others imply: at position level where they all are, else at velocity level."""
+        """A constraint that the others imply: at position level where they all are, else at
+        velocity level.
+        """
         name = f"d{place}"
         if all(isinstance(c, HolonomicConstraint) for c in base) and self.random.uniform() < 0.6:
-            return da.holonomic(total((self.number() + self.wave()) * c.expression for c in base), name=name)
+            return da.holonomic(
+                total((self.number() + self.wave()) * c.expression for c in base), name=name
+            )
         if all(isinstance(c, MomentumConstraint) for c in base):
-            return da.momentum(total((self.number() + self.wave()) * c.expression for c in base), name=name)
+            return da.momentum(
+                total((self.number() + self.wave()) * c.expression for c in base), name=name
+            )
         rows = [c for c in base if not isinstance(c, MomentumConstraint)]
-        return da.velocity(total((self.number() + self.wave()) * self.rate(c) for c in rows), name=name)
+        return da.velocity(
+            total((self.number() + self.wave()) * self.rate(c) for c in rows), name=name
+        )
 
     def rate(self, constraint: Any) -> Any:
         """A constraint at velocity level."""
@@ -256,9 +329,15 @@ class _Mechanism:
         return along + sympy.diff(constraint.expression, da.t)
 
 
-def consistent_state(system: da.System, seed: int, form: str = "lagrange", time: float = 0.4) -> tuple[Any, da.Motion]:
-    """A random state of a form that obeys the constraints at `time`, and the zero-length motion that holds it."""
+def consistent_state(
+    system: da.System, seed: int, form: str = "lagrange", time: float = 0.4
+) -> tuple[Any, da.Motion]:
+    """A random state of a form that obeys the constraints at `time`, and the zero-length motion
+    that holds it.
+    """
     random = np.random.default_rng(seed)
-    start = {s.name: float(random.uniform(-0.8, 0.8)) for s in (*system.coordinates, *system.velocities)}
+    start = {
+        s.name: float(random.uniform(-0.8, 0.8)) for s in (*system.coordinates, *system.velocities)
+    }
     motion = da.simulate(system, start, (time, time), form=form)
     return motion.y[:, 0], motion

@@ -9,7 +9,9 @@ import numpy as np
 
 
 def differences(function: Callable[[Any], Any], values: Any, size: float = 1e-4) -> Any:
-    """The derivative of a function of k numbers, (k, ...), with an error of the fourth order in the size."""
+    """The derivative of a function of k numbers, (k, ...), with an error of the fourth order in the
+    size.
+    """
     point = np.asarray(values, dtype=float)
     found = []
     for c in range(len(point)):
@@ -17,7 +19,10 @@ def differences(function: Callable[[Any], Any], values: Any, size: float = 1e-4)
         push[c] = size * max(1.0, abs(point[c]))
 
         def derivative(times: float, push: Any = push, c: int = c) -> Any:
-            ahead, behind = np.asarray(function(point + times * push)), np.asarray(function(point - times * push))
+            ahead, behind = (
+                np.asarray(function(point + times * push)),
+                np.asarray(function(point - times * push)),
+            )
             return (ahead - behind) / (2 * times * push[c])
 
         found.append((4 * derivative(0.5) - derivative(1.0)) / 3)

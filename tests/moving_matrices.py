@@ -1,4 +1,6 @@
-"""Matrices that move by a group, and the methods with fixed steps with the orders that they claim."""
+"""Matrices that move by a group, and the methods with fixed steps with the orders that they
+claim.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ import sympy
 
 import dalembert as da
 
-ORDERS = {"gauss2": 2, "gauss4": 4, "gauss6": 6, "isospectral2": 2, "isospectral4": 4, "isospectral6": 6}
+ORDERS = {
+    "gauss2": 2,
+    "gauss4": 4,
+    "gauss6": 6,
+    "isospectral2": 2,
+    "isospectral4": 4,
+    "isospectral6": 6,
+}
 ORDERS |= {"lie-verlet": 2, "rkmk4": 4}
 ON_GROUPS = [method for method in ORDERS if not method.startswith("gauss")]
 
@@ -28,7 +37,8 @@ def body(inertias: list[float]) -> da.Flow:
     moved, turned = M * turn - turn * M, Q * turn
     side = sympy.ImmutableMatrix(-turn)
     return da.Flow(
-        {symbols[place]: moved[place] for place in upper} | dict(zip(list(Q), list(turned), strict=True)),
+        {symbols[place]: moved[place] for place in upper}
+        | dict(zip(list(Q), list(turned), strict=True)),
         matrices={"M": M, "Q": Q},
         actions=[da.lie.Action("M", side, side), da.lie.Action("Q", None, side)],
         integrals={"energy": -(M * turn).trace() / 4},

@@ -1,4 +1,6 @@
-"""Accelerations of a system by Lagrange's equations with multipliers, and those that SymPy's methods have themselves."""
+"""Accelerations of a system by Lagrange's equations with multipliers, and those that SymPy's
+methods have themselves.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ def sympy_values(matrix: Any, values: Draw, rates: Mapping[Any, float] | None = 
     clock = dynamicsymbols._t
     table = dict(rates or {})
     matrix = sympy.Matrix(matrix).xreplace(table)
-    table = {s: values[s] for s in sorted(matrix.atoms(AppliedUndef) | matrix.free_symbols, key=str) if s != clock}
+    table = {
+        s: values[s]
+        for s in sorted(matrix.atoms(AppliedUndef) | matrix.free_symbols, key=str)
+        if s != clock
+    }
     names = [*table, clock]
     function = sympy.lambdify(names, matrix, modules="numpy", cse=True, dummify=True)
     found = function(*table.values(), values[clock])
@@ -55,21 +61,30 @@ class OurEquations:
         force = lower(system.forces.get(q, sympy.S.Zero) for q in system.coordinates)
         momenta = ca.gradient(lagrangian, self.v)
         dissipation = ca.gradient(self.algebra.scalar(system.dissipation), self.v)
-        force = force + ca.gradient(lagrangian, self.q) - dissipation - self._rate(momenta, 0 * self.a)
-        rows = lower(rate(c.expression) if isinstance(c, HolonomicConstraint) else c.expression for c in system.constraints)
+        force = (
+            force + ca.gradient(lagrangian, self.q) - dissipation - self._rate(momenta, 0 * self.a)
+        )
+        rows = lower(
+            rate(c.expression) if isinstance(c, HolonomicConstraint) else c.expression
+            for c in system.constraints
+        )
         outputs = lower(system.outputs.values())
         blocks = [
-            ca.jacobian(momenta, self.v), force, ca.jacobian(rows, self.v), self._rate(rows, 0 * self.a),
-            outputs, self._rate(outputs, 0 * self.a), ca.jacobian(outputs, self.v), rows,
+            ca.jacobian(momenta, self.v), force, ca.jacobian(rows, self.v), self._rate(rows, 0 *
+            self.a), outputs, self._rate(outputs, 0 * self.a), ca.jacobian(outputs, self.v), rows,
         ]  # fmt: skip
         self.symbols = dict(self.algebra.symbols)
-        self.function = ca.Function("equations", list(self.symbols.values()), [ca.densify(block) for block in blocks])
+        self.function = ca.Function(
+            "equations", list(self.symbols.values()), [ca.densify(block) for block in blocks]
+        )
 
     def _rate(self, block: ca.SX, accelerations: ca.SX) -> ca.SX:
         symbols = ca.vertcat(self.q, self.v, self.time)
         return ca.jtimes(block, symbols, ca.vertcat(self.v, accelerations, 1))
 
-    def at(self, values: Mapping[str, float]) -> tuple[np.ndarray, dict[str, float], dict[str, float]]:
+    def at(
+        self, values: Mapping[str, float]
+    ) -> tuple[np.ndarray, dict[str, float], dict[str, float]]:
         """Accelerations, outputs and the rates of outputs, where values are given by name."""
         numbers = [values[symbol.name] for symbol in self.symbols]
         mass, force, rows, rest, outputs, drift, derivatives, _ = (
@@ -89,7 +104,9 @@ class OurEquations:
 
 
 def largest_difference(method: Any, system: System, seeds: int = 3, scale: float = 1.0) -> float:
-    """The largest difference between SymPy's rates of speeds, or accelerations, and ours, relative to their size."""
+    """The largest difference between SymPy's rates of speeds, or accelerations, and ours, relative
+    to their size.
+    """
     ours, worst = OurEquations(system), 0.0
     for seed in range(seeds):
         values = Draw(seed, scale)
@@ -104,10 +121,14 @@ def _named(system: System, values: Draw) -> dict[str, float]:
     return found | {"t": values[dynamicsymbols._t]}
 
 
-def _kane_difference(method: KanesMethod, system: System, ours: OurEquations, values: Draw) -> float:
+def _kane_difference(
+    method: KanesMethod, system: System, ours: OurEquations, values: Draw
+) -> float:
     clock = dynamicsymbols._t
     values.update(dict.fromkeys(method._uaux, 0.0))
-    lengths = sorted(sympy.Matrix(method._f_h).free_symbols - {clock}, key=str) if method._qdep else []
+    lengths = (
+        sorted(sympy.Matrix(method._f_h).free_symbols - {clock}, key=str) if method._qdep else []
+    )
     _satisfy(method._f_h, [*method.q, *lengths], values)
     dependent = method._k_nh * method.u + method._f_nh if method._udep else []
     _satisfy(dependent, method._udep, values)
@@ -126,7 +147,9 @@ def _kane_difference(method: KanesMethod, system: System, ours: OurEquations, va
     _, speeds, rates_of_speeds = ours.at(named)
     worst = max(abs(speeds[names[u]] - values[u]) for u in method.u if u in names)
     scale = 1.0 + np.abs(theirs).max()
-    difference = [abs(rates_of_speeds[names[u]] - value) for u, value in zip(method.u, theirs, strict=True)]
+    difference = [
+        abs(rates_of_speeds[names[u]] - value) for u, value in zip(method.u, theirs, strict=True)
+    ]
     return max(worst, max(difference) / scale)
 
 
@@ -146,10 +169,14 @@ def _satisfy(equations: Any, unknown: Any, values: Draw) -> None:
     raise ValueError("no consistent values were found")
 
 
-def _lagrange_difference(method: LagrangesMethod, system: System, ours: OurEquations, values: Draw) -> float:
+def _lagrange_difference(
+    method: LagrangesMethod, system: System, ours: OurEquations, values: Draw
+) -> float:
     clock, n = dynamicsymbols._t, len(method.q)
     rates = {q.diff(clock): values[q.diff(clock)] for q in method.q}
-    left, right = (sympy_values(m, values, rates) for m in (method.mass_matrix_full, method.forcing_full))
+    left, right = (
+        sympy_values(m, values, rates) for m in (method.mass_matrix_full, method.forcing_full)
+    )
     theirs = np.linalg.solve(left, right).ravel()[n : 2 * n]
     named = _named(system, values)
     names = {symbol: name for name, symbol in system.sympy_names.symbols.items()}

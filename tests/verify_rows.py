@@ -1,4 +1,6 @@
-"""What every row of `verify` must show: its residual, and beside it that of the print where the print is wrong."""
+"""What every row of `verify` must show: its residual, and beside it that of the print where the
+print is wrong.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,15 @@ def row_of(identifier: str) -> Row:
 
 
 def assert_verdict(claim: Claim, identifier: str, errata: Collection[str]) -> None:
-    """A row is reproduced; with a correction, and both residuals far apart, exactly where it is listed as an erratum."""
+    """A row is reproduced; with a correction, and both residuals far apart, exactly where it is
+    listed as an erratum.
+    """
     row = row_of(identifier)
     assert row.residual <= claim.tolerance, row
     if identifier in errata:
         assert row.verdict == "reproduced with correction"
-        assert row.printed_residual is not None and row.printed_residual > SEPARATION * claim.tolerance
+        assert (
+            row.printed_residual is not None and row.printed_residual > SEPARATION * claim.tolerance
+        )
     else:
         assert row.verdict == "reproduced" and row.printed_residual is None

@@ -1,6 +1,8 @@
-"""The search: `python -m soak.fuzz TARGET FOLDER [options of libFuzzer]`, guided by the branches that inputs reach.
+"""The search: `python -m soak.fuzz TARGET FOLDER [options of libFuzzer]`, guided by the branches
+that inputs reach.
 
-FOLDER takes the inputs that reach something new; a broken promise ends the process and leaves its input in a file.
+FOLDER takes the inputs that reach something new; a broken guarantee ends the process and leaves its
+input in a file.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ def main() -> None:
     import atheris
 
     target, *options = sys.argv[1:]
-    with atheris.instrument_imports(include=["dalembert.model", "dalembert.lab", "dalembert.errors"]):
+    with atheris.instrument_imports(
+        include=["dalembert.model", "dalembert.lab", "dalembert.errors"]
+    ):
         import dalembert.lab.handlers
         import dalembert.lab.messages
         import dalembert.model.io.files  # noqa: F401

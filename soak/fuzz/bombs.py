@@ -1,4 +1,6 @@
-"""Texts that are small to write and large to work on: each has to be read or refused within bounds of time and memory."""
+"""Texts that are small to write and large to work on: each has to be read or refused within bounds
+of time and memory.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def _nested(depth: int) -> str:
 
 
 def _sum(seed: int, terms: int) -> str:
-    return " + ".join(f"{(seed * 7 + k * 3) % 19 - 9}*x**{k % 6}*y**{(seed + k) % 4}" for k in range(terms))
+    return " + ".join(
+        f"{(seed * 7 + k * 3) % 19 - 9}*x**{k % 6}*y**{(seed + k) % 4}" for k in range(terms)
+    )
 
 
 def model_bombs() -> Iterator[tuple[str, str]]:
@@ -48,7 +52,10 @@ def model_bombs() -> Iterator[tuple[str, str]]:
     head = 'coordinates = ["x"]\nkinetic = "x_dot**2/2"\n'
     yield (
         "unknown names beside many",
-        (f'{head}potential = "{"ab" * 49}q"\n[parameters]\n' + "\n".join(f"{'ba' * 47}{k:04d} = 1" for k in range(4900))),
+        (
+            f'{head}potential = "{"ab" * 49}q"\n[parameters]\n'
+            + "\n".join(f"{'ba' * 47}{k:04d} = 1" for k in range(4900))
+        ),
     )
     yield "many faults", head + "\n".join(f'wrong_{k} = "a"' for k in range(30_000))
     yield "long arrays", f"{head}[simulate]\nt = [0, 1]\nat = [{'0.5,' * 150_000}]\n"
@@ -58,8 +65,15 @@ def model_bombs() -> Iterator[tuple[str, str]]:
     yield "nested tables", head + "".join(f"[{'.'.join('a' * k)}]\n" for k in range(1, 150))
     yield "many constraints", head + "constraints = [" + '"x_dot = 0",' * 1000 + "]\n"
     yield "many drawings", head + '[[drawing]]\npoint = ["x", "0"]\n' * 20_000
-    yield "large matrix", head + '[rates]\nx = "1"\n[matrices]\nM = [' + ("[" + "0," * 300 + "],") * 300 + "]\n"
+    yield (
+        "large matrix",
+        head + '[rates]\nx = "1"\n[matrices]\nM = [' + ("[" + "0," * 300 + "],") * 300 + "]\n",
+    )
     yield "long comment", head + "#" * 990_000
     yield "long string", head + 'summary = "' + "a" * 990_000 + '"\n'
-    yield "parameters in a row", f"{head}[parameters]\na0 = 1\n" + "\n".join(f'a{k} = "a{k - 1} + 1"' for k in range(1, 4900))
+    yield (
+        "parameters in a row",
+        f"{head}[parameters]\na0 = 1\n"
+        + "\n".join(f'a{k} = "a{k - 1} + 1"' for k in range(1, 4900)),
+    )
     yield "escapes", head + 'summary = "' + "\\u0041" * 150_000 + '"\n'

@@ -9,9 +9,12 @@ from .seeds import dictionary
 
 __all__ = ["mutated"]
 
-_WORDS = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|[0-9.]+(?:[eE][+-]?[0-9]+)?|\*\*|[<>=!]=|\s+|.", re.DOTALL)
+_WORDS = re.compile(
+    rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|[0-9.]+(?:[eE][+-]?[0-9]+)?|\*\*|[<>=!]=|\s+|.", re.DOTALL
+)
 _NUMBERS = (
-    b"0 1 2 -1 0.5 1e308 1e-308 5e-324 1e400 999 1000 1001 10**300 1/3 -0.0 inf nan 9007199254740993 0.1 1e16 true 1e5"
+    b"0 1 2 -1 0.5 1e308 1e-308 5e-324 1e400 999 1000 1001 10**300 1/3 -0.0 inf nan"
+    b" 9007199254740993 0.1 1e16 true 1e5"
 ).split()
 #: Changes of one kind after the other, at most.
 MOST = 6
@@ -52,6 +55,11 @@ def _changed(words: list[bytes], known: list[bytes], chance: random.Random) -> l
         case 6:
             return [*before, b"(", *piece, b")", *after]
         case 7:
-            return [*before, *piece, chance.choice((b"+", b"-", b"*", b"/", b"**", b",", b"\n", b'"', b"=", b".")), *after]
+            return [
+                *before,
+                *piece,
+                chance.choice((b"+", b"-", b"*", b"/", b"**", b",", b"\n", b'"', b"=", b".")),
+                *after,
+            ]
         case _:
             return [*before, chance.choice(words), *after]

@@ -1,4 +1,6 @@
-"""The value of an expression by Python's own grammar: a second reading that shares nothing with ours but the meaning."""
+"""The value of an expression by Python's own grammar: a second reading that shares nothing with
+ours but the meaning.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from dalembert.model.io.expressions import evaluate
 
 __all__ = ["disagreement", "reference_value"]
 
-#: Values on the way that are larger than this, or smaller than its inverse, leave too few digits for a comparison.
+#: Values on the way that are larger than this, or smaller than its inverse, leave too few digits
+#: for a comparison.
 LARGEST = 1e6
 TOLERANCE = 1e-6
 _BINARY: dict[type, Callable[[float, float], float]] = {
@@ -54,13 +57,25 @@ def reference_value(text: str, values: Mapping[str, float]) -> float:
 
 
 def disagreement(text: str, found: Any, points: Sequence[Mapping[Any, float]]) -> str:
-    """Where our reading and Python's differ at every point that can be compared, a sentence; else nothing."""
+    """Where our reading and Python's differ at every point that can be compared, a sentence; else
+    nothing.
+    """
     differences = []
     for point in points:
         try:
-            theirs = reference_value(" ".join(text.split()), {symbol.name: value for symbol, value in point.items()})
+            theirs = reference_value(
+                " ".join(text.split()), {symbol.name: value for symbol, value in point.items()}
+            )
             ours = evaluate(found, point)
-        except (_UnclearError, SyntaxError, RecursionError, MemoryError, ArithmeticError, ValueError, DalembertError):
+        except (
+            _UnclearError,
+            SyntaxError,
+            RecursionError,
+            MemoryError,
+            ArithmeticError,
+            ValueError,
+            DalembertError,
+        ):
             continue
         if abs(theirs - ours) <= TOLERANCE * (1 + LARGEST * 1e-6):
             return ""

@@ -1,4 +1,6 @@
-"""Where a search begins: models of the gallery, texts of the tests, requests of the page; and the words of each language."""
+"""Where a search begins: models of the gallery, texts of the tests, requests of the page; and the
+words of each language.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,22 @@ _EXPRESSIONS = (
     "1.5e-7*x/(2*(x + y)*3)/-y",
 )
 _REQUESTS = (
-    'POST /api/check\n\n{"text": "coordinates = [\\"x\\"]", "parameters": {"m": 1}, "span": [0, 1], "form": "maggi"}',
-    'POST /api/portrait\n\n{"system": "rolling-disk", "x": "x", "y": "x_dot", "points": [[0, 1.5], [1, 2]]}',
-    'POST /api/runs\n\n{"text": "a", "frames": 10, "label": "one", "start": {"x": null}, "rtol": 1e-6, "step": 0.1}',
-    'PUT /api/files/b.toml\norigin: http://127.0.0.1:8350\n\n{"text": "a", "draft": true, "modified": 1.5}',
+    (
+        'POST /api/check\n\n{"text": "coordinates = [\\"x\\"]", "parameters": {"m": 1}, "span": [0,'
+        ' 1], "form": "maggi"}'
+    ),
+    (
+        'POST /api/portrait\n\n{"system": "rolling-disk", "x": "x", "y": "x_dot", "points": [[0,'
+        " 1.5], [1, 2]]}"
+    ),
+    (
+        'POST /api/runs\n\n{"text": "a", "frames": 10, "label": "one", "start": {"x": null},'
+        ' "rtol": 1e-6, "step": 0.1}'
+    ),
+    (
+        'PUT /api/files/b.toml\norigin: http://127.0.0.1:8350\n\n{"text": "a", "draft": true,'
+        ' "modified": 1.5}'
+    ),
     "GET /api/files/..%2fsecret.toml\n\n",
     "GET /api/files/link.toml\n\n",
     "GET /page/index.html\nif-none-match: x\n\n",
@@ -38,11 +52,20 @@ _REQUESTS = (
     "GET /\nsec-fetch-site: cross-site\nsec-fetch-mode: navigate\n\n",
     "OPTIONS /api/about\nhost: localhost:8350\n\n",
     "GET /?token=token-of-the-fuzzing\nauthorization: none\nsec-fetch-site: none\n\n",
-    "GET /api/files\nauthorization: bearer x\ncookie: dalembert-lab-8350=x; a=b\naccept: text/html\n\n",
+    (
+        "GET /api/files\nauthorization: bearer x\ncookie: dalembert-lab-8350=x; a=b\naccept:"
+        " text/html\n\n"
+    ),
 )
 _MESSAGES = (
-    '{"job": 7, "kind": "run", "seconds": 60.0, "patience": 185.0, "request": {"text": "a"}}\n{"cancel": 7}\n',
-    '{"job": 7, "progress": [0.25, 1.5]}\n{"job": 7, "status": 200, "bytes": 18}\n{"ready": true}\n',
+    (
+        '{"job": 7, "kind": "run", "seconds": 60.0, "patience": 185.0, "request": {"text":'
+        ' "a"}}\n{"cancel": 7}\n'
+    ),
+    (
+        '{"job": 7, "progress": [0.25, 1.5]}\n{"job": 7, "status": 200, "bytes": 18}\n{"ready":'
+        " true}\n"
+    ),
 )
 
 
@@ -53,7 +76,10 @@ def seeds(target: str) -> Iterator[bytes]:
             yield from (path.read_bytes() for path in sorted(folder.iterdir()))
     if target == "expression":
         yield from (text.encode() for text in _EXPRESSIONS)
-        yield from (text.encode("utf-8", "surrogatepass")[:LONGEST] for text in _hostile().EXPRESSIONS.values())
+        yield from (
+            text.encode("utf-8", "surrogatepass")[:LONGEST]
+            for text in _hostile().EXPRESSIONS.values()
+        )
     elif target == "model":
         yield from _models()
     elif target == "request":
@@ -95,9 +121,27 @@ def dictionary(target: str) -> list[bytes]:
     from dalembert.model.io import file_drawing, file_reader, file_writer
     from dalembert.model.io.expression_rules import FUNCTIONS
 
-    words = [*FUNCTIONS, "pi", "**", "<=", "==", "1e", "0.5", "1/3", "x_dot", "p_x", "where(x > 0, ", "θ", "999", "e-308"]
+    words = [
+        *FUNCTIONS,
+        "pi",
+        "**",
+        "<=",
+        "==",
+        "1e",
+        "0.5",
+        "1/3",
+        "x_dot",
+        "p_x",
+        "where(x > 0, ",
+        "θ",
+        "999",
+        "e-308",
+    ]
     if target == "model":
-        words += [f"{key} = " for key in (*file_reader._KEYS, *file_reader._CONSTRAINT_KEYS, *file_writer.OPTIONS)]
+        words += [
+            f"{key} = "
+            for key in (*file_reader._KEYS, *file_reader._CONSTRAINT_KEYS, *file_writer.OPTIONS)
+        ]
         words += [f"[{key}]\n" for key in file_reader._TABLES]
         words += ["[[drawing]]\n", '"' * 3, "\\u", "inf", "nan", "1979-05-27"]
         words += [f"{key} = " for keys in file_drawing._BY_TABLE.values() for key in keys]
@@ -125,9 +169,36 @@ def dictionary(target: str) -> list[bytes]:
             "1e999",
             "NaN",
         ]
-        words += [f'"{key}": ' for key in ("text", "system", "parameters", "start", "span", "form", "method", "rtol", "step")]
-        words += [f'"{key}": ' for key in ("x", "y", "points", "frames", "label", "draft", "modified", *DOWNLOADS)]
         words += [
-            f'"{key}": ' for key in ("job", "cancel", "kind", "seconds", "patience", "request", "progress", "bytes", "status")
+            f'"{key}": '
+            for key in (
+                "text",
+                "system",
+                "parameters",
+                "start",
+                "span",
+                "form",
+                "method",
+                "rtol",
+                "step",
+            )
+        ]
+        words += [
+            f'"{key}": '
+            for key in ("x", "y", "points", "frames", "label", "draft", "modified", *DOWNLOADS)
+        ]
+        words += [
+            f'"{key}": '
+            for key in (
+                "job",
+                "cancel",
+                "kind",
+                "seconds",
+                "patience",
+                "request",
+                "progress",
+                "bytes",
+                "status",
+            )
         ]
     return [word.encode() for word in dict.fromkeys(words)]

@@ -1,7 +1,8 @@
 """What must hold for any bytes at all, one function for each way in.
 
-Each takes bytes and returns whether they were accepted. It raises `BrokenError` where a promise is broken: an error of another
-kind, an answer that is not one, something that does not come back as it was written, or too much time.
+Each takes bytes and returns whether they were accepted. It raises `BrokenError` if a guarantee is
+broken: an error of another kind, an answer that is not one, something that does not come back as it
+was written, or too much time.
 """
 
 from __future__ import annotations
@@ -39,16 +40,22 @@ TOKEN = "token-of-the-fuzzing"
 #: Symbols of the expressions.
 _Q = Coordinate("x")
 SYMBOLS: dict[str, sympy.Symbol] = {
-    symbol.name: symbol for symbol in (_Q, Coordinate("y"), _Q.dot, _Q.momentum, Parameter("m"), Parameter("θ"), t)
+    symbol.name: symbol
+    for symbol in (_Q, Coordinate("y"), _Q.dot, _Q.momentum, Parameter("m"), Parameter("θ"), t)
 }
 POINTS = tuple(
-    {symbol: value + shift for value, symbol in zip((0.7, 1.3, -0.4, 2.1, 0.9, -1.7, 0.2), SYMBOLS.values(), strict=True)}
+    {
+        symbol: value + shift
+        for value, symbol in zip(
+            (0.7, 1.3, -0.4, 2.1, 0.9, -1.7, 0.2), SYMBOLS.values(), strict=True
+        )
+    }
     for shift in (0.0, 0.31, -2.2)
 )
 
 
 class BrokenError(AssertionError):
-    """A promise that an input broke."""
+    """A guarantee that an input broke."""
 
 
 def checked(target: str, data: bytes) -> bool:
@@ -67,7 +74,9 @@ def checked(target: str, data: bytes) -> bool:
 
 
 def _in_three_parts(error: DalembertError) -> None:
-    """A message says what is wrong, and the value seen or what to do; it is short enough to be read."""
+    """A message says what is wrong, and the value seen or what to do; it is short enough to be
+    read.
+    """
     text = str(error)
     if not error.what or (error.seen is None and not error.remedy and "\n  - " not in text):
         raise BrokenError(f"an error of one part: {text[:200]!r}")
@@ -77,11 +86,13 @@ def _in_three_parts(error: DalembertError) -> None:
         raise BrokenError(f"an error with characters that cannot be shown: {text[:200]!a}")
 
 
-# -- expressions -------------------------------------------------------------------------------------------------------
+# -- expressions -----------------------------------------------------------------------------------
 
 
 def expression(data: bytes) -> bool:
-    """Text to expression, to text, to the same expression; and the value that Python's grammar gives the text."""
+    """Text to expression, to text, to the same expression; and the value that Python's grammar
+    gives the text.
+    """
     text = data.decode("utf-8", "surrogateescape")  # which leaves halves of pairs in it
     try:
         found = parse(text, SYMBOLS)
@@ -106,7 +117,9 @@ def _comes_back(found: sympy.Expr) -> None:
     for point in POINTS:
         before, after = _value(found, point), _value(again, point)
         if (before is None) != (after is None) or (
-            before is not None and after is not None and not math.isclose(before, after, rel_tol=1e-9, abs_tol=1e-12)
+            before is not None
+            and after is not None
+            and not math.isclose(before, after, rel_tol=1e-9, abs_tol=1e-12)
         ):
             raise BrokenError(f"{text[:200]!r} is read with another value: {before} and {after}")
 
@@ -118,7 +131,7 @@ def _value(found: sympy.Expr, point: dict[Any, float]) -> float | None:
         return None
 
 
-# -- model files -------------------------------------------------------------------------------------------------------
+# -- model files -----------------------------------------------------------------------------------
 
 
 def model(data: bytes) -> bool:
@@ -147,7 +160,7 @@ def dict_or_text(value: Any) -> Any:
     return value if isinstance(value, str) else dict(value)
 
 
-# -- the lab -----------------------------------------------------------------------------------------------------------
+# -- the lab ---------------------------------------------------------------------------------------
 
 
 class _Pool:
@@ -157,7 +170,9 @@ class _Pool:
         from dalembert.lab.process import Answer, Job
 
         job = Job(1, kind, json.loads(json.dumps(request, allow_nan=False)), seconds)
-        answer: dict[str, Any] = {"systems": []} if kind == "gallery" else {"ok": True, "content": "", "name": "run"}
+        answer: dict[str, Any] = (
+            {"systems": []} if kind == "gallery" else {"ok": True, "content": "", "name": "run"}
+        )
         job.finish(Answer(200, json.dumps(answer).encode()))
         return job
 
@@ -180,21 +195,32 @@ def _lab() -> tuple[Any, Any, Path]:
     (folder.parent / "secret.toml").write_text(SECRET)
     (folder / "link.toml").symlink_to(folder.parent / "secret.toml")
     app = create_app(folder, token=TOKEN)
-    owners = (getattr(route.endpoint, "__self__", None) for route in app.routes if hasattr(route, "endpoint"))
+    owners = (
+        getattr(route.endpoint, "__self__", None)
+        for route in app.routes
+        if hasattr(route, "endpoint")
+    )
     return app, next(owner for owner in owners if isinstance(owner, Lab)), folder
 
 
 def parse_request(data: bytes) -> tuple[str, bytes, list[tuple[bytes, bytes]], bytes]:
-    """Method, address, headers and body: a first line, a line for each header, an empty line, the body."""
+    """Method, address, headers and body: a first line, a line for each header, an empty line, the
+    body.
+    """
     head, _, body = data.partition(b"\n\n")
     first, *lines = head.split(b"\n")
     method, _, target = first.partition(b" ")
-    headers = [(key.strip().lower(), value.strip()) for key, _, value in (line.partition(b":") for line in lines)]
+    headers = [
+        (key.strip().lower(), value.strip())
+        for key, _, value in (line.partition(b":") for line in lines)
+    ]
     return method.decode("latin-1") or "GET", target or b"/", headers, body
 
 
 def request(data: bytes) -> bool:
-    """A request of any kind is answered, with JSON where it is refused, and only its own page gets an answer."""
+    """A request of any kind is answered, with JSON where it is refused, and only its own page gets
+    an answer.
+    """
     from urllib.parse import unquote_to_bytes
 
     method, target, headers, body = parse_request(data)
@@ -219,9 +245,17 @@ def request(data: bytes) -> bool:
         "state": {},
     }
     app, lab, folder = _lab()
-    before = {entry.name: entry.lstat().st_mtime_ns for entry in folder.parent.iterdir() if entry.name != folder.name}
+    before = {
+        entry.name: entry.lstat().st_mtime_ns
+        for entry in folder.parent.iterdir()
+        if entry.name != folder.name
+    }
     status, answer = asyncio.run(_answered(app, lab, scope, body))
-    if {entry.name: entry.lstat().st_mtime_ns for entry in folder.parent.iterdir() if entry.name != folder.name} != before:
+    if {
+        entry.name: entry.lstat().st_mtime_ns
+        for entry in folder.parent.iterdir()
+        if entry.name != folder.name
+    } != before:
         raise BrokenError("a request wrote outside the folder")
     for entry in folder.iterdir():
         if entry.name not in ("a.toml", "link.toml"):
@@ -229,14 +263,25 @@ def request(data: bytes) -> bool:
     if status >= 500 or (SECRET.encode() in answer and SECRET.encode() not in data):
         raise BrokenError(f"status {status}: {answer[:300]!r}")
     has_token = any(TOKEN.encode() in text for text in (query, *(value for _, value in headers)))
-    if status < 400 and not has_token and (scope["path"] != "/" or b"location.replace" not in answer):
+    if (
+        status < 400
+        and not has_token
+        and (scope["path"] != "/" or b"location.replace" not in answer)
+    ):
         raise BrokenError(f"answered without the token: {answer[:300]!r}")
-    if status >= 400 and method != "HEAD" and status != 499 and not answer.startswith(b"<!doctype html>"):
+    if (
+        status >= 400
+        and method != "HEAD"
+        and status != 499
+        and not answer.startswith(b"<!doctype html>")
+    ):
         parts = json.loads(answer)["error"]
         if not parts["what"] or set(parts) - {"faults"} != {"what", "seen", "remedy", "line"}:
             raise BrokenError(f"a refusal of {parts}")
     hosts = [value.decode("latin-1").lower() for key, value in headers if key == b"host"]
-    if status < 400 and hosts not in ([f"{name}:8350"] for name in ("127.0.0.1", "localhost", "[::1]")):
+    if status < 400 and hosts not in (
+        [f"{name}:8350"] for name in ("127.0.0.1", "localhost", "[::1]")
+    ):
         raise BrokenError(f"answered to the host {hosts}")
     return status < 400
 
@@ -264,18 +309,25 @@ async def _answered(app: Any, lab: Any, scope: dict[str, Any], body: bytes) -> t
     starts = [message["status"] for message in sent if message["type"] == "http.response.start"]
     if len(starts) != 1:
         raise BrokenError(f"{len(starts)} answers to one request")
-    return starts[0], b"".join(message.get("body", b"") for message in sent if message["type"] == "http.response.body")
+    return starts[0], b"".join(
+        message.get("body", b"") for message in sent if message["type"] == "http.response.body"
+    )
 
 
 def message(data: bytes) -> bool:
-    """What a worker and the server read from each other: jobs, cancellations, answers and nonsense, line by line."""
+    """What a worker and the server read from each other: jobs, cancellations, answers and nonsense,
+    line by line.
+    """
     from dalembert.lab.messages import read_answer, read_jobs, read_line, read_progress
 
     jobs: list[dict[str, Any]] = []
     cancelled: list[int] = []
     fine = read_jobs(io.BytesIO(data), jobs.append, cancelled.append)
     for job in jobs:
-        if not isinstance(job["request"], dict) or not 0 <= min(job["seconds"], job["patience"]) < math.inf:
+        if (
+            not isinstance(job["request"], dict)
+            or not 0 <= min(job["seconds"], job["patience"]) < math.inf
+        ):
             raise BrokenError(f"a job of {job}")
     for line in data.splitlines():
         with suppress(ValueError):

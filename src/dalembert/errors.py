@@ -13,8 +13,8 @@
         ├── SingularError       the accelerations are not determined
         └── ContradictionError  constraints that exclude each other
 
-A message has three parts: what is wrong, the value seen, what to do. So has a warning, `DalembertWarning`, of something that
-is done all the same: `UnusedParameterWarning` for values that a model does not use.
+A message has three parts: what is wrong, the value seen, what to do. So has a `DalembertWarning` of
+something that is done all the same: `UnusedParameterWarning` for values that a model does not use.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class DalembertError(Exception):
     seen : object, optional
         The value that was found.
     remedy : str, optional
-        What to do about it, as a sentence without a full stop; "did you mean ..." gets a question mark.
+        What to do about it, without a full stop; "did you mean ..." gets a question mark.
 
     Examples
     --------
@@ -76,7 +76,9 @@ def _message(what: str, seen: object | None, remedy: str | None) -> str:
     text = what if seen is None else f"{what} (seen: {seen})"
     if not remedy:
         return f"{text}."
-    return f"{text}: {remedy.rstrip('?')}?" if remedy.startswith("did you mean") else f"{text}: {remedy}."
+    if remedy.startswith("did you mean"):
+        return f"{text}: {remedy.rstrip('?')}?"
+    return f"{text}: {remedy}."
 
 
 class ModelError(DalembertError):
@@ -107,7 +109,10 @@ class MissingExtraError(ModelError):
     """
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"The package `{package}` is not installed", remedy=f'run pip install "dalembert[{extra}]"')
+        super().__init__(
+            f"The package `{package}` is not installed",
+            remedy=f'run pip install "dalembert[{extra}]"',
+        )
 
 
 class RunError(DalembertError):
@@ -119,7 +124,7 @@ class SingularError(RunError):
 
 
 class ContradictionError(RunError):
-    """Constraints that exclude each other at this state; `row` is the place of the one that was found out."""
+    """Constraints that exclude each other at this state; `row` is the index of the one found."""
 
     row: int = -1
 
@@ -151,7 +156,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     'coordinates'
     """
     compared, length = [], 0
-    for candidate in known:  # comparing takes time by the square of the length, and thousands of long words would take minutes
+    for candidate in known:  # comparing takes time by the square of the length
         compared.append(candidate)
         length += len(candidate)
         if length > MOST_COMPARED:

@@ -1,7 +1,8 @@
 """The types that public signatures are written in.
 
-They are for annotations and for checkers; nothing is tested against them at run time. SymPy's classes are those of the
-installed SymPy. Its package carries no marker for type checkers: pyright reads its source, mypy takes its classes for `Any`.
+They are for annotations and for checkers; nothing is tested against them at run time. SymPy's
+classes are those of the installed SymPy. Its package carries no marker for type checkers: pyright
+reads its source, mypy takes its classes for `Any`.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ if TYPE_CHECKING:
 __all__ = [
     "Array",
     "ArrayLike",
+    "BoolArray",
     "BySymbol",
+    "ComplexArray",
     "Condition",
     "Expression",
     "Fields",
     "Frame",
+    "IntArray",
     "Labelled",
     "Matrix",
+    "Numbers",
     "Parameters",
     "Path",
     "Progress",
@@ -53,6 +58,11 @@ Symbols: TypeAlias = "Sequence[Symbol]"
 ArrayLike: TypeAlias = "numpy.typing.ArrayLike"
 #: An array of floats; docstrings give its shape.
 Array: TypeAlias = "NDArray[np.float64]"
+#: A float, or an array of floats of any shape.
+Numbers: TypeAlias = "float | NDArray[np.float64]"
+ComplexArray: TypeAlias = "NDArray[np.complex128]"
+IntArray: TypeAlias = "NDArray[np.intp]"
+BoolArray: TypeAlias = "NDArray[np.bool_]"
 #: Components (n,), and a matrix (n, m), of expressions or numbers.
 Vector: TypeAlias = "Sequence[Expression] | sympy.MatrixBase | NDArray[np.generic]"
 Matrix: TypeAlias = "Sequence[Sequence[Expression]] | sympy.MatrixBase | NDArray[np.generic]"

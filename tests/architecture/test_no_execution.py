@@ -1,4 +1,6 @@
-"""No source of the library runs text, loads pickles or starts a shell: every call that could is on a list, with its reason."""
+"""No source of the library runs text, loads pickles or starts a shell: every call that could is on
+a list, with its reason.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +14,91 @@ import dalembert
 
 SOURCE = Path(dalembert.__file__).parent
 #: Functions, by their last name, that run text or bytes as code, or turn text into code.
-RUNNING = {"eval", "exec", "compile", "__import__", "sympify", "parse_expr", "parse_latex", "lambdify", "execfile", "safe_load"}
+RUNNING = {
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "sympify",
+    "parse_expr",
+    "parse_latex",
+    "lambdify",
+    "execfile",
+    "safe_load",
+}
 #: Functions of modules that start programs, import by name or load objects.
 QUALIFIED = {
-    *("os.system", "os.popen", "os.execv", "os.execve", "os.spawnv", "os.posix_spawn", "os.startfile"),
+    *(
+        "os.system",
+        "os.popen",
+        "os.execv",
+        "os.execve",
+        "os.spawnv",
+        "os.posix_spawn",
+        "os.startfile",
+    ),
     *("np.load", "numpy.load", "importlib.import_module", "importlib.__import__", "import_module"),
-    *("asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec", "subprocess.run", "subprocess.Popen"),
-    *("subprocess.call", "subprocess.check_output", "subprocess.check_call", "subprocess.getoutput"),
+    *(
+        "asyncio.create_subprocess_shell",
+        "asyncio.create_subprocess_exec",
+        "subprocess.run",
+        "subprocess.Popen",
+    ),
+    *(
+        "subprocess.call",
+        "subprocess.check_output",
+        "subprocess.check_call",
+        "subprocess.getoutput",
+    ),
 }
 #: Modules whose import alone is a finding.
-MODULES = {"pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "yaml", "runpy", "code", "pty", "telnetlib"}
+MODULES = {
+    "pickle",
+    "dill",
+    "cloudpickle",
+    "marshal",
+    "shelve",
+    "joblib",
+    "yaml",
+    "runpy",
+    "code",
+    "pty",
+    "telnetlib",
+}
 #: What is there, by file and call, and why it runs nothing that a user wrote.
 ALLOWED = {
     ("__init__.py", "importlib.import_module"): "public names are on a list in the source",
     ("lab/__init__.py", "importlib.import_module"): "public names are on a list in the source",
-    ("gallery/__init__.py", "importlib.import_module"): "a name is first looked up among the built-in systems",
-    ("verification/row_registry.py", "importlib.import_module"): "modules are on a list in the source",
-    ("plotting/movie_writers.py", "importlib.import_module"): "a constant name of an optional package",
-    ("integrate/methods/external/sundials.py", "importlib.import_module"): "a constant name of an optional package",
-    ("lab/process.py", "asyncio.create_subprocess_exec"): "our own worker, by sys.executable; requests go through its input",
-    ("export/fmu.py", "subprocess.run"): "the C compiler, without a shell, in a temporary folder, on files that we name",
-    ("plotting/movie_writers.py", "subprocess.Popen"): "ffmpeg, without a shell, with arguments that we make",
+    ("formulations/registry.py", "import_module"): "forms are on a list in the source",
+    ("model/constraints/kinds.py", "import_module"): "kinds are on a list in the source",
+    (
+        "gallery/__init__.py",
+        "importlib.import_module",
+    ): "a name is first looked up among the built-in systems",
+    (
+        "verification/row_registry.py",
+        "importlib.import_module",
+    ): "modules are on a list in the source",
+    (
+        "plotting/movie_writers.py",
+        "importlib.import_module",
+    ): "a constant name of an optional package",
+    (
+        "integrate/methods/external/sundials.py",
+        "importlib.import_module",
+    ): "a constant name of an optional package",
+    (
+        "lab/process.py",
+        "asyncio.create_subprocess_exec",
+    ): "our own worker, by sys.executable; requests go through its input",
+    (
+        "export/fmu.py",
+        "subprocess.run",
+    ): "the C compiler, without a shell, in a temporary folder, on files that we name",
+    (
+        "plotting/movie_writers.py",
+        "subprocess.Popen",
+    ): "ffmpeg, without a shell, with arguments that we make",
 }
 #: The printed results of the source documents state their own expressions.
 ALLOWED_FOLDERS = {"verification": {"lambdify"}}
@@ -41,7 +107,9 @@ OWN = {"re.compile", "equations.compile", "self.compile"}
 
 
 def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    """Every call with its name as it is written, such as np.load; an unknown object is a question mark."""
+    """Every call with its name as it is written, such as np.load; an unknown object is a question
+    mark.
+    """
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id=name)):
@@ -57,7 +125,9 @@ def findings(text: str) -> set[str]:
     tree, found = ast.parse(text), set()
     for name, node in calls(tree):
         last = name.rpartition(".")[2]
-        if (last in RUNNING and name not in OWN and not (last == "compile" and "." in name)) or name in QUALIFIED:
+        if (
+            last in RUNNING and name not in OWN and not (last == "compile" and "." in name)
+        ) or name in QUALIFIED:
             found.add(last if last in RUNNING else name)
         for option in node.keywords:
             if option.arg in ("shell", "allow_pickle") and not (

@@ -1,4 +1,6 @@
-"""Laws that every motion obeys, on random mechanisms: energy, virtual work, indifference, reversal."""
+"""Laws that every motion obeys, on random mechanisms: energy, virtual work, indifference,
+reversal.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,15 @@ def on_motion(motion: da.Motion, expressions: Any) -> np.ndarray:
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 @pytest.mark.parametrize("kinds", KINDS)
 def test_energy_changes_by_the_work_that_is_done(kinds: str, form: str) -> None:
-    """E = p . v - L changes by the work of forces, dissipation and reactions, less what leaves through the time in L."""
+    """E = p . v - L changes by the work of forces, dissipation and reactions, less what leaves
+    through the time in L.
+    """
     system = random_system(40 + len(kinds), n=3, kinds=kinds)
     motion = da.simulate(system, start_of(system, 2), (0, 2), at=TIMES, rtol=1e-11, form=form)
     assert motion.success, motion.message
-    applied = [system.forces.get(q, 0) - sympy.diff(system.dissipation, q.dot) for q in system.coordinates]
+    applied = [
+        system.forces.get(q, 0) - sympy.diff(system.dissipation, q.dot) for q in system.coordinates
+    ]
     velocities = np.array([motion[v] for v in system.velocities])
     power = np.sum((on_motion(motion, applied) + motion.total_reaction) * velocities, axis=0)
     power -= on_motion(motion, [sympy.diff(system.lagrangian, da.t)])[0]
@@ -48,7 +54,9 @@ def test_energy_changes_by_the_work_that_is_done(kinds: str, form: str) -> None:
 
 @pytest.mark.parametrize("kinds", ["h", "v", "hv"])
 def test_energy_is_constant_where_nothing_does_work(kinds: str) -> None:
-    """Ideal constraints that are scleronomic and homogeneous in the velocities, no forces, no time."""
+    """Ideal constraints that are scleronomic and homogeneous in the velocities, no forces, no
+    time.
+    """
     system = random_system(3, n=3, kinds=kinds, gyroscopic=False, forced=False)
     motion = da.simulate(system, start_of(system, 1), (0, 20), rtol=1e-11)
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e-9
@@ -76,9 +84,12 @@ def end_of(system: da.System, start: Any, **options: Any) -> dict[str, float]:
     return {q.name: float(motion[q][0]) for q in system.coordinates}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_the_motion_does_not_depend_on_how_constraints_are_listed(form: str) -> None:
-    """Reversed, repeated, multiplied by numbers and by functions that do not vanish, with a useless one beside."""
+    """Reversed, repeated, multiplied by numbers and by functions that do not vanish, with a useless
+    one beside.
+    """
     system = random_system(12, n=4, kinds="hv", forced=False)
     start = da.simulate(system, start_of(system, 5), (0, 0)).start
     first, second = system.constraints
@@ -87,7 +98,10 @@ def test_the_motion_does_not_depend_on_how_constraints_are_listed(form: str) -> 
     others = [
         [second, first],
         [first, second, first.named("again"), second.named("twice")],
-        [da.holonomic(7 * first.expression, name="h"), da.velocity(second.expression * (2 + sympy.sin(q[0])), name="v")],
+        [
+            da.holonomic(7 * first.expression, name="h"),
+            da.velocity(second.expression * (2 + sympy.sin(q[0])), name="v"),
+        ],
         [first, da.velocity(second.expression + 3 * da.rate(first.expression), name="mixed")],
         [first, second, da.velocity(da.rate(first.expression), name="rate")],
     ]
@@ -96,6 +110,7 @@ def test_the_motion_does_not_depend_on_how_constraints_are_listed(form: str) -> 
         assert found == pytest.approx(expected, abs=1e-8), [c.name for c in constraints]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_the_motion_does_not_depend_on_units(form: str) -> None:
     """Coordinates in other units: q = s q', with L and the constraints written in q'."""
@@ -106,11 +121,19 @@ def test_the_motion_does_not_depend_on_units(form: str) -> None:
     change = {q: s * q for q, s in scales.items()} | {q.dot: s * q.dot for q, s in scales.items()}
     scaled = system.replacing(
         lagrangian=system.lagrangian.xreplace(change),
-        constraints=[da.velocity(c.expression.xreplace(change), name=c.name) for c in system.constraints],
+        constraints=[
+            da.velocity(c.expression.xreplace(change), name=c.name) for c in system.constraints
+        ],
     )
-    scaled_start = {n: v / scales[q] for q in scales for n, v in ((q.name, start[q.name]), (q.dot.name, start[q.dot.name]))}
+    scaled_start = {
+        n: v / scales[q]
+        for q in scales
+        for n, v in ((q.name, start[q.name]), (q.dot.name, start[q.dot.name]))
+    }
     found = end_of(scaled, scaled_start, form=form, atol=1e-14)
-    assert {q.name: found[q.name] * s for q, s in scales.items()} == pytest.approx(expected, abs=1e-7)
+    assert {q.name: found[q.name] * s for q, s in scales.items()} == pytest.approx(
+        expected, abs=1e-7
+    )
 
 
 def test_the_motion_does_not_depend_on_coordinates() -> None:
@@ -119,15 +142,29 @@ def test_the_motion_does_not_depend_on_coordinates() -> None:
     x1, y1, x2, y2 = da.coordinates("x1 y1 x2 y2")
     first = (sympy.sin(a), -sympy.cos(a))
     second = (first[0] + sympy.sin(b), first[1] - sympy.cos(b))
-    angles = da.System([a, b], parts=[da.particle(1, first), da.particle(2, second), da.gravity(1, first[1], 9.81),
+    angles = da.System([a, b], parts=[da.particle(1, first), da.particle(2, second), da.gravity(1,
+    first[1], 9.81),
                                       da.gravity(2, second[1], 9.81)])  # fmt: skip
     cartesian = da.System(
         [x1, y1, x2, y2],
-        parts=[da.particle(1, [x1, y1]), da.particle(2, [x2, y2]), da.gravity(1, y1, 9.81), da.gravity(2, y2, 9.81)],
-        constraints=[da.holonomic(x1**2 + y1**2 - 1), da.holonomic((x2 - x1) ** 2 + (y2 - y1) ** 2 - 1)],
+        parts=[
+            da.particle(1, [x1, y1]),
+            da.particle(2, [x2, y2]),
+            da.gravity(1, y1, 9.81),
+            da.gravity(2, y2, 9.81),
+        ],
+        constraints=[
+            da.holonomic(x1**2 + y1**2 - 1),
+            da.holonomic((x2 - x1) ** 2 + (y2 - y1) ** 2 - 1),
+        ],
     )
     one = da.simulate(angles, {a: 1.0, b: 0.4}, (0, 3), at=[3.0], rtol=1e-12)
-    start = {x1: np.sin(1.0), y1: -np.cos(1.0), x2: np.sin(1.0) + np.sin(0.4), y2: -np.cos(1.0) - np.cos(0.4)}
+    start = {
+        x1: np.sin(1.0),
+        y1: -np.cos(1.0),
+        x2: np.sin(1.0) + np.sin(0.4),
+        y2: -np.cos(1.0) - np.cos(0.4),
+    }
     two = da.simulate(cartesian, start, (0, 3), at=[3.0], rtol=1e-12)
     assert two["x1"][0] == pytest.approx(np.sin(one["a"][0]), abs=1e-8)
     assert two["x2"][0] == pytest.approx(np.sin(one["a"][0]) + np.sin(one["b"][0]), abs=1e-8)
@@ -145,12 +182,17 @@ def test_there_and_back_in_time(kinds: str) -> None:
 
 @pytest.mark.parametrize("kinds", ["", "h", "v"])
 def test_reversed_velocities_retrace_the_path(kinds: str) -> None:
-    """Where L and the constraints are even and homogeneous in the velocities, v -> -v runs the film backwards."""
+    """Where L and the constraints are even and homogeneous in the velocities, v -> -v runs the film
+    backwards.
+    """
     system = random_system(80, n=3, kinds=kinds, gyroscopic=False, forced=False)
     start = da.simulate(system, start_of(system, 4), (0, 0)).start
     there = da.simulate(system, start, (0, 2), rtol=1e-12)
     n = len(system.coordinates)
-    turned = {s.name: float(v) * (1 if k < n else -1) for k, (s, v) in enumerate(zip(there.state, there.y[:, -1], strict=True))}
+    turned = {
+        s.name: float(v) * (1 if k < n else -1)
+        for k, (s, v) in enumerate(zip(there.state, there.y[:, -1], strict=True))
+    }
     back = da.simulate(system, turned, (0, 2), rtol=1e-12)
     assert back.y[:n, -1] == pytest.approx([start[q.name] for q in system.coordinates], abs=1e-8)
 
@@ -175,7 +217,9 @@ def test_a_canonical_map_preserves_area() -> None:
     names = [s.name for s in equations.state]
 
     def flow(y: np.ndarray) -> np.ndarray:
-        return da.simulate(equations, dict(zip(names, y, strict=True)), (0, 1.5), at=[1.5], rtol=1e-13).y[:, 0]
+        return da.simulate(
+            equations, dict(zip(names, y, strict=True)), (0, 1.5), at=[1.5], rtol=1e-13
+        ).y[:, 0]
 
     e = 1e-4
     jacobian = np.array([(flow(base + e * d) - flow(base - e * d)) / (2 * e) for d in np.eye(4)]).T

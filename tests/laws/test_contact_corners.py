@@ -1,7 +1,9 @@
-"""Contacts in corners: a point under a constant force between two planes, against its motion in closed form.
+"""Contacts in corners: a point under a constant force between two planes, against its motion in
+closed form.
 
-Between impacts the motion is a parabola, free or along a plane, whose next impact is a root of a quadratic equation. What
-follows an impact is found by trying every set of closed planes, independently of how the library looks for it.
+Between impacts the motion is a parabola, free or along a plane, whose next impact is a root of a
+quadratic equation. What follows an impact is found by trying every set of closed planes,
+independently of how the library looks for it.
 """
 
 from __future__ import annotations
@@ -16,24 +18,32 @@ import pytest
 import dalembert as da
 
 X, Y = da.coordinates("x y")
-NX, NY, E = (da.parameters(" ".join(f"{symbol}{k}" for k in range(2))) for symbol in ("nx", "ny", "e"))
+NX, NY, E = (
+    da.parameters(" ".join(f"{symbol}{k}" for k in range(2))) for symbol in ("nx", "ny", "e")
+)
 FX, FY = da.parameters("fx fy")
 #: One system for all pairs: a particle at the origin, inside the planes n q <= 1.
 BETWEEN_PLANES = da.System(
     [X, Y],
     kinetic=(X.dot**2 + Y.dot**2) / 2,
     potential=-FX * X - FY * Y,
-    constraints=[da.unilateral(NX[k] * X + NY[k] * Y - 1 <= 0, restitution=E[k], name=f"plane{k}") for k in range(2)],
+    constraints=[
+        da.unilateral(NX[k] * X + NY[k] * Y - 1 <= 0, restitution=E[k], name=f"plane{k}")
+        for k in range(2)
+    ],
 )
 END = 8.0
-#: Flights below this count as none in the reference; the library gives up flights of 1e-9 of the longest one.
+#: Flights below this count as none in the reference; the library gives up flights of 1e-9 of the
+#: longest one.
 NO_FLIGHT = 1e-11
 PAIRS = 50
 
 
 @dataclass(frozen=True)
 class Corner:
-    """Planes n q <= 1 (a row of `normals` each) with their restitutions, a constant force, and the velocity at the origin."""
+    """Planes n q <= 1 (a row of `normals` each) with their restitutions, a constant force, and the
+    velocity at the origin.
+    """
 
     normals: Any
     restitutions: tuple[float, float]
@@ -43,14 +53,18 @@ class Corner:
     def run(self, **options: Any) -> da.Motion:
         values = {FX: self.force[0], FY: self.force[1]}
         for k in range(2):
-            values |= {NX[k]: self.normals[k, 0], NY[k]: self.normals[k, 1], E[k]: self.restitutions[k]}
+            values |= {
+                NX[k]: self.normals[k, 0],
+                NY[k]: self.normals[k, 1],
+                E[k]: self.restitutions[k],
+            }
         start = {X: 0, Y: 0, X.dot: self.velocity[0], Y.dot: self.velocity[1]}
         return da.simulate(BETWEEN_PLANES, start, (0, END), parameters=values, **options)
 
     def gaps(self, q: Any) -> Any:
         return self.normals @ q - 1.0
 
-    # -- the motion in closed form -------------------------------------------------------------------------------
+    # -- the motion in closed form -----------------------------------------------------------------
 
     def held(self, vector: Any, closed: tuple[int, ...]) -> tuple[Any, Any]:
         """A vector without its part into closed planes, and the (signed) pushes of these."""
@@ -59,16 +73,22 @@ class Corner:
         return vector - rows.T @ pushes, pushes
 
     def resting(self, candidates: tuple[int, ...], vector: Any) -> tuple[int, ...]:
-        """The planes among the candidates that push against a vector, while it goes into none of the others."""
+        """The planes among the candidates that push against a vector, while it goes into none of
+        the others.
+        """
         for size in range(len(candidates), -1, -1):
             for closed in combinations(candidates, size):
                 rest, pushes = self.held(vector, closed)
                 others = [k for k in candidates if k not in closed]
-                if np.all(pushes >= 0) and np.all(self.normals[others] @ rest <= 1e-12 * np.linalg.norm(vector)):
+                if np.all(pushes >= 0) and np.all(
+                    self.normals[others] @ rest <= 1e-12 * np.linalg.norm(vector)
+                ):
                     return closed
         raise AssertionError("no set of closed planes")
 
-    def next_hit(self, q: Any, v: Any, a: Any, opened: list[int], just_left: set[int]) -> tuple[float, int]:
+    def next_hit(
+        self, q: Any, v: Any, a: Any, opened: list[int], just_left: set[int]
+    ) -> tuple[float, int]:
         """The time to the next impact, and its plane."""
         found = [(np.inf, -1)]
         for k in opened:
@@ -80,7 +100,11 @@ class Corner:
                 hits = speed > 1e-13 * np.linalg.norm(self.normals[k]) * np.linalg.norm(v)
                 time = 0.0 if hits else -2 * min(speed, 0.0) / pull if pull > 0 else np.inf
             else:
-                time = -2 * gap / (speed + np.sqrt(inside)) if inside >= 0 and speed + np.sqrt(inside) > 0 else np.inf
+                time = (
+                    -2 * gap / (speed + np.sqrt(inside))
+                    if inside >= 0 and speed + np.sqrt(inside) > 0
+                    else np.inf
+                )
             found.append((time, k))
         return min(found)
 
@@ -90,14 +114,18 @@ class Corner:
         touching: set[int] = set()
         for _ in range(5000):
             a, _ = self.held(self.force, closed)
-            dt, plane = self.next_hit(q, v, a, [k for k in (0, 1) if k not in closed], touching - set(closed))
+            dt, plane = self.next_hit(
+                q, v, a, [k for k in (0, 1) if k not in closed], touching - set(closed)
+            )
             if t + dt > END:
                 break
             q, v, t = q + v * dt + 0.5 * a * dt**2, v + a * dt, t + dt
             touching = {
                 k
                 for k in (0, 1)
-                if k == plane or k in closed or self.gaps(q)[k] > -1e-13 * (1 + np.abs(self.normals[k]) @ np.abs(q))
+                if k == plane
+                or k in closed
+                or self.gaps(q)[k] > -1e-13 * (1 + np.abs(self.normals[k]) @ np.abs(q))
             }
             closed, v = self.after_impact(plane, closed, touching, v)
         else:
@@ -105,7 +133,9 @@ class Corner:
         dt = END - t
         return np.concatenate([q + v * dt + 0.5 * a * dt**2, v + a * dt])
 
-    def after_impact(self, plane: int, closed: tuple[int, ...], touching: set[int], v: Any) -> tuple[tuple[int, ...], Any]:
+    def after_impact(
+        self, plane: int, closed: tuple[int, ...], touching: set[int], v: Any
+    ) -> tuple[tuple[int, ...], Any]:
         n, e = self.normals, self.restitutions
         for _ in range(200):
             into, pushes = self.held(v, (plane, *closed))
@@ -122,7 +152,11 @@ class Corner:
         if len(touching) == 2 and np.linalg.norm(v) < 1e-9 * np.linalg.norm(self.force):
             return self.resting((0, 1), self.force), np.zeros(2)
         a, _ = self.held(self.force, closed)
-        short = [k for k in touching if k not in closed and n[k] @ a > 0 and -2 * (n[k] @ v) / (n[k] @ a) < NO_FLIGHT]
+        short = [
+            k
+            for k in touching
+            if k not in closed and n[k] @ a > 0 and -2 * (n[k] @ v) / (n[k] @ a) < NO_FLIGHT
+        ]
         mode = self.resting(tuple(sorted({*closed, *short})), self.force)
         if mode != closed:
             v, _ = self.held(v, mode)
@@ -136,6 +170,7 @@ def random_corner(random: np.random.Generator) -> Corner:
     return Corner(normals, restitutions, random.uniform(-5, 5, 2), random.uniform(-2, 2, 2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_corners_end_inside_and_where_the_closed_form_ends(form: str) -> None:
     random = np.random.default_rng(7)
@@ -147,6 +182,9 @@ def test_corners_end_inside_and_where_the_closed_form_ends(form: str) -> None:
         assert motion.outcome is da.Outcome.FINISHED, (corner, motion.message)
         places = motion.y[:2].T
         assert max(corner.gaps(q).max() for q in places) < 1e-12 * np.abs(places).max(), corner
-        assert np.abs(places[-1] - expected[:2]).max() < 1e-7 * np.abs(places).max(), (corner, expected)
+        assert np.abs(places[-1] - expected[:2]).max() < 1e-7 * np.abs(places).max(), (
+            corner,
+            expected,
+        )
         met_corner += len({name for _, name in motion.impacts}) == 2
     assert met_corner >= PAIRS // 20

@@ -1,5 +1,5 @@
-"""A sample of `python -m soak differential`: textbooks, SymPy's methods and an independent implementation in CasADi say what
-dalembert says.
+"""A sample of `python -m soak differential`: textbooks, SymPy's methods and an independent
+implementation in CasADi say what dalembert says.
 
 Each comparison is also made with a wrong sign in dalembert's words, which it must see.
 """
@@ -19,7 +19,17 @@ from soak.differential_casadi import Reference
 from soak.differential_cases import Case, Word, case_from, gallery_case, gap_of
 from soak.differential_hand import HOLONOMIC, Hand, double_pendulum, pendulum_by_its_rod
 from soak.differential_hand_rolling import ROLLING, chaplygin_sleigh, driven_oscillator
-from soak.differential_ledger import LIMIT, MOTION_LIMIT, Answer, Ledger, guarded, healthy, moved, said_by, triage_rows
+from soak.differential_ledger import (
+    LIMIT,
+    MOTION_LIMIT,
+    Answer,
+    Ledger,
+    guarded,
+    healthy,
+    moved,
+    said_by,
+    triage_rows,
+)
 from soak.differential_sympy import KanePeer, LagrangePeer, sign_of_multipliers
 
 from dalembert.formulations.forms import lagrange
@@ -36,7 +46,9 @@ def peer_of(name: str, case: Case, hand: Hand | None = None) -> Any:
         case "LagrangesMethod":
             return LagrangePeer(case.statement).word
     reactions, quasi = name == KANE, name == QUASI
-    return KanePeer(case.statement, case.bodies, case.states[0], quasi=quasi, reactions=reactions).word
+    return KanePeer(
+        case.statement, case.bodies, case.states[0], quasi=quasi, reactions=reactions
+    ).word
 
 
 def account(name: str, case: Case, hand: Hand | None = None, moving: bool = False) -> Ledger:
@@ -44,7 +56,12 @@ def account(name: str, case: Case, hand: Hand | None = None, moving: bool = Fals
     ledger, reference = Ledger(), Reference(case.statement)
     usable = healthy(case, reference)
     assert usable is not None
-    ledger.hear(name, usable, reference, guarded(lambda: said_by(peer_of(name, usable, hand), usable, moving)))
+    ledger.hear(
+        name,
+        usable,
+        reference,
+        guarded(lambda: said_by(peer_of(name, usable, hand), usable, moving)),
+    )
     return ledger
 
 
@@ -58,14 +75,17 @@ def turned(case: Case, what: str) -> Case:
     if what == "accelerations":
         words = [replace(word, accelerations=-word.accelerations) for word in case.words]
     else:
-        words = [Word(w.accelerations, -w.reaction, {k: -f for k, f in w.reactions.items()}) for w in case.words]
+        words = [
+            Word(w.accelerations, -w.reaction, {k: -f for k, f in w.reactions.items()})
+            for w in case.words
+        ]
     return replace(case, words=tuple(words))
 
 
 @pytest.mark.parametrize("write", (*HOLONOMIC, *ROLLING), ids=lambda write: write.__name__)
 def test_a_textbook_says_the_same(write: Callable[[], Hand]) -> None:
-    """Accelerations, reactions where the context has them, and the end of a motion by scipy's DOP853 on the context's
-    equations.
+    """Accelerations, reactions where the context has them, and the end of a motion by scipy's
+    DOP853 on the context's equations.
     """
     hand = write()
     assert hand.source
@@ -78,13 +98,16 @@ def test_a_textbook_says_the_same(write: Callable[[], Hand]) -> None:
     assert np.allclose(end, np.concatenate([last.q, last.v]), rtol=MOTION_LIMIT, atol=MOTION_LIMIT)
 
 
-@pytest.mark.parametrize(("kinds", "stated"), [("hm", "hamiltonian"), ("rvd", "lagrangian"), ("n", "bundle")])
+@pytest.mark.parametrize(
+    ("kinds", "stated"), [("hm", "hamiltonian"), ("rvd", "lagrangian"), ("n", "bundle")]
+)
 def test_casadi_says_the_same_of_random_systems(kinds: str, stated: str) -> None:
     case = case_from(311, 3, kinds, stated, 1)
     assert case is not None
     assert agrees(account(CASADI, case), CASADI)
 
 
+@pytest.mark.long
 def test_lagranges_method_says_the_same() -> None:
     case = case_from(312, 2, "r", "kinetic", 0, plain=True)
     assert case is not None
@@ -94,6 +117,7 @@ def test_lagranges_method_says_the_same() -> None:
     assert agrees(account(LAGRANGE, gallery_case("appell")), LAGRANGE)
 
 
+@pytest.mark.long
 def test_kanes_method_says_the_same_with_both_kinds_of_speeds() -> None:
     case = bodies_case(1, 7000)
     assert case is not None and case.system.constraints
@@ -114,7 +138,9 @@ def test_a_wrong_sign_of_ours_is_seen(peer: str, what: str) -> None:
 
 
 def test_a_wrong_sign_in_the_energy_of_ours_is_seen() -> None:
-    """Our motion is that of a pendulum whose weight points upwards; everybody else is told the right one."""
+    """Our motion is that of a pendulum whose weight points upwards; everybody else is told the
+    right one.
+    """
     hand = double_pendulum()
     wrong = hand.system.replacing(potential=-hand.system.potential)
     case = replace(replace(hand, system=wrong).case(), system=hand.system)
@@ -124,7 +150,9 @@ def test_a_wrong_sign_in_the_energy_of_ours_is_seen() -> None:
 
 @pytest.mark.parametrize("peer", [HAND, CASADI, LAGRANGE, KANE, QUASI])
 def test_a_wrong_sign_in_our_derivation_is_seen(peer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The applied forces of Lagrange's form with the other sign, through native code and a motion."""
+    """The applied forces of Lagrange's form with the other sign, through native code and a
+    motion.
+    """
     right = lagrange.applied_force
     monkeypatch.setattr(lagrange, "applied_force", lambda *given: -right(*given))
     hand = driven_oscillator()
@@ -163,7 +191,9 @@ def test_the_multiplier_of_eom_still_has_the_other_sign() -> None:
 
 
 def test_the_triage_is_complete() -> None:
-    """Each row says who does what, whose it is and who decided; a known issue is named by its number."""
+    """Each row says who does what, whose it is and who decided; a known issue is named by its
+    number.
+    """
     for row in triage_rows():
         assert row["whose"] in ("theirs", "ours", "ill-posed")
         assert row["peer"] in (LAGRANGE, KANE, QUASI, CASADI, HAND)

@@ -1,8 +1,10 @@
-"""Every form against every other on random systems: the same accelerations, total reaction, power, energy and momenta.
+"""Every form against every other on random systems: the same accelerations, total reaction, power,
+energy and momenta.
 
-The systems have mass matrices that depend on the position, gyroscopic and time-dependent terms, forces and dissipation, and one
-to four constraints of all kinds, also ones that the others imply. The limit is 1e-9, relatively. The largest difference in five
-hundred systems, 1.4e-11, is that of the canonical form in quasi-velocities, which solves with the metric of all of them.
+The systems have mass matrices that depend on the position, gyroscopic and time-dependent terms,
+forces and dissipation, and one to four constraints of all kinds, also ones that the others imply.
+The limit is 1e-9, relatively. The largest difference in five hundred systems, 1.4e-11, is that of
+the canonical form in quasi-velocities, which solves with the metric of all of them.
 """
 
 from __future__ import annotations
@@ -16,14 +18,31 @@ from agreement import LIMIT, Comparison, against, by_speeds, compared, extremals
 from core_systems import random_system
 
 SYSTEMS = 500
-#: How many of them are looked at in every run of the tests: all kinds of constraints, on few coordinates.
+#: How many of them are looked at in every run of the tests: all kinds of constraints, on few
+#: coordinates.
 QUICK = 40
 
 #: Constraints by symbol, see `random_system`; those at the end are implied by the others.
 KINDS = (
     *("h", "v", "a", "n", "s", "r", "t", "m", "e", "c"),
     *("hv", "ra", "vv", "ee", "cc", "ss", "tv", "hm", "es", "hn", "rr", "cv", "mv"),
-    *("vd", "hd", "ad", "sd", "rd", "cd", "md", "td", "hvd", "vvd", "aad", "hhd", "ccd", "sad", "rvd"),
+    *(
+        "vd",
+        "hd",
+        "ad",
+        "sd",
+        "rd",
+        "cd",
+        "md",
+        "td",
+        "hvd",
+        "vvd",
+        "aad",
+        "hhd",
+        "ccd",
+        "sad",
+        "rvd",
+    ),
     *("hva", "vvv", "eee", "ccc", "rtv", "hsa", "hvdd", "hvad", "vvad", "ehvd"),
     *("hvav", "rhvt", "vvvv", "eecv", "ssav"),
 )
@@ -31,7 +50,9 @@ STATED = ("lagrangian", "kinetic", "hamiltonian", "bundle", "planar", "cyclic")
 
 
 def specimen(number: int, small: bool = False) -> tuple[da.System, str, str, str]:
-    """A random system with its kinds of constraints, how it was stated, and its name; with as few coordinates as may be."""
+    """A random system with its kinds of constraints, how it was stated, and its name; with as few
+    coordinates as may be.
+    """
     kinds = KINDS[number % len(KINDS)]
     stated = STATED[(number + number // len(KINDS)) % len(STATED)]
     least = max(2, 3 if stated == "planar" else 2, 1 + sum(kind != "d" for kind in kinds))
@@ -41,25 +62,42 @@ def specimen(number: int, small: bool = False) -> tuple[da.System, str, str, str
 
 
 def examine(number: int, comparison: Comparison, count: int, small: bool = False) -> Counter[str]:
-    """One system in all its forms, without the constraints that are implied, by speeds, and by the other principle."""
+    """One system in all its forms, without the constraints that are implied, by speeds, and by the
+    other principle.
+    """
     system, kinds, stated, label = specimen(number, small)
     seen = Counter({f"stated {stated}": 1, f"{len(kinds)} constraints": 1})
     seen.update({f"kind {kind}": 1 for kind in set(kinds)})
     for instant in compared(comparison, system, number, label, LIMIT, count):
         seen["states"] += 1
         if "d" in kinds:
-            fewer = random_system(1000 + number, n=len(system.coordinates), kinds=kinds.rstrip("d"), stated=stated)
+            fewer = random_system(
+                1000 + number, n=len(system.coordinates), kinds=kinds.rstrip("d"), stated=stated
+            )
             against(comparison, system, fewer, instant, ("with", "without what is implied"), label)
         if set(kinds) == {"c"}:
-            against(comparison, system, by_speeds(system, number), instant, ("by rows", "by an image"), label)
+            against(
+                comparison,
+                system,
+                by_speeds(system, number),
+                instant,
+                ("by rows", "by an image"),
+                label,
+            )
         extremals(comparison, system, instant, number, label)
     return seen
 
 
-@pytest.mark.parametrize("batch", [0, 1, *(pytest.param(batch, marks=pytest.mark.long) for batch in (2, 3))])
+@pytest.mark.parametrize(
+    "batch", [0, 1, *(pytest.param(batch, marks=pytest.mark.long) for batch in (2, 3))]
+)
 def test_forms_agree_on_random_systems(batch: int) -> None:
     comparison = Comparison()
-    few = [number for number in range(0, SYSTEMS, 7) if len(KINDS[number % len(KINDS)].rstrip("d")) <= 2]
+    few = [
+        number
+        for number in range(0, SYSTEMS, 7)
+        if len(KINDS[number % len(KINDS)].rstrip("d")) <= 2
+    ]
     for number in few[batch:QUICK:4]:
         examine(number, comparison, 1, small=True)
     assert comparison.faults == []

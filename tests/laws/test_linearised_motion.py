@@ -1,4 +1,6 @@
-"""Linearised equations against the flow itself: differences of motions from consistent starts, on random constraints."""
+"""Linearised equations against the flow itself: differences of motions from consistent starts, on
+random constraints.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ TIME, STEP = 0.4, 1e-5
 
 
 def random_system(seed: int) -> tuple[da.System, int]:
-    """A system that rests at the origin, or moves steadily along x, and the dimension of its states.
+    """A system that rests at the origin, or moves steadily along x, and the dimension of its
+    states.
 
-    The mass matrix, the damping and the constraints vary with the state: a holonomic constraint, one on velocities, or both.
+    The mass matrix, the damping and the constraints vary with the state: a holonomic constraint,
+    one on velocities, or both.
     """
     random = np.random.default_rng(seed)
     x, y, z, w = q = da.coordinates("x y z w")
@@ -35,9 +39,15 @@ def random_system(seed: int) -> tuple[da.System, int]:
     if kind != 1:
         constraints.append(da.holonomic(w - e * y - f * sin(z) + y * z, name="surface"))
     if kind != 0:
-        constraints.append(da.velocity(y.dot - (g * z + y) * x.dot - d * sin(y) * z.dot, name="rolling"))
+        constraints.append(
+            da.velocity(y.dot - (g * z + y) * x.dot - d * sin(y) * z.dot, name="rolling")
+        )
     system = da.System(
-        q, kinetic=(momentum.T * momentum)[0] / 2, potential=potential, dissipation=dissipation, constraints=constraints
+        q,
+        kinetic=(momentum.T * momentum)[0] / 2,
+        potential=potential,
+        dissipation=dissipation,
+        constraints=constraints,
     )
     return system, 8 - 2 * (kind != 1) - (kind != 0)
 
@@ -53,7 +63,9 @@ def test_eigenvalues_are_those_of_the_flow(seed: int, speed: float) -> None:
     for k in range(len(found.eigenvalues)):
         ends = []
         for sign in (1, -1):
-            start = dict(zip(found.symbols, found.point + sign * STEP * found.basis[:, k], strict=True))
+            start = dict(
+                zip(found.symbols, found.point + sign * STEP * found.basis[:, k], strict=True)
+            )
             motion = da.simulate(system, start, (0, TIME), rtol=1e-12, atol=1e-14)
             ends.append(np.array([motion[name][-1] for name in found.independent]))
         table.append((ends[0] - ends[1]) / (2 * STEP))

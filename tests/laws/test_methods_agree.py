@@ -1,4 +1,6 @@
-"""Two methods, one motion: every system of the gallery by Gauss's method with fixed steps and by dop853."""
+"""Two methods, one motion: every system of the gallery by Gauss's method with fixed steps and by
+dop853.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def test_fixed_and_chosen_steps_agree(name: str) -> None:
     end = first + min(2.0, last - first)
     options = {"span": (first, end), "at": [first, end]}
     system = scenario.system
-    holds_positions = not isinstance(system, Flow) and any(isinstance(c, HolonomicConstraint) for c in system.bilateral)
+    holds_positions = not isinstance(system, Flow) and any(
+        isinstance(c, HolonomicConstraint) for c in system.bilateral
+    )
     if holds_positions or system.unilateral:
         with pytest.raises(da.errors.FormError, match="dop853"):
             da.simulate(scenario, method="gauss6", step=(end - first) / STEPS, **options)

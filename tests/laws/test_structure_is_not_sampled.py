@@ -1,4 +1,5 @@
-"""What random states do not show: energies, constraints and symmetries that differ beyond them, or in other units.
+"""What random states do not show: energies, constraints and symmetries that differ beyond them, or
+in other units.
 
 Each motion is compared with a closed form or with an integration written here.
 """
@@ -31,7 +32,10 @@ def outcomes(system, start, end, ways, **options):
     return found
 
 
-STEPS = [{"method": method, "step": 0.01} for method in ("lobatto4", "galerkin4", "variational-midpoint", "auto")]
+STEPS = [
+    {"method": method, "step": 0.01}
+    for method in ("lobatto4", "galerkin4", "variational-midpoint", "auto")
+]
 
 
 def test_a_relativistic_particle_in_si_units_stays_below_the_speed_of_light():
@@ -47,9 +51,13 @@ def test_a_relativistic_particle_in_si_units_stays_below_the_speed_of_light():
             assert motion["x_dot"][-1] == pytest.approx(exact, rel=1e-7), way
 
 
-FORMS = [{"form": form} for form in ("lagrange", "hamilton", "maggi", "voronets", "gibbs-appell", "hamel-orthonormal")]
+FORMS = [
+    {"form": form}
+    for form in ("lagrange", "hamilton", "maggi", "voronets", "gibbs-appell", "hamel-orthonormal")
+]
 
 
+@pytest.mark.long
 def test_a_kink_of_the_kinetic_energy_beyond_the_samples():
     """L = y'^2/2 + Max(y' - 2, 0)^3/3 - y: (1 + 2 Max(y' - 2, 0)) y'' = -1."""
     kinked = da.System([y], lagrangian=y.dot**2 / 2 + Max(y.dot - 2, 0) ** 3 / 3 - y)
@@ -90,7 +98,7 @@ def test_cyclic_coordinates_in_any_units(unit):
     assert [item.name for item in da.describe(system).conserved] == ["energy", "p_x"]
 
 
-# -- symmetry ------------------------------------------------------------------------------------------------------
+# -- symmetry --------------------------------------------------------------------------------------
 
 
 def frame_of(coordinates, components, names):
@@ -98,9 +106,13 @@ def frame_of(coordinates, components, names):
     velocities = [q.dot for q in coordinates]
     matrix = sympy.Matrix([[sympy.diff(c, v) for v in velocities] for c in components])
     inverse = matrix.inv().applyfunc(sympy.simplify)
-    return {name: {q: inverse[i, k] for i, q in enumerate(coordinates) if inverse[i, k] != 0} for k, name in enumerate(names)}
+    return {
+        name: {q: inverse[i, k] for i, q in enumerate(coordinates) if inverse[i, k] != 0}
+        for k, name in enumerate(names)
+    }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tilt", [1.0, sympy.pi / 2, 0.3])
 def test_suslov_in_euler_angles_is_invariant(tilt):
     phi, theta, psi = angles = da.coordinates("phi theta psi")
@@ -124,15 +136,26 @@ def test_left_invariant_constraints_on_sl2_are_invariant():
     rate = sum((sympy.diff(g, q) * q.dot for q in symbols), sympy.zeros(2, 2))
     xi = (g.inv() * rate).applyfunc(sympy.simplify)
     body = [xi[0, 0], xi[0, 1], xi[1, 0]]
-    kinetic = (1.3 * body[0] ** 2 + 0.7 * body[1] ** 2 + 1.1 * body[2] ** 2 + 0.3 * body[0] * body[1]) / 2
+    kinetic = (
+        1.3 * body[0] ** 2 + 0.7 * body[1] ** 2 + 1.1 * body[2] ** 2 + 0.3 * body[0] * body[1]
+    ) / 2
     held = da.velocity(body[1] + 0.4 * body[0] - 0.3 * body[2], name="held")
     system = da.System(symbols, kinetic=kinetic, constraints=[held])
     for identity in ({a: 1}, {a: 1.3, b: 0.2}):
-        assert len(da.symmetry.reduce(system, frame_of(symbols, body, ("h", "e", "f")), identity=identity).state) == 2
+        assert (
+            len(
+                da.symmetry.reduce(
+                    system, frame_of(symbols, body, ("h", "e", "f")), identity=identity
+                ).state
+            )
+            == 2
+        )
 
 
 def twisted(function, unit=1):
-    """A wheel that turns with z' = p - f(y) x': its connection has the curvature f'(y) along the momentum p."""
+    """A wheel that turns with z' = p - f(y) x': its connection has the curvature f'(y) along the
+    momentum p.
+    """
     z = da.coordinates("z")
     kinetic = unit * ((z.dot + function * x.dot) ** 2 + x.dot**2 + y.dot**2) / 2
     return da.System([x, y, z], kinetic=kinetic), {"turn": {z: 1}}
@@ -141,7 +164,9 @@ def twisted(function, unit=1):
 @pytest.mark.parametrize("function", [Max(y - 2, 0) ** 3, 1e-12 * y, y], ids=str)
 @pytest.mark.parametrize("unit", [1e-12, 1])
 def test_no_routhian_where_the_connection_is_curved_beyond_the_samples_or_by_little(function, unit):
-    with pytest.raises(FormError, match="curvature of the nonholonomic connection along the momenta"):
+    with pytest.raises(
+        FormError, match="curvature of the nonholonomic connection along the momenta"
+    ):
         da.symmetry.nonholonomic_routhian(*twisted(function, unit))
 
 
@@ -152,13 +177,18 @@ def test_a_routhian_says_on_what_its_conditions_rest():
     assert late.conditions.status == "not established" and "not established: curvature" in str(late)
 
 
-# -- rank ------------------------------------------------------------------------------------------------------------
+# -- rank ------------------------------------------------------------------------------------------
 
 
 def bricard():
-    """Bricard's linkage: five links of six, joined by orthogonal axes along the edges of a cube, closed by a hinge."""
+    """Bricard's linkage: five links of six, joined by orthogonal axes along the edges of a cube,
+    closed by a hinge.
+    """
     angles = da.coordinates("q1:6")
-    corners = [sympy.Matrix(p) for p in ([0, 0, 0], [1, 0, 0], [1, -1, 0], [1, -1, 1], [0, -1, 1], [0, 0, 1])]
+    corners = [
+        sympy.Matrix(p)
+        for p in ([0, 0, 0], [1, 0, 0], [1, -1, 0], [1, -1, 1], [0, -1, 1], [0, 0, 1])
+    ]
     links = [corners[(k + 1) % 6] - corners[k] for k in range(6)]
     axes = [links[k - 1].cross(links[k]) for k in range(6)]
     turned, tip, kinetic, height = sympy.eye(3), corners[0], 0, 0
@@ -171,13 +201,23 @@ def bricard():
         rate = sum((middle.diff(q) * q.dot for q in angles), sympy.zeros(3, 1))
         kinetic, height = kinetic + rate.dot(rate) / 2, height + middle[1]
     gap, axis = tip - corners[5], turned * axes[5]
-    across = [e for e in (sympy.Matrix(row) for row in ([1, 0, 0], [0, 1, 0], [0, 0, 1])) if e.dot(axes[5]) == 0]
-    closed = [da.holonomic(value, name=f"hinge{k}") for k, value in enumerate([*gap, *(axis.dot(e) for e in across)])]
+    across = [
+        e
+        for e in (sympy.Matrix(row) for row in ([1, 0, 0], [0, 1, 0], [0, 0, 1]))
+        if e.dot(axes[5]) == 0
+    ]
+    closed = [
+        da.holonomic(value, name=f"hinge{k}")
+        for k, value in enumerate([*gap, *(axis.dot(e) for e in across)])
+    ]
     return da.System(angles, kinetic=kinetic, potential=9.81 * height, constraints=closed)
 
 
+@pytest.mark.long
 def test_bricards_linkage_has_one_freedom():
-    """Five closing conditions of rank four where it is assembled; a folded branch has rank three."""
+    """Five closing conditions of rank four where it is assembled; a folded branch has rank
+    three.
+    """
     linkage = bricard()
     found = da.describe(linkage)
     assert (found.rank, found.degrees_of_freedom, found.rank_status) == (4, 1, "not established")
@@ -190,7 +230,11 @@ def test_bricards_linkage_has_one_freedom():
 def test_a_metric_that_vanishes_on_the_constraints_determines_no_motion(potential, form):
     """A H_pp^-1 A^T = 0 for an indefinite H_pp: rounding must not pass for inertia."""
     p, q = x.momentum, y.momentum
-    system = da.System([x, y], hamiltonian=(p**2 - q**2) / 2 + potential, constraints=[da.momentum(p + q, name="null")])
+    system = da.System(
+        [x, y],
+        hamiltonian=(p**2 - q**2) / 2 + potential,
+        constraints=[da.momentum(p + q, name="null")],
+    )
     with pytest.raises(SingularError):
         da.simulate(system, {p: 1.0, q: -1.0, x: 0.3, y: 0.2}, (0, 1), form=form, max_steps=100)
 
@@ -209,4 +253,6 @@ def test_an_integral_that_holds_only_inside_the_samples():
     for place in (2.0, 3e7):
         if integral is not None:
             derivatives = [float(sympy.diff(integral, q).subs({x: 0.5, y: place})) for q in (x, y)]
-            assert derivatives[1] == pytest.approx(derivatives[0] * (1 + max(place - 1e7, 0)), rel=1e-9)
+            assert derivatives[1] == pytest.approx(
+                derivatives[0] * (1 + max(place - 1e7, 0)), rel=1e-9
+            )

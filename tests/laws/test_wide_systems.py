@@ -1,4 +1,6 @@
-"""The laws of wide systems hold on a few of them, and each fails when a sign in the library is wrong."""
+"""The laws of wide systems hold on a few of them, and each fails when a sign in the library is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,29 @@ x, y = da.coordinates("x y")
 
 
 def specimen(topic: str, kinds: str = "", n: int = 2, stated: str = "kinetic", **more: Any) -> Wide:
-    """A wide system near the origin, in units of one and without terms that switch, unless told otherwise."""
-    plain = {"written": "Max", "switching": False, "in_units": False, "forced": True, "gyroscopic": True} | more
+    """A wide system near the origin, in units of one and without terms that switch, unless told
+    otherwise.
+    """
+    plain = {
+        "written": "Max",
+        "switching": False,
+        "in_units": False,
+        "forced": True,
+        "gyroscopic": True,
+    } | more
     words = {key: plain.pop(key) for key in ("gyroscopic", "forced")}
-    return Wide(11, n, kinds, stated, **words, parametric=False, driven=False, contact=False, topic=topic, **plain)
+    return Wide(
+        11,
+        n,
+        kinds,
+        stated,
+        **words,
+        parametric=False,
+        driven=False,
+        contact=False,
+        topic=topic,
+        **plain,
+    )
 
 
 def laws(found: Findings) -> set[str]:
@@ -47,6 +68,7 @@ WITHOUT_FAULT = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("label", WITHOUT_FAULT)
 def test_the_laws_hold(label: str) -> None:
     found = look_at_wide(WITHOUT_FAULT[label])
@@ -55,6 +77,7 @@ def test_the_laws_hold(label: str) -> None:
         assert found.counts[f"{label} refused rightly"] == 1
 
 
+@pytest.mark.long
 def test_specimens_are_of_all_kinds() -> None:
     drawn = [wide(number) for number in range(FIRST_WIDE, FIRST_WIDE + 500)]
     assert {s.topic for s in drawn} == set(TOPICS)
@@ -68,6 +91,7 @@ def test_specimens_are_of_all_kinds() -> None:
     assert look(FIRST_WIDE + 1)["topic"] == "linearise"
 
 
+@pytest.mark.long
 def test_units_and_other_words_for_the_maximum_leave_a_motion_as_it_is() -> None:
     """The independent implementation says the same of a system and of the same one in units."""
     for word in (by_absolute_value, by_cases):
@@ -92,13 +116,16 @@ def test_units_and_other_words_for_the_maximum_leave_a_motion_as_it_is() -> None
     assert np.all(np.isfinite(known))
 
 
+@pytest.mark.long
 def test_the_independent_flow_is_exact_across_switches() -> None:
     """x'' = max(t - c, 0) and y'' = 1 - max(y' - c, 0) have closed forms, wherever c is."""
     for c in np.linspace(0.01, 0.49, 5):
         free = da.System([x], kinetic=x.dot**2 / 2, forces={x: sympy.Max(da.t - float(c), 0)})
         end = IndependentFlow(free).end(0.0, 0.5, [0.0, 0.0])
         assert end == pytest.approx([(0.5 - c) ** 3 / 6, (0.5 - c) ** 2 / 2], rel=1e-11, abs=1e-13)
-        slowed = da.System([y], kinetic=y.dot**2 / 2, forces={y: 1 - sympy.Max(y.dot - float(c), 0)})
+        slowed = da.System(
+            [y], kinetic=y.dot**2 / 2, forces={y: 1 - sympy.Max(y.dot - float(c), 0)}
+        )
         late = 0.5 - float(c)  # y' = t until it is c, then y' = c + 1 - exp(c - t)
         there = [c**2 / 2 + (c + 1) * late - 1 + np.exp(-late), c + 1 - np.exp(-late)]
         assert IndependentFlow(slowed).end(0.0, 0.5, [0.0, 0.0]) == pytest.approx(there, rel=1e-11)
@@ -107,24 +134,33 @@ def test_the_independent_flow_is_exact_across_switches() -> None:
 def test_differences_shorten_their_step_beside_a_switch() -> None:
     found = differences(lambda h: np.array([np.sin(h), abs(h - 3e-4)]))
     assert found.value == pytest.approx([1.0, -1.0], abs=1e-9) and found.error < 1e-8
-    at_switch = differences(lambda h: np.array([h * abs(h)]))  # whose second derivative jumps at zero itself
+    at_switch = differences(
+        lambda h: np.array([h * abs(h)])
+    )  # whose second derivative jumps at zero itself
     assert 0 < abs(at_switch.value[0]) < at_switch.error
     noise = np.random.default_rng(1)
     noisy = differences(lambda h: np.array([h + 1e-6 * noise.standard_normal()]))
     assert abs(noisy.value[0] - 1.0) < 10 * noisy.error
 
 
-# -- every law can fail ----------------------------------------------------------------------------------------------------
+# -- every law can fail ----------------------------------------------------------------------------
 
 
-def against_dissipation(system: da.System, algebra: Any, momenta: Any, force: Any = lagrange.applied_force) -> Any:
+def against_dissipation(
+    system: da.System, algebra: Any, momenta: Any, force: Any = lagrange.applied_force
+) -> Any:
     """Applied forces with the sign of the dissipation turned."""
     v = algebra.vector(system.velocities)
-    return force(system, algebra, momenta) + 2 * algebra.gradient(algebra.scalar(system.dissipation), v)
+    return force(system, algebra, momenta) + 2 * algebra.gradient(
+        algebra.scalar(system.dissipation), v
+    )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["lagrange", None])
-def test_motions_see_the_sign_of_the_dissipation(form: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_motions_see_the_sign_of_the_dissipation(
+    form: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn = specimen("motions", "v" if form else "", 2, "lagrangian")
     monkeypatch.setattr("soak.wide_laws.FORMS", ("lagrange",))
     assert look_at_wide(drawn).faults == []
@@ -132,6 +168,7 @@ def test_motions_see_the_sign_of_the_dissipation(form: str | None, monkeypatch: 
     assert "wide forms" in laws(look_at_wide(drawn)) or "wide motions" in laws(look_at_wide(drawn))
 
 
+@pytest.mark.long
 def test_linearise_sees_the_sign_of_the_dissipation(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = specimen("linearise")
     assert look_at_wide(drawn).faults == []
@@ -139,6 +176,7 @@ def test_linearise_sees_the_sign_of_the_dissipation(monkeypatch: pytest.MonkeyPa
     assert laws(look_at_wide(drawn)) >= {"linearise"}
 
 
+@pytest.mark.long
 def test_linearise_sees_a_sign_and_a_verdict_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn, real, judge = specimen("linearise"), da.linearise, da.stability
 
@@ -151,20 +189,26 @@ def test_linearise_sees_a_sign_and_a_verdict_of_its_own(monkeypatch: pytest.Monk
     monkeypatch.setattr(da, "linearise", real)
     opposite = {"unstable": "asymptotically stable"}
     monkeypatch.setattr(
-        da, "stability", lambda *a, **b: replace(f := judge(*a, **b), verdict=opposite.get(f.verdict, "unstable"))
+        da,
+        "stability",
+        lambda *a, **b: replace(f := judge(*a, **b), verdict=opposite.get(f.verdict, "unstable")),
     )
     assert laws(look_at_wide(drawn)) == {"stability"}
 
 
+@pytest.mark.long
 def test_routh_sees_the_sign_of_a_momentum(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn, real = specimen("routh", n=3), routh_module._lagrangian
     monkeypatch.setattr(
-        routh_module, "_lagrangian", lambda system, cyclic, momenta: real(system, cyclic, [-p for p in momenta])
+        routh_module,
+        "_lagrangian",
+        lambda system, cyclic, momenta: real(system, cyclic, [-p for p in momenta]),
     )
     found = look_at_wide(drawn)
     assert any("is open" in fault for fault in found.faults) and "routh" in laws(found)
 
 
+@pytest.mark.long
 def test_reduce_sees_the_sign_of_the_structure_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn, real = specimen("reduce", n=4), reduction.structure_constants
 
@@ -177,12 +221,14 @@ def test_reduce_sees_the_sign_of_the_structure_constants(monkeypatch: pytest.Mon
     assert any("is open" in fault for fault in found.faults) and "reduce" in laws(found)
 
 
+@pytest.mark.long
 def test_a_hidden_term_must_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routh_module, "_check_hypotheses", lambda *a: None)
     found = look_at_wide(specimen("routh", n=3))
     assert any("routh: accepted a coordinate" in fault for fault in found.faults)
 
 
+@pytest.mark.long
 def test_derivatives_see_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = specimen("sensitivities", "v", 2)
     assert look_at_wide(drawn).faults == []
@@ -190,18 +236,28 @@ def test_derivatives_see_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derivatives.ca, "jtimes", lambda f, x, w, *more: -real(f, x, w, *more))
     found = look_at_wide(drawn)
     assert {"sensitivities"} == laws(found)
-    assert any("forward" in fault for fault in found.faults) and any("adjoint" in fault for fault in found.faults)
+    assert any("forward" in fault for fault in found.faults) and any(
+        "adjoint" in fault for fault in found.faults
+    )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [10127, 10395])
 def test_systems_that_once_stuck_at_a_switch(number: int) -> None:
-    """Far from the origin a tiny step moves the state by less than its rounding; momenta and positions have other units."""
+    """Far from the origin a tiny step moves the state by less than its rounding; momenta and
+    positions have other units.
+    """
     assert look(number)["faults"] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [11741, 12704])
-def test_systems_that_switch_beside_a_difference(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An equilibrium 1.24e-4 from a switch, and a motion through switches: right, and a part in ten thousand is seen."""
+def test_systems_that_switch_beside_a_difference(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An equilibrium 1.24e-4 from a switch, and a motion through switches: right, and a part in ten
+    thousand is seen.
+    """
     row = look(number)
     assert row["faults"] == [] and max(row["gaps"].values()) < 1e-7
     eigenvalues, gradient = da.linearise, da.gradient
@@ -211,6 +267,14 @@ def test_systems_that_switch_beside_a_difference(number: int, monkeypatch: pytes
         return replace(found, eigenvalues=found.eigenvalues * (1 + 1e-4))
 
     monkeypatch.setattr(da, "linearise", changed)
-    monkeypatch.setattr(da, "gradient", lambda *a, **b: replace(f := gradient(*a, **b), values=f.values * (1 + 1e-4)))
+    monkeypatch.setattr(
+        da,
+        "gradient",
+        lambda *a, **b: replace(f := gradient(*a, **b), values=f.values * (1 + 1e-4)),
+    )
     faults = look(number)["faults"]
-    assert len(faults) == 1 and "is open" in faults[0] and ("eigenvalues" in faults[0] or "adjoint" in faults[0])
+    assert (
+        len(faults) == 1
+        and "is open" in faults[0]
+        and ("eigenvalues" in faults[0] or "adjoint" in faults[0])
+    )

@@ -1,4 +1,6 @@
-"""Reference motions of the gallery's systems, computed elsewhere to fifteen digits, and how to run them."""
+"""Reference motions of the gallery's systems, computed elsewhere to fifteen digits, and how to run
+them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Reference:
     gains: dict[str, float]
 
     def inputs(self, system: da.System) -> dict[str, Any] | None:
-        """The linear feedback u = k1 theta + k2 kappa + k3 theta_dot + k4 kappa_dot, where the record has gains."""
+        """The linear feedback u = k1 theta + k2 kappa + k3 theta_dot + k4 kappa_dot, where the
+        record has gains.
+        """
         if not self.gains:
             return None
         theta, kappa = system.coordinates[:2]
@@ -43,18 +47,31 @@ class Reference:
 
 def read() -> dict[str, Reference]:
     """Every reference motion by its id."""
-    optional = {"multipliers": [], "reaction": {}, "multiplier_rates": {}, "generalised_momenta": {}, "gains": {}}
+    optional = {
+        "multipliers": [],
+        "reaction": {},
+        "multiplier_rates": {},
+        "generalised_momenta": {},
+        "gains": {},
+    }
     fields = Reference.__dataclass_fields__
     records = json.loads((DATA / "motions.json").read_text())
-    return {r["id"]: Reference(**{name: r.get(name, optional.get(name)) for name in fields}) for r in records}
+    return {
+        r["id"]: Reference(**{name: r.get(name, optional.get(name)) for name in fields})
+        for r in records
+    }
 
 
 REFERENCES = read()
 
 
 @cache
-def motion_of(reference_id: str, *, through_file: bool = False, form: str | None = None) -> da.Motion:
-    """The motion of a reference at its times, by the gallery's system or by that system written to a file and read."""
+def motion_of(
+    reference_id: str, *, through_file: bool = False, form: str | None = None
+) -> da.Motion:
+    """The motion of a reference at its times, by the gallery's system or by that system written to
+    a file and read.
+    """
     reference = REFERENCES[reference_id]
     scenario = da.gallery.load(reference.gallery)
     if through_file:
@@ -77,4 +94,6 @@ def motion_of(reference_id: str, *, through_file: bool = False, form: str | None
 def distance(value: Any, expected: Any) -> float:
     """The worst difference, relative where the expected value exceeds one."""
     value, expected = np.asarray(value, dtype=float), np.asarray(expected, dtype=float)
-    return float(np.max(np.abs(value - expected) / (1 + np.abs(expected)))) if expected.size else 0.0
+    return (
+        float(np.max(np.abs(value - expected) / (1 + np.abs(expected)))) if expected.size else 0.0
+    )

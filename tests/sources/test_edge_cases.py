@@ -1,4 +1,6 @@
-"""What must happen where a problem degenerates: dependent or contradictory rows, bad starts, singular points."""
+"""What must happen where a problem degenerates: dependent or contradictory rows, bad starts,
+singular points.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from dalembert.runtime.gauss.constrained_solve import solve
 CASES = json.loads((DATA / "edge_cases.json").read_text())
 
 
-# -- rank ------------------------------------------------------------------------------------------------------------
+# -- rank ------------------------------------------------------------------------------------------
 
 
 def _two_particles_at_the_case() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -42,7 +44,9 @@ def test_dependent_rows_have_their_rank_and_one_reaction() -> None:
 
 
 def test_multipliers_of_dependent_rows_are_the_smallest() -> None:
-    """mu = (A H_pp^-1 A^T)^+ (b - A a), the pseudo-inverse as the reference gives it (Udwadia, eq. 36)."""
+    """mu = (A H_pp^-1 A^T)^+ (b - A a), the pseudo-inverse as the reference gives it (Udwadia, eq.
+    36).
+    """
     case = CASES["rank_deficient_two_particles"]
     G, f, A, b = _two_particles_at_the_case()
     expected = np.array(case["pinv_AHinvAT"]) @ (b - A @ np.linalg.solve(G, f))
@@ -56,7 +60,9 @@ def test_contradictory_rows_are_an_error_and_not_a_compromise() -> None:
 
 
 def test_a_start_with_contradictory_constraints_is_refused() -> None:
-    """x_dot = 0 and x_dot = t agree at the start, but not on the acceleration: the rows of the case above."""
+    """x_dot = 0 and x_dot = t agree at the start, but not on the acceleration: the rows of the case
+    above.
+    """
     x, y = da.coordinates("x y")
     system = da.System(
         coordinates=[x, y],
@@ -73,7 +79,10 @@ def test_constraints_that_come_to_exclude_each_other_end_the_motion() -> None:
     system = da.System(
         coordinates=[x, y],
         kinetic=(x.dot**2 + y.dot**2) / 2,
-        constraints=[da.holonomic(x**2 + y**2 - 1, name="circle"), da.holonomic(y - da.t, name="height")],
+        constraints=[
+            da.holonomic(x**2 + y**2 - 1, name="circle"),
+            da.holonomic(y - da.t, name="height"),
+        ],
     )
     motion = da.simulate(system, start={x: 1.0, y: 0.0, x.dot: 0.0, y.dot: 1.0}, span=(0, 2))
     assert not motion.success
@@ -82,7 +91,7 @@ def test_constraints_that_come_to_exclude_each_other_end_the_motion() -> None:
     assert distance(motion["x"] ** 2 + motion["y"] ** 2, np.ones_like(motion.t)) < 1e-8
 
 
-# -- inconsistent starts -----------------------------------------------------------------------------------------------
+# -- inconsistent starts ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -110,18 +119,24 @@ class TestInconsistentStart:
         scenario = da.gallery.load(name)
         motion = da.simulate(scenario, start=CASES[case]["start"], span=(0, 0.1))
         names = scenario.start.keys()
-        again = da.simulate(scenario, start={k: motion.start[k] for k in names}, span=(0, 0.1), project_start=False)
+        again = da.simulate(
+            scenario, start={k: motion.start[k] for k in names}, span=(0, 0.1), project_start=False
+        )
         assert not again.start_report
         assert distance(again.y[:, -1], motion.y[:, -1]) < 1e-9
 
 
 def test_a_velocity_is_projected_in_the_kinetic_metric() -> None:
-    """The nearest momentum is p - A_v^T (A_v M^-1 A_v^T)^-1 phi; at t = 0 the constraint reads p_theta1 = 0."""
+    """The nearest momentum is p - A_v^T (A_v M^-1 A_v^T)^-1 phi; at t = 0 the constraint reads
+    p_theta1 = 0.
+    """
     scenario = da.gallery.load("driven-double-pendulum")
     case = CASES["initial_state_violates_velocity_constraint"]
     start = dict(scenario.start) | case["start"]
     values = scenario.parameters
-    coupling = values["m2"] * values["l1"] * values["l2"] * np.cos(start["theta1"] - start["theta2"])
+    coupling = (
+        values["m2"] * values["l1"] * values["l2"] * np.cos(start["theta1"] - start["theta2"])
+    )
     first = (values["m1"] + values["m2"]) * values["l1"] ** 2
     moved = start["p_theta2"] - coupling / first * case["residual"]
     found = da.simulate(scenario, start=case["start"], span=(0, 0.1)).start
@@ -129,7 +144,7 @@ def test_a_velocity_is_projected_in_the_kinetic_metric() -> None:
     assert abs(found["p_theta2"] - moved) < 1e-13
 
 
-# -- singular Legendre transform ---------------------------------------------------------------------------------------
+# -- singular Legendre transform -------------------------------------------------------------------
 
 
 def test_the_bar_pendulum_cannot_start_where_its_mass_vanishes() -> None:
@@ -138,7 +153,9 @@ def test_the_bar_pendulum_cannot_start_where_its_mass_vanishes() -> None:
 
 
 def test_the_bar_pendulum_ends_where_it_hangs_down() -> None:
-    """The bar is at l cos(theta) = -v0 t + g t^2 / 2 and cannot fall below the pendulum's length."""
+    """The bar is at l cos(theta) = -v0 t + g t^2 / 2 and cannot fall below the pendulum's
+    length.
+    """
     scenario = da.gallery.load("bar-pendulum")
     g, v0 = scenario.parameters["g"], scenario.start["theta_dot"]
     end = (v0 + np.sqrt(v0**2 + 2 * g)) / g
@@ -151,7 +168,7 @@ def test_the_bar_pendulum_ends_where_it_hangs_down() -> None:
     assert np.abs(reached).max() < 1e-7
 
 
-# -- image against kernel ----------------------------------------------------------------------------------------------
+# -- image against kernel --------------------------------------------------------------------------
 
 
 def _kernel(system: da.System) -> da.System:
@@ -193,7 +210,10 @@ def test_the_image_holds_coincident_particles_together_and_the_kernel_does_not()
 
 def test_the_speed_that_the_image_leaves_open_does_not_move_the_particles() -> None:
     scenario = da.gallery.load("linked-particles-zero-distance")
-    still, spinning = da.simulate(scenario, span=(0, 1)), da.simulate(scenario, span=(0, 1), start={"u3": 5.0})
+    still, spinning = (
+        da.simulate(scenario, span=(0, 1)),
+        da.simulate(scenario, span=(0, 1), start={"u3": 5.0}),
+    )
     for name in ("x1", "x2", "x3", "x4"):
         assert abs(still[name][-1] - spinning[name][-1]) < 1e-9
 
@@ -204,12 +224,14 @@ def test_image_and_kernel_agree_where_both_have_full_rank() -> None:
     image = da.simulate(scenario, parameters=values, span=(0, 3), rtol=1e-12)
     names = [f"x{k}" for k in (1, 2, 3, 4)]
     start = {name: image[name][0] for name in [*names, *(f"{n}_dot" for n in names)]}
-    kernel = da.simulate(_kernel(scenario.system), start=start, parameters=values, span=(0, 3), rtol=1e-12)
+    kernel = da.simulate(
+        _kernel(scenario.system), start=start, parameters=values, span=(0, 3), rtol=1e-12
+    )
     for name in names:
         assert abs(image[name][-1] - kernel[name][-1]) < 1e-9
 
 
-# -- nonsmooth and vakonomic singularities -----------------------------------------------------------------------------
+# -- nonsmooth and vakonomic singularities ---------------------------------------------------------
 
 
 def test_appells_constraint_has_no_derivative_at_rest() -> None:
@@ -230,25 +252,31 @@ def test_appells_particle_ends_where_it_comes_to_rest() -> None:
 def test_the_vakonomic_heading_is_undetermined_for_one_multiplier() -> None:
     case = CASES["vakonomic_singular"]
     with pytest.raises(SingularError):
-        da.simulate(da.gallery.load("appell-vakonomic"), parameters=case["parameters"], start=case["start"])
+        da.simulate(
+            da.gallery.load("appell-vakonomic"), parameters=case["parameters"], start=case["start"]
+        )
 
 
 @pytest.mark.parametrize("multiplier", [-3.0, 0.0, 4.0, 9.9, 10.1, 25.0])
 def test_other_multipliers_give_the_mechanical_motion(multiplier: float) -> None:
     times = np.linspace(0, 1, 5)
     mechanical = da.simulate(da.gallery.load("appell"), span=(0, 1), at=times)
-    vakonomic = da.simulate(da.gallery.load("appell-vakonomic"), start={"chi_slope": multiplier}, span=(0, 1), at=times)
+    vakonomic = da.simulate(
+        da.gallery.load("appell-vakonomic"), start={"chi_slope": multiplier}, span=(0, 1), at=times
+    )
     for name in ("q1", "q2", "q3"):
         assert distance(vakonomic[name], mechanical[name]) < 1e-7
 
 
-# -- masses ------------------------------------------------------------------------------------------------------------
+# -- masses ----------------------------------------------------------------------------------------
 
 
 def _paths(masses: tuple[float, float], momenta: dict[str, float]) -> np.ndarray:
     scenario = da.gallery.load("two-particles-incline")
     values = {"m1": masses[0], "m2": masses[1]}
-    motion = da.simulate(scenario, parameters=values, start=momenta, at=np.linspace(0, 3, 7), span=(0, 3))
+    motion = da.simulate(
+        scenario, parameters=values, start=momenta, at=np.linspace(0, 3, 7), span=(0, 3)
+    )
     return np.array([motion[name] for name in ("x1", "y1", "x2", "y2")])
 
 
@@ -265,7 +293,9 @@ def test_paths_depend_on_the_masses_for_equal_momenta() -> None:
 
 @pytest.mark.parametrize("name", ["appell", "rolling-disk", "constrained-particle"])
 def test_quasi_velocities_of_solved_constraints_turn_the_other_way(name: str) -> None:
-    """For eta_a = q_dot_a - phi_a and eta_s = q_dot_s the symbols of Hamel and Voronets are opposite: W = -A."""
+    """For eta_a = q_dot_a - phi_a and eta_s = q_dot_s the symbols of Hamel and Voronets are
+    opposite: W = -A.
+    """
     import casadi as ca
 
     from dalembert.algebra.graph import GraphAlgebra
@@ -277,10 +307,17 @@ def test_quasi_velocities_of_solved_constraints_turn_the_other_way(name: str) ->
     turning = hamel.transitivity(quasi)[len(reduction.split.independent) :, :]
     symbols = list(reduction.algebra.symbols.values())
     # eta_a is the constraint as written; its coefficient of the dependent velocity scales W.
-    derivative = reduction.here(ca.jacobian(reduction.level.residual[list(reduction.split.rows), :], reduction.dependent))
-    function = ca.Function("symbols", symbols, [turning, derivative @ voronets.transitivity(reduction).T])
+    derivative = reduction.here(
+        ca.jacobian(reduction.level.residual[list(reduction.split.rows), :], reduction.dependent)
+    )
+    function = ca.Function(
+        "symbols", symbols, [turning, derivative @ voronets.transitivity(reduction).T]
+    )
     random = np.random.default_rng(5)
     for _ in range(5):
-        found, expected = (np.asarray(block, dtype=float) for block in function(*random.uniform(0.3, 1.2, len(symbols))))
+        found, expected = (
+            np.asarray(block, dtype=float)
+            for block in function(*random.uniform(0.3, 1.2, len(symbols)))
+        )
         assert np.abs(expected).max() > 1e-3
         assert found == pytest.approx(-expected, abs=1e-12)

@@ -1,4 +1,6 @@
-"""Every built-in system is complete: it loads, draws what it knows, starts on its constraints, and runs."""
+"""Every built-in system is complete: it loads, draws what it knows, starts on its constraints, and
+runs.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ def test_names_are_unique_kebab_case() -> None:
 
 @pytest.mark.parametrize("wrong", ["rolling_disc", "Snakebord", "chaplygin sleigh"])
 def test_an_unknown_name_is_answered_with_the_nearest(wrong: str) -> None:
-    near = {"rolling_disc": "rolling-disk", "Snakebord": "snakeboard", "chaplygin sleigh": "chaplygin-sleigh"}[wrong]
+    near = {
+        "rolling_disc": "rolling-disk",
+        "Snakebord": "snakeboard",
+        "chaplygin sleigh": "chaplygin-sleigh",
+    }[wrong]
     with pytest.raises(ModelError, match=near):
         da.gallery.load(wrong)
 

@@ -24,17 +24,23 @@ def run_as_file(reference: Any, folder: Path, capsys: pytest.CaptureFixture[str]
     symbols = {**scenario.parameters, **reference.parameters}
     options = {key: value for key, value in scenario.simulate.items() if key == "form"}
     options |= {"span": (reference.times[0], reference.times[-1]), "rtol": 1e-12}
-    scenario = scenario.replacing(system=system, parameters=symbols, start=reference.start, simulate=options)
+    scenario = scenario.replacing(
+        system=system, parameters=symbols, start=reference.start, simulate=options
+    )
     path = folder / "model.toml"
     path.write_text(files.dumps(scenario), encoding="utf-8")
     capsys.readouterr()
-    status = main(["run", str(path), "--json", "--at", ",".join(repr(float(t)) for t in reference.times)])
+    status = main(
+        ["run", str(path), "--json", "--at", ",".join(repr(float(t)) for t in reference.times)]
+    )
     assert status == 0
     return json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("reference_id", REFERENCES)
-def test_states_and_reactions(reference_id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_states_and_reactions(
+    reference_id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     reference = REFERENCES[reference_id]
     found = run_as_file(reference, tmp_path, capsys)
     assert found["t"] == pytest.approx(reference.times, abs=0)
@@ -46,5 +52,10 @@ def test_states_and_reactions(reference_id: str, tmp_path: Path, capsys: pytest.
             assert distance(shown[name], expected) < 1e-9, name
     assert compared >= 2
     for coordinate, expected in reference.reaction.items():
-        total = [sum(values) for values in zip(*(r["force"][coordinate] for r in found["reactions"].values()), strict=True)]
+        total = [
+            sum(values)
+            for values in zip(
+                *(r["force"][coordinate] for r in found["reactions"].values()), strict=True
+            )
+        ]
         assert distance(total or [0.0] * len(expected), expected) < 1e-8, coordinate

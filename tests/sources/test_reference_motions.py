@@ -1,4 +1,6 @@
-"""The gallery's systems against reference motions that were computed elsewhere, to fifteen digits."""
+"""The gallery's systems against reference motions that were computed elsewhere, to fifteen
+digits.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,15 @@ def test_states(key: str, through_file: bool) -> None:
 
 
 def _other_form(key: str) -> str | None:
-    """Hamilton's form of a Lagrangian system and the reverse; None where there is but one, or no Legendre transform."""
+    """Hamilton's form of a Lagrangian system and the reverse; None where there is but one, or no
+    Legendre transform.
+    """
     scenario = da.gallery.load(REFERENCES[key].gallery)
-    if scenario.system.image is not None or "form" in scenario.simulate or scenario.system.name == "Bicycle":
+    if (
+        scenario.system.image is not None
+        or "form" in scenario.simulate
+        or scenario.system.name == "Bicycle"
+    ):
         return None
     return "lagrange" if scenario.system.is_hamiltonian else "hamilton"
 
@@ -47,15 +55,25 @@ def test_the_other_form_moves_alike(key: str) -> None:
     for name, values in reference.expected.items():
         assert distance(motion[name], values) < DERIVED * reference.tolerance, name
     if reference.reaction:
-        assert distance(motion.total_reaction, list(reference.reaction.values())) < DERIVED * reference.tolerance
+        assert (
+            distance(motion.total_reaction, list(reference.reaction.values()))
+            < DERIVED * reference.tolerance
+        )
     if key in WITH_MULTIPLIERS:
-        for constraint, expected in zip(motion.system.bilateral, reference.multipliers, strict=True):
-            assert distance(motion.reactions[constraint.name].multiplier[0], expected) < DERIVED * reference.tolerance
+        for constraint, expected in zip(
+            motion.system.bilateral, reference.multipliers, strict=True
+        ):
+            assert (
+                distance(motion.reactions[constraint.name].multiplier[0], expected)
+                < DERIVED * reference.tolerance
+            )
 
 
 def test_the_bicycle_has_no_hamiltonian_on_the_whole_phase_space() -> None:
     """Its mass matrix is singular: Hamilton's form must say so."""
-    with pytest.raises((FormError, SingularError), match=r"(?i)singular|Legendre|mass matrix|momenta"):
+    with pytest.raises(
+        (FormError, SingularError), match=r"(?i)singular|Legendre|mass matrix|momenta"
+    ):
         motion_of("B_bicycle.const-J", form="hamilton")
 
 
@@ -80,7 +98,9 @@ def test_multipliers_of_each_constraint(key: str) -> None:
     for constraint, expected in zip(motion.system.bilateral, reference.multipliers, strict=True):
         reaction = motion.reactions[constraint.name]
         assert reaction.multiplier.shape == (1, len(reference.times))
-        assert distance(reaction.multiplier[0], expected) < DERIVED * reference.tolerance, constraint.name
+        assert distance(reaction.multiplier[0], expected) < DERIVED * reference.tolerance, (
+            constraint.name
+        )
 
 
 def _two_skates() -> da.System:
@@ -98,7 +118,9 @@ def _linked_by_kernel() -> da.System:
 def _coincident_by_kernel() -> da.System:
     system = da.gallery.load("linked-particles-zero-distance").system
     x1, x2, x3, x4 = system.coordinates
-    return system.replacing(constraints=[da.velocity(x1.dot - x3.dot), da.velocity(x2.dot - x4.dot)])
+    return system.replacing(
+        constraints=[da.velocity(x1.dot - x3.dot), da.velocity(x2.dot - x4.dot)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,13 +146,18 @@ def test_the_same_motion_by_independent_rows(key: str, system) -> None:
     )
     for name in names:
         assert distance(motion[name], reference.expected[name]) < reference.tolerance, name
-    assert distance(motion.total_reaction, list(reference.reaction.values())) < DERIVED * reference.tolerance
+    assert (
+        distance(motion.total_reaction, list(reference.reaction.values()))
+        < DERIVED * reference.tolerance
+    )
     for constraint, expected in zip(other.constraints, reference.multipliers, strict=True):
         found = motion.reactions[constraint.name].multiplier[0]
         assert distance(found, expected) < DERIVED * reference.tolerance
 
 
-@pytest.mark.parametrize("key", [key for key in ALL if any(n.endswith("_ddot") for n in REFERENCES[key].expected)])
+@pytest.mark.parametrize(
+    "key", [key for key in ALL if any(n.endswith("_ddot") for n in REFERENCES[key].expected)]
+)
 def test_rates_at_the_reference_states(key: str) -> None:
     """The equations alone, without an integrator: at the given states they give the given rates."""
     reference = REFERENCES[key]
@@ -141,7 +168,10 @@ def test_rates_at_the_reference_states(key: str) -> None:
     if not set(names) <= set(known):
         assert scenario.system.image is not None
         return
-    rate_names = [f"{name}_dot" if not name.endswith("_dot") else name.removesuffix("_dot") + "_ddot" for name in names]
+    rate_names = [
+        f"{name}_dot" if not name.endswith("_dot") else name.removesuffix("_dot") + "_ddot"
+        for name in names
+    ]
     rates = equations.function()
     parameters = dict(scenario.parameters) | reference.parameters
     for k, time in enumerate(reference.times):
@@ -153,7 +183,9 @@ def test_rates_at_the_reference_states(key: str) -> None:
 
 @pytest.mark.parametrize("key", VAKONOMIC)
 def test_generalised_momenta_of_the_vakonomic_motions(key: str) -> None:
-    """pi = dL/dv + chi df/dv, of which those of ignorable coordinates are constant (Rumyantsev, section 5)."""
+    """pi = dL/dv + chi df/dv, of which those of ignorable coordinates are constant (Rumyantsev,
+    section 5).
+    """
     reference, motion = REFERENCES[key], motion_of(key)
     system = motion.system
     augmented = system.lagrangian
@@ -163,6 +195,11 @@ def test_generalised_momenta_of_the_vakonomic_motions(key: str) -> None:
     for q in system.coordinates:
         momentum = sympy.diff(augmented, q.dot)
         symbols = sorted(momentum.free_symbols, key=str)
-        values = [motion.parameters.get(s.name, motion[s.name] if s.name in motion.names else None) for s in symbols]
+        values = [
+            motion.parameters.get(s.name, motion[s.name] if s.name in motion.names else None)
+            for s in symbols
+        ]
         found = sympy.lambdify(symbols, momentum, modules="numpy")(*values)
-        assert distance(found, reference.generalised_momenta[q.name]) < DERIVED * reference.tolerance, q
+        assert (
+            distance(found, reference.generalised_momenta[q.name]) < DERIVED * reference.tolerance
+        ), q

@@ -1,4 +1,6 @@
-"""The systems in the tests of SymPy's mechanics, as they are installed with SymPy, have SymPy's own accelerations here."""
+"""The systems in the tests of SymPy's mechanics, as they are installed with SymPy, have SymPy's own
+accelerations here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 from dalembert.formulations.from_sympy.sympy_methods import from_sympy
 from sympy_right_sides import AGREEMENT, largest_difference
 
-#: The module and the test, and how many methods have formed their equations when the one that counts has.
+#: The module and the test, and how many methods have formed their equations when the one that
+#: counts has.
 SYSTEMS = [
     ("test_kane", "test_two_dof", 1),
     ("test_kane", "test_pend", 1),
@@ -39,7 +42,11 @@ SYSTEMS = [
     ("test_lagrange2", "test_lagrange_2forces", 1),
 ]
 #: Of the class `TestSystemExamples`; these form Kane's and Lagrange's equations.
-EXAMPLES = [("test_cart_pendulum_kanes", 1), ("test_cart_pendulum_lagrange", 1), ("test_box_on_ground", 1)]
+EXAMPLES = [
+    ("test_cart_pendulum_kanes", 1),
+    ("test_cart_pendulum_lagrange", 1),
+    ("test_box_on_ground", 1),
+]
 
 
 class FormedError(Exception):
@@ -48,7 +55,9 @@ class FormedError(Exception):
 
 @pytest.fixture
 def formed(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs one of SymPy's tests until the equations of its nth method are formed, and returns that method."""
+    """Runs one of SymPy's tests until the equations of its nth method are formed, and returns that
+    method.
+    """
     found: list[Any] = []
     wanted = [0]
 
@@ -84,12 +93,16 @@ def check(method: Any) -> None:
     assert largest_difference(method, system) < AGREEMENT
 
 
-@pytest.mark.parametrize(("module", "test", "number"), SYSTEMS, ids=[f"{test}-{number}" for _, test, number in SYSTEMS])
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("module", "test", "number"), SYSTEMS, ids=[f"{test}-{number}" for _, test, number in SYSTEMS]
+)
 def test_a_method(formed: Any, module: str, test: str, number: int):
     place = import_module(f"sympy.physics.mechanics.tests.{module}")
     check(formed(getattr(place, test), number))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("test", "number"), EXAMPLES)
 def test_a_system(formed: Any, test: str, number: int):
     from sympy.physics.mechanics.tests.test_system_class import TestSystemExamples

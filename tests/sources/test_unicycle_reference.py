@@ -1,4 +1,6 @@
-"""The unicycle's linear feedback against reference data: gains, spectra, and the motion of the closed loop."""
+"""The unicycle's linear feedback against reference data: gains, spectra, and the motion of the
+closed loop.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,18 @@ def on_quotient(system: da.System) -> da.Equations:
     R = next(symbol for symbol in system.parameters if symbol.name == "R")
     ahead, aside = {x: sympy.cos(phi), y: sympy.sin(phi)}, {x: -sympy.sin(phi), y: sympy.cos(phi)}
     group = {"ahead": ahead, "aside": aside, "turn": {phi: 1}, "roll": {psi: 1}}
-    return da.symmetry.reduce(system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False)
+    return da.symmetry.reduce(
+        system, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]], reconstruct=False
+    )
 
 
 @cache
 def placed() -> Any:
     system = da.gallery.load("unicycle-rider").system
     opened = on_quotient(system.replacing(inputs=list(system.inputs)))
-    return da.control.place_poles(opened, POLES, {"p_2": 0.5}, parameters=RECORD["parameters"], symbols=SHAPE)
+    return da.control.place_poles(
+        opened, POLES, {"p_2": 0.5}, parameters=RECORD["parameters"], symbols=SHAPE
+    )
 
 
 @cache
@@ -47,6 +53,7 @@ def settles(tilt: float) -> bool:
     return bool(np.max(np.abs(motion["theta"])) < 0.5 and abs(motion["kappa_dot"][-1]) < 1e-8)
 
 
+@pytest.mark.long
 def test_the_gains_are_those_of_the_reference() -> None:
     expected = [RECORD["gains"][name] for name in ("k1", "k2", "k3", "k4")]
     np.testing.assert_allclose([placed().gains["u"][name] for name in SHAPE], expected, rtol=1e-6)
@@ -58,7 +65,9 @@ def test_open_and_closed_spectra() -> None:
     np.testing.assert_allclose(np.sort(found.imag), [-FREQUENCY, 0, 0, 0, 0, FREQUENCY], atol=1e-9)
     kinds = [kind for _, kind in placed().eigenvalues]
     assert kinds == ["controllable"] * 4 + ["momentum level"] * 2
-    np.testing.assert_allclose([value.real for value, _ in placed().eigenvalues], [*POLES, 0, 0], atol=1e-9)
+    np.testing.assert_allclose(
+        [value.real for value, _ in placed().eigenvalues], [*POLES, 0, 0], atol=1e-9
+    )
 
 
 def test_states_of_the_gallery() -> None:
@@ -66,20 +75,37 @@ def test_states_of_the_gallery() -> None:
     assert dict(scenario.start) == RECORD["start"]
     motion = da.simulate(scenario, span=(0, 3), form="lagrange", rtol=1e-12, at=RECORD["times"])
     for name, values in RECORD["expected"].items():
-        np.testing.assert_allclose(motion[name], values, rtol=0, atol=10 * RECORD["tolerance"], err_msg=name)
+        np.testing.assert_allclose(
+            motion[name], values, rtol=0, atol=10 * RECORD["tolerance"], err_msg=name
+        )
 
 
+@pytest.mark.long
 def test_states_on_the_quotient() -> None:
     expected = RECORD["expected"]
-    start = {name: expected[name][0] for name in SHAPE} | {"p_1": expected["p1"][0], "p_2": expected["p2"][0]}
+    start = {name: expected[name][0] for name in SHAPE} | {
+        "p_1": expected["p1"][0],
+        "p_2": expected["p2"][0],
+    }
     system = da.control.feedback(
-        da.gallery.load("unicycle-rider").system, {"u": dict(zip(SHAPE, RECORD["gains"].values(), strict=True))}
+        da.gallery.load("unicycle-rider").system,
+        {"u": dict(zip(SHAPE, RECORD["gains"].values(), strict=True))},
     )
-    motion = da.simulate(on_quotient(system), start, (0, 3), parameters=RECORD["parameters"], rtol=1e-12, at=RECORD["times"])
+    motion = da.simulate(
+        on_quotient(system),
+        start,
+        (0, 3),
+        parameters=RECORD["parameters"],
+        rtol=1e-12,
+        at=RECORD["times"],
+    )
     for name, symbol in {**{name: name for name in SHAPE}, "p1": "p_1", "p2": "p_2"}.items():
-        np.testing.assert_allclose(motion[symbol], expected[name], rtol=0, atol=RECORD["tolerance"], err_msg=name)
+        np.testing.assert_allclose(
+            motion[symbol], expected[name], rtol=0, atol=RECORD["tolerance"], err_msg=name
+        )
 
 
+@pytest.mark.long
 def test_lyapunov_and_malkin() -> None:
     judged = da.stability(closed(), {"p_2": 0.5}, RECORD["parameters"])
     assert (judged.verdict, judged.neutral, judged.manifold) == ("stable", 2, True)

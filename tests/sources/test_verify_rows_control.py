@@ -1,4 +1,6 @@
-"""The rows of Bloch's sections 6.3 and 6.6: each holds, each erratum is needed, and each would notice an error."""
+"""The rows of Bloch's sections 6.3 and 6.6: each holds, each erratum is needed, and each would
+notice an error.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ DATA = {record["id"]: record for record in RECORDS}
 
 #: Where the print is wrong.
 ERRATA = {
-    "B-6.3.55", "B-6.3-eigenvectors", "B-6.3-passes", "B-6.3-example-1", "B-6.3-example-spectrum", "B-6.6-holonomy",
+    "B-6.3.55", "B-6.3-eigenvectors", "B-6.3-passes", "B-6.3-example-1", "B-6.3-example-spectrum",
+    "B-6.6-holonomy",
 }  # fmt: skip
 
 
@@ -34,27 +37,37 @@ def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifi
 
 
 def test_every_numbered_result_has_a_row() -> None:
-    expected = {f"B-6.3.{number}" for number in range(50, 59)} | {f"B-6.6.{number}" for number in range(14, 23)}
+    expected = {f"B-6.3.{number}" for number in range(50, 59)} | {
+        f"B-6.6.{number}" for number in range(14, 23)
+    }
     expected |= {f"B-Proposition-6.6.4-{part}" for part in range(1, 5)}
     assert expected | ERRATA <= set(CLAIMS)
 
 
-# -- an error in the library would be seen -----------------------------------------------------------------------------
+# -- an error in the library would be seen ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "identifier",
-    ["B-6.3.53", "B-6.3.54", "B-6.3.55", "B-6.3.57", "B-6.3.58", "B-6.6.14", "B-6.6.15", "B-6.6.16", "B-6.6.18", "B-6.6.19",
-     "B-6.6.20", "B-6.6.21", "B-6.6.22"],
+    ["B-6.3.53", "B-6.3.54", "B-6.3.55", "B-6.3.57", "B-6.3.58", "B-6.6.14", "B-6.6.15", "B-6.6.16",
+     "B-6.6.18", "B-6.6.19", "B-6.6.20", "B-6.6.21", "B-6.6.22"],
 )  # fmt: skip
-def test_rates_that_are_slightly_off_are_not_reproduced(identifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rates_that_are_slightly_off_are_not_reproduced(
+    identifier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     honest = Probe.rates
-    monkeypatch.setattr(Probe, "rates", lambda self, time, state: honest(self, time, state) * (1 + 1e-6))
+    monkeypatch.setattr(
+        Probe, "rates", lambda self, time, state: honest(self, time, state) * (1 + 1e-6)
+    )
     assert CLAIMS[identifier].row().verdict == "not reproduced"
 
 
-@pytest.mark.parametrize("identifier", ["B-6.3.56", "B-6.3-step-1", "B-6.3-step-3", "B-6.3-step-4", "B-6.3-example-1"])
-def test_motions_under_a_law_that_is_slightly_off_are_not_reproduced(identifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "identifier", ["B-6.3.56", "B-6.3-step-1", "B-6.3-step-3", "B-6.3-step-4", "B-6.3-example-1"]
+)
+def test_motions_under_a_law_that_is_slightly_off_are_not_reproduced(
+    identifier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     honest = brockett.path
 
     def wrong(x: Any, Y: Any, span: float, alpha: float, beta: float, gamma: float) -> Any:
@@ -79,16 +92,26 @@ def tame() -> Iterator[da.Flow]:
         function.cache_clear()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "identifier",
-    ["B-Proposition-6.6.4-3", "B-Proposition-6.6.4-4", "B-6.6-motion", "B-6.6-holonomy", "B-6.6-loop", "B-6.6-feedback"],
+    [
+        "B-Proposition-6.6.4-3",
+        "B-Proposition-6.6.4-4",
+        "B-6.6-motion",
+        "B-6.6-holonomy",
+        "B-6.6-loop",
+        "B-6.6-feedback",
+    ],
 )
-def test_a_fibre_without_curvature_is_not_reproduced(identifier: str, monkeypatch: pytest.MonkeyPatch, tame: da.Flow) -> None:
+def test_a_fibre_without_curvature_is_not_reproduced(
+    identifier: str, monkeypatch: pytest.MonkeyPatch, tame: da.Flow
+) -> None:
     monkeypatch.setattr(knife, "reduced", lambda: tame)
     assert CLAIMS[identifier].row().verdict == "not reproduced"
 
 
-# -- reference data ------------------------------------------------------------------------------------------------------
+# -- reference data --------------------------------------------------------------------------------
 
 
 def test_the_printed_example_on_so3() -> None:
@@ -97,13 +120,22 @@ def test_the_printed_example_on_so3() -> None:
     switches = {"t1": record["params"]["t1"], "t2": record["params"]["t2"]}
     motion = da.simulate(scenario, span=(0, 9), parameters=switches, at=record["times"], rtol=1e-12)
     for k, state in enumerate(record["states"]):
-        np.testing.assert_allclose([motion[f"x_{i}"][k] for i in (1, 2, 3)], state["x"], rtol=0, atol=1e-9)
-        np.testing.assert_allclose(motion["Y"][k], state["Y"], rtol=0, atol=1e-9)
-        np.testing.assert_allclose(motion["x_square"][k], record["norm_x2"][k + 1], rtol=0, atol=1e-9)
         np.testing.assert_allclose(
-            np.linalg.eigvalsh(motion["Y"][k].T @ motion["Y"][k])[-1], record["spectra_YtY"][k + 1][0], atol=1e-9
+            [motion[f"x_{i}"][k] for i in (1, 2, 3)], state["x"], rtol=0, atol=1e-9
         )
-    assert {"x": [scenario.start[f"x_{i}"] for i in (1, 2, 3)], "Y": record["initial"]["Y"]} == record["initial"]
+        np.testing.assert_allclose(motion["Y"][k], state["Y"], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            motion["x_square"][k], record["norm_x2"][k + 1], rtol=0, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            np.linalg.eigvalsh(motion["Y"][k].T @ motion["Y"][k])[-1],
+            record["spectra_YtY"][k + 1][0],
+            atol=1e-9,
+        )
+    assert {
+        "x": [scenario.start[f"x_{i}"] for i in (1, 2, 3)],
+        "Y": record["initial"]["Y"],
+    } == record["initial"]
 
 
 @pytest.mark.parametrize("form", ["lagrange", "maggi"])
@@ -111,7 +143,9 @@ def test_the_knife_edge(form: str) -> None:
     record = DATA["knife_edge.unit"]
     scenario = da.gallery.load("knife-edge")
     motion = da.simulate(scenario, at=record["times"], form=form, rtol=1e-12)
-    states = np.stack([motion[name] for name in ("x", "y", "varphi", "x_dot", "y_dot", "varphi_dot")])
+    states = np.stack(
+        [motion[name] for name in ("x", "y", "varphi", "x_dot", "y_dot", "varphi_dot")]
+    )
     np.testing.assert_allclose(states.T, record["states"], rtol=0, atol=1e-9)
     np.testing.assert_allclose(knife.variables(states).T, record["z_states"], rtol=0, atol=1e-9)
 
@@ -123,5 +157,7 @@ def test_the_loop_of_the_reference_data() -> None:
     np.testing.assert_allclose(loop.corners[1], record["outputs"]["a"], atol=1e-14)
     np.testing.assert_allclose(loop.corners[3], record["outputs"]["b"], atol=1e-14)
     np.testing.assert_allclose(
-        da.control.holonomy(knife.reduced(), loop.corners).displacement, record["outputs"]["delta_z3"], atol=1e-10
+        da.control.holonomy(knife.reduced(), loop.corners).displacement,
+        record["outputs"]["delta_z3"],
+        atol=1e-10,
     )

@@ -1,4 +1,6 @@
-"""The rows of Bloch's section 7.7: each holds, each erratum is needed, and each would notice an error."""
+"""The rows of Bloch's section 7.7: each holds, each erratum is needed, and each would notice an
+error.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ CLAIMS = {item.id: item for item in registered(("B",)) if item.id.startswith(SEC
 
 #: Where the print is wrong.
 ERRATA = {
-    "B-7.7.10-legendre", "B-7.7-normal", "B-Corollary-7.7.6", "B-7.7.15", "B-Corollary-7.7.8", "B-7.7-double-bracket",
-    "B-7.7.18", "B-Proposition-7.7.10", "B-7.7-inclusions", "B-7.7.26", "B-7.7.27", "B-7.7.28",
-    "B-7.7.42-quarter-turn", "B-7.7.42-boundary", "B-7.7.46", "B-Corollary-7.7.24", "B-7.7.51", "B-Theorem-7.7.26",
-    "B-Definition-7.7.27", "B-7.7.56", "B-7.7.62-equivalent",
+    "B-7.7.10-legendre", "B-7.7-normal", "B-Corollary-7.7.6", "B-7.7.15", "B-Corollary-7.7.8",
+    "B-7.7-double-bracket", "B-7.7.18", "B-Proposition-7.7.10", "B-7.7-inclusions", "B-7.7.26",
+    "B-7.7.27", "B-7.7.28", "B-7.7.42-quarter-turn", "B-7.7.42-boundary", "B-7.7.46",
+    "B-Corollary-7.7.24", "B-7.7.51", "B-Theorem-7.7.26", "B-Definition-7.7.27", "B-7.7.56",
+    "B-7.7.62-equivalent",
 }  # fmt: skip
 
 #: Named results that have rows of their own; the others are those of their equations.
@@ -50,7 +53,7 @@ def test_every_numbered_result_has_a_row() -> None:
     assert expected | ERRATA | {"B-Exercise-7.7-1"} <= set(CLAIMS)
 
 
-def test_the_corollaries_and_the_exercise_without_rows_of_their_own_are_named_where_they_are_shown() -> None:
+def test_corollaries_without_rows_of_their_own_are_named_where_they_are_shown() -> None:
     for identifier, name in (
         ("B-7.7.30", "Corollary 7.7.14"),
         ("B-7.7.31", "Corollary 7.7.15"),
@@ -60,22 +63,28 @@ def test_the_corollaries_and_the_exercise_without_rows_of_their_own_are_named_wh
         assert name in CLAIMS[identifier].claim
 
 
-# -- an error in the library would be seen -----------------------------------------------------------------------------
+# -- an error in the library would be seen ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "identifier",
-    ["B-7.7.4", "B-7.7.9", "B-7.7.12", "B-7.7.16", "B-7.7.25", "B-7.7.31", "B-7.7.34", "B-7.7.36", "B-7.7.38", "B-7.7.42",
-     "B-7.7.47", "B-7.7.61-brackets", "B-7.7.63"],
+    ["B-7.7.4", "B-7.7.9", "B-7.7.12", "B-7.7.16", "B-7.7.25", "B-7.7.31", "B-7.7.34", "B-7.7.36",
+     "B-7.7.38", "B-7.7.42", "B-7.7.47", "B-7.7.61-brackets", "B-7.7.63"],
 )  # fmt: skip
-def test_rates_that_are_slightly_off_are_not_reproduced(identifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rates_that_are_slightly_off_are_not_reproduced(
+    identifier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     honest = Probe.rates
-    monkeypatch.setattr(Probe, "rates", lambda self, time, state: honest(self, time, state) * (1 + 1e-6))
+    monkeypatch.setattr(
+        Probe, "rates", lambda self, time, state: honest(self, time, state) * (1 + 1e-6)
+    )
     assert CLAIMS[identifier].row().verdict == "not reproduced"
 
 
 @pytest.mark.parametrize("identifier", ["B-7.7.39-asinh", "B-7.7.41", "B-7.7.42-boundary"])
-def test_a_partner_without_the_inverse_of_sinh_is_not_reproduced(identifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partner_without_the_inverse_of_sinh_is_not_reproduced(
+    identifier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def wrong(Q: Any, M: Any, side: str = "left") -> Any:
         turn = matrix_flows.exponential(np.asarray(M) / 2)
         return Q @ turn if side == "left" else turn @ Q
@@ -84,7 +93,9 @@ def test_a_partner_without_the_inverse_of_sinh_is_not_reproduced(identifier: str
     assert CLAIMS[identifier].row().verdict == "not reproduced"
 
 
-def test_the_other_branch_of_a_discrete_step_is_not_reproduced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_branch_of_a_discrete_step_is_not_reproduced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A solution of U Lambda - Lambda U^T = M that does not continue the identity."""
     honest = discrete.discrete_rotation
 
@@ -117,11 +128,16 @@ def fresh() -> Iterator[None]:
         function.cache_clear()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("identifier", ["B-7.7.15", "B-Corollary-7.7.8", "B-Lemma-7.7.9-inertia"])
-def test_with_unit_inertia_nothing_is_left_to_correct(identifier: str, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+def test_with_unit_inertia_nothing_is_left_to_correct(
+    identifier: str, monkeypatch: pytest.MonkeyPatch, fresh: None
+) -> None:
     """With J = 1 both metrics are one, and [p, x] stays: rows that say they differ must notice."""
     for module in (matrix_flows, geodesics):
-        monkeypatch.setattr(module, "inertia", lambda name: np.ones(matrix_flows.algebra(name).dimension))
+        monkeypatch.setattr(
+            module, "inertia", lambda name: np.ones(matrix_flows.algebra(name).dimension)
+        )
     assert CLAIMS[identifier].row().verdict == "not reproduced"
 
 

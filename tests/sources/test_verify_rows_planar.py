@@ -1,4 +1,6 @@
-"""The rows of Bloch's sections 2.1 and 3.13: each holds, each erratum is needed, and each would notice an error."""
+"""The rows of Bloch's sections 2.1 and 3.13: each holds, each erratum is needed, and each would
+notice an error.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,10 @@ CLAIMS = {item.id: item for item in registered(("B",)) if item.id.startswith(SEC
 
 #: Where the print is wrong.
 ERRATA = {
-    "B-2.1-speed", "B-2.1-velocity", "B-2.1-backwards", "B-2.1-blow-up",
-    "B-3.13.48", "B-3.13-equal-rates", "B-3.13-antiparallel", "B-3.13.50", "B-3.13.53-mixed", "B-3.13.54", "B-3.13.55",
-    "B-3.13.56", "B-3.13.57", "B-3.13.58", "B-3.13.59", "B-3.13.59-I1", "B-3.13.59-I2", "B-3.13.59-lambda31",
+    "B-2.1-speed", "B-2.1-velocity", "B-2.1-backwards", "B-2.1-blow-up", "B-3.13.48",
+    "B-3.13-equal-rates", "B-3.13-antiparallel", "B-3.13.50", "B-3.13.53-mixed", "B-3.13.54",
+    "B-3.13.55", "B-3.13.56", "B-3.13.57", "B-3.13.58", "B-3.13.59", "B-3.13.59-I1",
+    "B-3.13.59-I2", "B-3.13.59-lambda31",
 }  # fmt: skip
 
 
@@ -38,7 +41,7 @@ def test_every_numbered_result_has_a_row() -> None:
     assert expected | ERRATA <= set(CLAIMS)
 
 
-# -- an error in the library would be seen -----------------------------------------------------------------------------
+# -- an error in the library would be seen ---------------------------------------------------------
 
 
 @pytest.fixture
@@ -53,7 +56,8 @@ def fresh() -> object:
 
 
 @pytest.mark.parametrize(
-    "identifier", ["B-3.13.45", "B-3.13.47", "B-3.13.49", "B-3.13.59-I3", "B-3.13.59-lambda23", "B-3.13.60"]
+    "identifier",
+    ["B-3.13.45", "B-3.13.47", "B-3.13.49", "B-3.13.59-I3", "B-3.13.59-lambda23", "B-3.13.60"],
 )
 def test_an_inertia_that_is_slightly_off_is_not_reproduced(
     identifier: str, monkeypatch: pytest.MonkeyPatch, fresh: object
@@ -69,21 +73,30 @@ def test_an_inertia_that_is_slightly_off_is_not_reproduced(
 
 def test_a_bound_that_is_slightly_small_is_not_reproduced(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = existence.ExistenceBound.radius
-    monkeypatch.setattr(existence.ExistenceBound, "radius", lambda self, times: honest(self, times) * (1 - 1e-6))
-    verdicts = {row.id: row.verdict for row in rows(["B-2.1-theorem", "B-2.1.4", "B-2.1-comparison"])}
+    monkeypatch.setattr(
+        existence.ExistenceBound, "radius", lambda self, times: honest(self, times) * (1 - 1e-6)
+    )
+    verdicts = {
+        row.id: row.verdict for row in rows(["B-2.1-theorem", "B-2.1.4", "B-2.1-comparison"])
+    }
     assert set(verdicts.values()) == {"not reproduced"}, verdicts
 
 
 def test_the_numeric_bodies_keep_their_hinges_together() -> None:
     """The independent implementation itself: hinges coincide, and the centre of mass stays."""
     for parents in (planar.CHAIN[3], planar.TREE):
-        twin = planar.bodies(parents, 4)
-        angles, arms = twin.angles(np.linspace(-1, 2, twin.count - 1)), twin.arms()
-        places = [sum(planar.turn(angles[k]) @ arms[i, k] for k in range(twin.count)) for i in range(twin.count)]
-        assert np.abs(np.tensordot(twin.masses, np.array(places), axes=1)).max() < 1e-14
+        model = planar.bodies(parents, 4)
+        angles, arms = model.angles(np.linspace(-1, 2, model.count - 1)), model.arms()
+        places = [
+            sum(planar.turn(angles[k]) @ arms[i, k] for k in range(model.count))
+            for i in range(model.count)
+        ]
+        assert np.abs(np.tensordot(model.masses, np.array(places), axes=1)).max() < 1e-14
         for child, parent in enumerate(parents, start=2):
-            near = places[parent - 1] + planar.turn(angles[parent - 1]) @ twin.hinges[parent, child]
-            far = places[child - 1] + planar.turn(angles[child - 1]) @ twin.hinges[child, parent]
+            near = (
+                places[parent - 1] + planar.turn(angles[parent - 1]) @ model.hinges[parent, child]
+            )
+            far = places[child - 1] + planar.turn(angles[child - 1]) @ model.hinges[child, parent]
             assert np.abs(near - far).max() < 1e-14
 
 

@@ -1,4 +1,6 @@
-"""The rows of Bloch's section 9.4 on the unicycle's Routhian: each holds, and each would notice an error."""
+"""The rows of Bloch's section 9.4 on the unicycle's Routhian: each holds, and each would notice an
+error.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from dalembert.verification.bloch import section_9_4_routhian as rows
 from dalembert.verification.independent import unicycle_with_rider as unicycle
 from dalembert.verification.row_registry import _CLAIMS
 
-CLAIMS = {item.id: item for item in _CLAIMS.values() if item.compute.__module__ == rows.__name__}
+CLAIMS = {item.id: item for item in _CLAIMS.values() if item.module == rows.__name__}
 
 
 @pytest.mark.parametrize("identifier", CLAIMS)
@@ -42,11 +44,31 @@ def scaled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 WRONG = {
-    "swing-sign": ("swing_factors", turned, {"B-9.4-equations", "B-9.4.11", "B-9.4.12", "B-9.4.12-derivatives"}),
-    "swing-order": ("swing_factors", swapped, {"B-9.4-equations", "B-9.4.11", "B-9.4.12", "B-9.4.12-derivatives"}),
-    "inertia": ("printed_inertia", heavier, {"B-9.4-momenta", "B-9.4-routhian", "B-9.4.11", "B-9.4.14"}),
-    "inertia-scale": ("printed_inertia", scaled, {"B-9.4-momenta", "B-9.4.9", "B-9.4.10", "B-9.4.11", "B-9.4.13"}),
-    "metric": ("printed_metric", heavier, {"B-9.4-routhian", "B-9.4.9", "B-9.4.10", "B-9.4.13", "B-9.4.16-upright"}),
+    "swing-sign": (
+        "swing_factors",
+        turned,
+        {"B-9.4-equations", "B-9.4.11", "B-9.4.12", "B-9.4.12-derivatives"},
+    ),
+    "swing-order": (
+        "swing_factors",
+        swapped,
+        {"B-9.4-equations", "B-9.4.11", "B-9.4.12", "B-9.4.12-derivatives"},
+    ),
+    "inertia": (
+        "printed_inertia",
+        heavier,
+        {"B-9.4-momenta", "B-9.4-routhian", "B-9.4.11", "B-9.4.14"},
+    ),
+    "inertia-scale": (
+        "printed_inertia",
+        scaled,
+        {"B-9.4-momenta", "B-9.4.9", "B-9.4.10", "B-9.4.11", "B-9.4.13"},
+    ),
+    "metric": (
+        "printed_metric",
+        heavier,
+        {"B-9.4-routhian", "B-9.4.9", "B-9.4.10", "B-9.4.13", "B-9.4.16-upright"},
+    ),
 }
 
 
@@ -54,9 +76,12 @@ WRONG = {
 def test_an_error_in_a_formula_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, spoiled, affected = WRONG[name]
     wrong = spoiled(getattr(unicycle, function))
-    states = tuple(unicycle.Ride(ride.q, ride.free) for ride in unicycle.rides())  # without what was computed already
+    # Without what was computed already.
+    states = tuple(unicycle.UnicycleSample(ride.q, ride.free) for ride in unicycle.rides())
     for module in (unicycle, rows):
         monkeypatch.setattr(module, function, wrong)
     monkeypatch.setattr(unicycle, "rides", lambda: states)
-    noticed = {identifier for identifier in affected if CLAIMS[identifier].row().verdict != "reproduced"}
+    noticed = {
+        identifier for identifier in affected if CLAIMS[identifier].row().verdict != "reproduced"
+    }
     assert noticed == affected

@@ -1,4 +1,4 @@
-"""`make demo` shows what it promises, and says in a sentence what it cannot show."""
+"""`make demo` shows what it guarantees, and says in a sentence what it cannot show."""
 
 from __future__ import annotations
 
@@ -22,9 +22,19 @@ def test_demo_runs_to_its_end_and_leaves_its_files(demo, tmp_path, capsys):
     assert demo["main"]() == 0
     printed = capsys.readouterr().out
     assert "could not be shown" not in printed
-    for word in ("rolling_x", "mu_rolling_x", "energy drifts by at most", "differs by at most", "friction coefficient"):
+    for word in (
+        "rolling_x",
+        "mu_rolling_x",
+        "energy drifts by at most",
+        "differs by at most",
+        "friction coefficient",
+    ):
         assert word in printed
-    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["animation.gif", "motion.nc", "motion.png"]
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
+        "animation.gif",
+        "motion.nc",
+        "motion.png",
+    ]
 
 
 def test_a_part_that_fails_is_a_sentence_and_the_rest_goes_on(demo, capsys):

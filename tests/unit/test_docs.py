@@ -1,4 +1,6 @@
-"""The documentation tells the truth: its Python runs, prints what it says, and its model files are models."""
+"""The documentation tells the truth: its Python runs, prints what it says, and its model files are
+models.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from dalembert.model.io.files import loads
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-WRITTEN = sorted(page for page in DOCS.rglob("*.md") if "generated" not in page.relative_to(DOCS).parts)
+WRITTEN = sorted(
+    page for page in DOCS.rglob("*.md") if "generated" not in page.relative_to(DOCS).parts
+)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
 BLOCK = re.compile(r"^```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 EXPECTED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -27,7 +31,9 @@ SLOW = ("matching", "symmetry", "snakeboard", "hamilton-jacobi", "routh", "servo
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page, and the block of text that follows it with nothing between, if there is one."""
+    """A fenced block of a page, and the block of text that follows it with nothing between, if
+    there is one.
+    """
 
     language: str
     body: str
@@ -41,9 +47,17 @@ def blocks(page: Path) -> list[Block]:
     result = []
     for number, match in enumerate(found):
         after = found[number + 1] if number + 1 < len(found) else None
-        follows = after is not None and after["language"] == "text" and not text[match.end() : after.start()].strip()
+        follows = (
+            after is not None
+            and after["language"] == "text"
+            and not text[match.end() : after.start()].strip()
+        )
         line = text.count("\n", 0, match.start()) + 2
-        result.append(Block(match["language"], match["body"], line, after["body"] if after and follows else None))
+        result.append(
+            Block(
+                match["language"], match["body"], line, after["body"] if after and follows else None
+            )
+        )
     return result
 
 
@@ -70,7 +84,8 @@ def test_the_python_of_a_page_runs_in_order_and_prints_what_it_says(page, tmp_pa
             exec(code, namespace)
         if block.says is not None:
             assert doctest.OutputChecker().check_output(block.says, printed.getvalue(), EXPECTED), (
-                f"{named(page)}:{block.line} printed\n{printed.getvalue()}\nand the page says\n{block.says}"
+                f"{named(page)}:{block.line} printed\n{printed.getvalue()}\nand the page"
+                f" says\n{block.says}"
             )
 
 
@@ -81,8 +96,14 @@ def test_every_whole_model_file_of_a_page_is_a_model(page):
             assert loads(block.body).system.coordinates
 
 
-#: The table of `dalembert verify`, the lab, which serves until it is stopped, and what needs a file have tests of their own.
-OWN_TESTS = ("dalembert verify", "dalembert lab", "dalembert rerun FILE.nc", "dalembert rerun disk.nc")
+#: The table of `dalembert verify`, the lab, which serves until it is stopped, and what needs a file
+#: have tests of their own.
+OWN_TESTS = (
+    "dalembert verify",
+    "dalembert lab",
+    "dalembert rerun FILE.nc",
+    "dalembert rerun disk.nc",
+)
 COMMANDS = sorted(
     {
         command

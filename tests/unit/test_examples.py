@@ -24,10 +24,21 @@ ANSWERS: dict[str, list[tuple[str, float]]] = {
         (r"total reaction +(\S+)", 1e-9),
         (r"length to +(\S+)", 1e-13),
     ],
-    "fit_pendulum": [(r"l is off by (\S+)", 3.0), (r"g is off by (\S+)", 3.0), (r"backward differ by (\S+)", 1e-9)],
+    "fit_pendulum": [
+        (r"l is off by (\S+)", 3.0),
+        (r"g is off by (\S+)", 3.0),
+        (r"backward differ by (\S+)", 1e-9),
+    ],
     "from_sympy": [(r"drifts by (\S+)", 1e-8)],
-    "hamiltonian_constraint": [(r"x +differs by (\S+)", 1e-9), (r"reaction differs by (\S+)", 1e-8)],
-    "rolling_disk": [(r"power of the reactions +(\S+)", 1e-9), (r"slips by at most +(\S+)", 1e-12), (r"drift +(\S+)", 1e-11)],
+    "hamiltonian_constraint": [
+        (r"x +differs by (\S+)", 1e-9),
+        (r"reaction differs by (\S+)", 1e-8),
+    ],
+    "rolling_disk": [
+        (r"power of the reactions +(\S+)", 1e-9),
+        (r"slips by at most +(\S+)", 1e-12),
+        (r"drift +(\S+)", 1e-11),
+    ],
     "sleigh": [(r"energy drift (\S+)", 1e-11), (r"slips by at most (\S+)", 1e-13)],
     "sweep_pendulum": [(r"closed form (\S+)", 1e-7), (r"drift of an energy (\S+)", 1e-9)],
     "two_principles": [(r"holds to (\S+)", 1e-9), (r"blade, to (\S+)", 1e-12)],
@@ -65,7 +76,9 @@ def test_sleigh_meets_its_closed_form():
 
 
 def test_bouncing_pendulum_comes_to_rest_with_the_force_of_statics():
-    (moment,) = re.findall(r"moment of the wall (\S+) .*= (\S+)", printed_by(FOLDER / "bouncing_pendulum.py"))
+    (moment,) = re.findall(
+        r"moment of the wall (\S+) .*= (\S+)", printed_by(FOLDER / "bouncing_pendulum.py")
+    )
     assert float(moment[0]) == pytest.approx(float(moment[1]), rel=1e-8)
 
 

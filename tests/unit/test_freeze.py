@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dalembert as da
-from dalembert.model.method_names import EXTERNAL, METHODS
+from dalembert.integrate.methods.table import external_methods, method_names
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SYSTEM = "sphere-geodesic"
@@ -38,6 +38,7 @@ def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     path.write_bytes(gzip.compress(json.dumps(record).encode()))
 
 
+@pytest.mark.long
 def test_a_part_agrees_with_itself_and_a_changed_golden_is_named(
     freeze: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,7 +107,9 @@ def test_code_is_told_from_its_comments(freeze: Any) -> None:
 
 def test_every_method_of_the_library_is_frozen(freeze: Any) -> None:
     home = import_module("method_problems").HOME
-    assert {*home, *import_module("freeze_parts").ADAPTIVE} == set(METHODS) - set(EXTERNAL)
+    assert {*home, *import_module("freeze_parts").ADAPTIVE} == set(method_names()) - set(
+        external_methods()
+    )
 
 
 def test_runs_and_their_derivatives_are_recorded_bit_for_bit(freeze: Any) -> None:

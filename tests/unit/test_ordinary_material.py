@@ -1,4 +1,6 @@
-"""Calls with ordinary material that ended in an error of Python, or in a value that meant nothing."""
+"""Calls with ordinary material that ended in an error of Python, or in a value that meant
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,15 @@ OSCILLATOR = da.System([x], kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2)
 KNIFE = da.Flow({x: u, y: w, z: -x * w}, inputs=[u, w])
 
 
-# -- steering ----------------------------------------------------------------------------------------------------------
+# -- steering --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_loops_stabilise_a_base_of_three_symbols() -> None:
     """The loop began at a place of two symbols, whatever the base: zip() complained."""
-    found = da.control.stabilise_by_loops(da.control.brockett_form(3), {"x_1": 0.1, "Y_12": 0.3, "Y_13": -0.2, "Y_23": 0.5})
+    found = da.control.stabilise_by_loops(
+        da.control.brockett_form(3), {"x_1": 0.1, "Y_12": 0.3, "Y_13": -0.2, "Y_23": 0.5}
+    )
     assert found.success and max(abs(value) for value in found.final.values()) < 1e-6
 
 
@@ -38,12 +43,18 @@ def test_the_curvature_is_integrated_near_the_path() -> None:
     bent = da.Flow({x: u, y: w, z: w / x}, inputs=[u, w])
     found = da.control.holonomy(bent, [(1, 0), (2, 0), (2, 3), (1, 3)])
     assert found.displacement[0] == pytest.approx(-1.5, abs=1e-9)
-    assert found.by_curvature[0] == pytest.approx(-1.5, abs=1e-9) and found.area == pytest.approx(3.0)
+    assert found.by_curvature[0] == pytest.approx(-1.5, abs=1e-9) and found.area == pytest.approx(
+        3.0
+    )
 
 
 def test_holonomy_has_no_area_over_three_symbols() -> None:
-    found = da.control.holonomy(da.control.brockett_form(3), [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 1)])
-    assert found.area is None and found.by_curvature is None and np.isfinite(found.displacement).all()
+    found = da.control.holonomy(
+        da.control.brockett_form(3), [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 1)]
+    )
+    assert (
+        found.area is None and found.by_curvature is None and np.isfinite(found.displacement).all()
+    )
     assert "nan" not in str(found)
 
 
@@ -63,7 +74,7 @@ def test_paths_that_are_nowhere_are_refused(path: Any, span: Any) -> None:
         da.control.holonomy(KNIFE, path, span)
 
 
-# -- ports -------------------------------------------------------------------------------------------------------------
+# -- ports -----------------------------------------------------------------------------------------
 
 
 def test_a_state_space_is_an_impulse_response() -> None:
@@ -71,7 +82,9 @@ def test_a_state_space_is_an_impulse_response() -> None:
     place, speed = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
     assert da.control.is_hamiltonian_impulse_response((A, B, place)).holds
     assert not da.control.is_hamiltonian_impulse_response((A, B, speed)).holds
-    assert da.control.is_hamiltonian_impulse_response((A.tolist(), B.tolist(), place.tolist(), [[2.0]])).holds
+    assert da.control.is_hamiltonian_impulse_response(
+        (A.tolist(), B.tolist(), place.tolist(), [[2.0]])
+    ).holds
     from scipy.signal import StateSpace
 
     assert da.control.is_hamiltonian_impulse_response(StateSpace(A, B, place, [[0.0]])).holds
@@ -80,25 +93,34 @@ def test_a_state_space_is_an_impulse_response() -> None:
             da.control.is_hamiltonian_impulse_response(wrong)
 
 
-# -- functions ---------------------------------------------------------------------------------------------------------
+# -- functions -------------------------------------------------------------------------------------
 
 
 def test_a_function_takes_the_inputs_that_are_free() -> None:
-    pushed = da.derive(da.System([x], kinetic=m * x.dot**2 / 2, forces={x: u - w}, inputs=[u, w])).function()
+    pushed = da.derive(
+        da.System([x], kinetic=m * x.dot**2 / 2, forces={x: u - w}, inputs=[u, w])
+    ).function()
     for inputs in ([3.0, 1.0], {"w": 1.0, "u": 3.0}, {u: 3.0, w: 1.0}):
         assert pushed(0.0, [0.0, 5.0], {"m": 2.0}, inputs).tolist() == [5.0, 1.0]
     assert pushed(0.0, {"x_dot": 5.0, "x": 0.0}, [2.0], inputs=[3.0, 1.0]).tolist() == [5.0, 1.0]
-    for state, inputs in (([0.0, 5.0], ()), ([0.0], [3.0, 1.0]), ([0.0, 5.0], {"u": 1.0}), (["0", "5"], [3.0, 1.0])):
+    for state, inputs in (
+        ([0.0, 5.0], ()),
+        ([0.0], [3.0, 1.0]),
+        ([0.0, 5.0], {"u": 1.0}),
+        (["0", "5"], [3.0, 1.0]),
+    ):
         with pytest.raises(ModelError, match="must"):
             pushed(0.0, state, {"m": 2.0}, inputs)
 
 
-# -- results -----------------------------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def test_a_contact_that_never_closed_has_no_reaction() -> None:
     wall = da.unilateral(x - 5, name="wall")
-    motion = da.simulate(da.System([x], kinetic=x.dot**2 / 2, constraints=[wall]), {"x_dot": 1.0}, (0, 1))
+    motion = da.simulate(
+        da.System([x], kinetic=x.dot**2 / 2, constraints=[wall]), {"x_dot": 1.0}, (0, 1)
+    )
     assert "wall" in motion.reactions and list(motion.reactions) == ["wall"]
     reaction = motion.reactions["wall"]
     assert reaction.force.shape == (1, len(motion.t)) and not reaction.force.any()
@@ -126,14 +148,16 @@ def test_a_picture_is_shown_in_a_window_or_says_why_not(monkeypatch: pytest.Monk
     assert shown == [picture]
 
 
-# -- parameters --------------------------------------------------------------------------------------------------------
+# -- parameters ------------------------------------------------------------------------------------
 
 PUBLISHED = {"m": 2.0, "k": 8.0, "g": 9.81, "I_zz": 0.1}
 
 
 def test_values_that_a_model_does_not_use_are_warned_of() -> None:
     """Sets of published values have more than one model needs; they were refused."""
-    with pytest.warns(UnusedParameterWarning, match="does not use the parameters g, I_zz") as caught:
+    with pytest.warns(
+        UnusedParameterWarning, match="does not use the parameters g, I_zz"
+    ) as caught:
         motion = da.simulate(OSCILLATOR, {"x": 1.0}, (0, 1), parameters=PUBLISHED)
     assert motion.parameters == {"m": 2.0, "k": 8.0} and len(caught) == 1
     assert caught[0].filename == __file__ and issubclass(UnusedParameterWarning, DalembertWarning)

@@ -43,7 +43,11 @@ def pages(tmp_path_factory) -> dict[str, str]:
 
 def test_every_public_callable_has_an_example():
     values = {name: REFERENCE.value_of(name) for name in PUBLIC}
-    assert [name for name, value in values.items() if callable(value) and ">>>" not in (inspect.getdoc(value) or "")] == []
+    assert [
+        name
+        for name, value in values.items()
+        if callable(value) and ">>>" not in (inspect.getdoc(value) or "")
+    ] == []
 
 
 def test_every_public_name_has_one_place_in_the_reference(pages):
@@ -57,7 +61,11 @@ def test_every_public_name_has_one_place_in_the_reference(pages):
 @pytest.mark.parametrize("name", ["System", "Equations", "Motion", "Ensemble", "Scenario"])
 def test_methods_of_the_main_classes_are_in_the_reference(pages, name):
     text = "\n".join(pages.values())
-    methods = [key for key, value in vars(getattr(da, name)).items() if inspect.isfunction(value) and not key.startswith("_")]
+    methods = [
+        key
+        for key, value in vars(getattr(da, name)).items()
+        if inspect.isfunction(value) and not key.startswith("_")
+    ]
     assert methods
     assert [key for key in methods if f"{{#{name}.{key}}}" not in text] == []
 
@@ -75,20 +83,30 @@ def test_every_page_of_the_reference_is_in_the_navigation(pages):
 
 def slug(heading: str) -> str:
     """The anchor that MkDocs gives to a heading."""
-    plain = re.sub(r"[`*$]|\[([^\]]*)\]\([^)]*\)", lambda match: match[1] or "", heading).strip().lower()
+    plain = (
+        re.sub(r"[`*$]|\[([^\]]*)\]\([^)]*\)", lambda match: match[1] or "", heading)
+        .strip()
+        .lower()
+    )
     return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", plain))
 
 
 def anchors(page: Path) -> set[str]:
     text = BLOCK.sub("", page.read_text(encoding="utf-8"))
     given = re.findall(r"\{#([\w.-]+)\}", text)
-    return {slug(heading) for heading in re.findall(r"^#+\s+(.+?)\s*$", text, re.MULTILINE)} | set(given)
+    return {slug(heading) for heading in re.findall(r"^#+\s+(.+?)\s*$", text, re.MULTILINE)} | set(
+        given
+    )
 
 
-WRITTEN = [page for page in sorted(DOCS.rglob("*.md")) if "generated" not in page.relative_to(DOCS).parts]
+WRITTEN = [
+    page for page in sorted(DOCS.rglob("*.md")) if "generated" not in page.relative_to(DOCS).parts
+]
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN], ids=lambda page: page.stem
+)
 def test_links_to_sections_name_headings_that_are_there(page):
     text = BLOCK.sub("", page.read_text(encoding="utf-8"))
     for target, anchor in re.findall(r"\]\(([^)#\s]*\.md)?#([^)\s]+)\)", text):
@@ -112,7 +130,9 @@ def test_pages_that_docstrings_name_exist():
 
 def test_the_check_of_the_site_sees_what_is_broken(tmp_path):
     checked = script("check_links").broken_links
-    (tmp_path / "a.html").write_text('<a href="b.html#here">b</a> <a href="#there">a</a> <img src="p.png"> <a href="http://x">')
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">b</a> <a href="#there">a</a> <img src="p.png"> <a href="http://x">'
+    )
     (tmp_path / "b.html").write_text('<h2 id="here">b</h2> <a href="c.html">c</a>')
     assert checked(tmp_path) == [
         "a.html: #there has no such anchor",
@@ -124,13 +144,20 @@ def test_the_check_of_the_site_sees_what_is_broken(tmp_path):
 def test_performance_tells_what_falls_short():
     """A peer that is faster is listed, one of another start and one that is slower are not."""
     performance = script("performance")
-    starts = {"W1": {"dalembert": "energies", "swift": "energies", "slow": "energies", "hand": "by hand"}}
+    starts = {
+        "W1": {"dalembert": "energies", "swift": "energies", "slow": "energies", "hand": "by hand"}
+    }
     rows = [("dalembert", 2.0), ("swift", 1.0), ("slow", 4.0), ("hand", 0.1)]
     data = {
         "starts": starts,
-        "rows": [{"workload": "W1-N2", "who": who, "metric": "call_us", "value": v, "error": 0.0} for who, v in rows],
+        "rows": [
+            {"workload": "W1-N2", "who": who, "metric": "call_us", "value": v, "error": 0.0}
+            for who, v in rows
+        ],
     }
-    assert performance.Results(data).shortfalls() == [("W1-N2", "call_us", "dalembert", "swift", 2.0)]
+    assert performance.Results(data).shortfalls() == [
+        ("W1-N2", "call_us", "dalembert", "swift", 2.0)
+    ]
     data["rows"][1]["value"] = 3.0
     assert performance.Results(data).shortfalls() == []
 
@@ -150,7 +177,14 @@ def test_an_erratum_shows_what_is_left_of_print_and_correction():
     from dalembert.verification import Row
 
     build = script("build_docs")
-    fields = {"id": "U-1", "claim": "p_dot = 0; the print has 1", "how": "by hand", "residual": 2e-16, "printed_residual": 0.5}
-    text = build.erratum(Row(**fields, verdict="reproduced with correction"))
+    fields = {
+        "id": "U-1",
+        "claim": "p_dot = 0; the print has 1",
+        "how": "by hand",
+        "residual": 2e-16,
+        "printed_residual": 0.5,
+    }
+    text = build.erratum(Row(**fields, verdict="reproduced with correction", fault="print"))
+    assert "The fault is the authors'." in text
     assert "### U-1" in text and "p\\_dot = 0; the print has 1." in text
     assert "**2e-16**" in text and "**5e-01**" in text

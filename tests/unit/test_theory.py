@@ -1,7 +1,9 @@
-"""The theory pages: every form has one, with numbers from the script; and the equations that they display are true.
+"""The theory pages: every form has one, with numbers from the script; and the equations that they
+display are true.
 
-Each displayed equation is written out here in plain SymPy, without the library's derivations, and evaluated at random states
-with the accelerations of Lagrange's equations. A page with a wrong sign would have a residual of the size of its terms.
+Each displayed equation is written out here in plain SymPy, without the library's derivations, and
+evaluated at random states with the accelerations of Lagrange's equations. A page with a wrong sign
+would have a residual of the size of its terms.
 """
 
 from __future__ import annotations
@@ -46,11 +48,13 @@ def test_the_tables_are_what_the_script_makes_of_its_measurements():
     measured = {form for records in found.values() for form in records}
     assert measured == set(da.forms()) - {"gauss", "udwadia-kalaba"}
     for form in measured:
-        assert script["form_table"](form, found) in (THEORY / f"{form}.md").read_text(encoding="utf-8")
+        assert script["form_table"](form, found) in (THEORY / f"{form}.md").read_text(
+            encoding="utf-8"
+        )
     assert script["all_tables"](found) in (THEORY / "costs.md").read_text(encoding="utf-8")
 
 
-# -- displayed equations ----------------------------------------------------------------------------------------------
+# -- displayed equations ---------------------------------------------------------------------------
 
 T = sp.Symbol("t")
 Q = sp.symbols("x y z")
@@ -60,7 +64,8 @@ X, Y, W = Q
 VX, VY, VZ = V
 LAGRANGIAN = ((2 + Y**2) * VX**2 + VY**2 + 3 * VZ**2) / 2 + VX * VZ * Y / 3 - X * W - Y**2
 FORCE = sp.Matrix([-VX / 2, X + VY / 5, Y - W])
-#: v_z = phi(q, v_x, v_y), which depends on all coordinates: linear, and nonlinear in the velocities.
+#: v_z = phi(q, v_x, v_y), which depends on all coordinates: linear, and nonlinear in the
+#: velocities.
 LINEAR = (Y + W / 2) * VX + X * VY
 NONLINEAR = LINEAR + sp.sqrt(1 + VX**2 + VY**2)
 
@@ -106,7 +111,9 @@ class Case:
         return found
 
     def residual(self, expressions: Any, further: Any = None) -> float:
-        """The largest of some expressions of q, v, z and mu at the states; `further` symbols are given by expressions."""
+        """The largest of some expressions of q, v, z and mu at the states; `further` symbols are
+        given by expressions.
+        """
         symbols, more = list(self.states[0]), further or {}
         value = sp.lambdify([*symbols, *more], sp.Matrix(list(expressions)), "numpy", cse=True)
         extra = sp.lambdify(symbols, list(more.values()), "numpy")
@@ -165,7 +172,10 @@ def test_voronets(case):
         derivative = sp.diff(phi, V[s])
         transitivity = moved(derivative) - sp.diff(phi, Q[s]) - sp.diff(phi, W) * derivative
         euler.append(
-            moved(sp.diff(case.lc, V[s])) - sp.diff(case.lc, Q[s]) - sp.diff(case.lc, W) * derivative - case.applied[s]
+            moved(sp.diff(case.lc, V[s]))
+            - sp.diff(case.lc, Q[s])
+            - sp.diff(case.lc, W) * derivative
+            - case.applied[s]
         )
         terms.append(case.dependent_momentum.subs(on) * transitivity)
     assert case.residual([a - b for a, b in zip(euler, terms, strict=True)]) < 1e-12
@@ -181,13 +191,16 @@ def test_curvature_of_the_constrained_lagrangian(linear):
     B = sp.Matrix(2, 2, lambda a, b: lift(b, A[a]) - lift(a, A[b]))
     momentum = linear.dependent_momentum.subs(linear.on)
     for a in range(2):
-        left = rate(sp.diff(linear.lc, V[a])) - sp.diff(linear.lc, Q[a]) + A[a] * sp.diff(linear.lc, W)
+        left = (
+            rate(sp.diff(linear.lc, V[a])) - sp.diff(linear.lc, Q[a]) + A[a] * sp.diff(linear.lc, W)
+        )
         force = -momentum * sum(B[a, b] * V[b] for b in range(2)) + linear.applied[a]
         assert linear.residual([left - force]) < 1e-12
         bracket = lift(0, -A[1]) - lift(1, -A[0])  # [h_x, h_y] along the fibre
         assert sp.simplify(bracket - B[0, 1]) == 0
 
 
+@pytest.mark.long
 def test_hamel_of_both_kinds(nonlinear):
     """Quasi-velocities eta_1 = (2 + y^2) v_x, eta_2 = v_y - x v_x, and the constraint."""
     eta = sp.symbols("eta1:4")
@@ -203,8 +216,18 @@ def test_hamel_of_both_kinds(nonlinear):
 
     frame = inverse.jacobian(eta[:2])
     for s in range(2):
-        W_s = [sum(here(frame[j, s]) * (rate(sp.diff(f[r], V[j])) - sp.diff(f[r], Q[j])) for j in range(3)) for r in range(3)]
-        T_s = [rate(here(frame[i, s])) - here(sum(frame[j, s] * sp.diff(inverse[i], Q[j]) for j in range(3))) for i in range(3)]
+        W_s = [
+            sum(
+                here(frame[j, s]) * (rate(sp.diff(f[r], V[j])) - sp.diff(f[r], Q[j]))
+                for j in range(3)
+            )
+            for r in range(3)
+        ]
+        T_s = [
+            rate(here(frame[i, s]))
+            - here(sum(frame[j, s] * sp.diff(inverse[i], Q[j]) for j in range(3)))
+            for i in range(3)
+        ]
         spread = here(sum(frame[j, s] * sp.diff(star, Q[j]) for j in range(3)))
         applied = sum(here(frame[j, s]) * FORCE[j] for j in range(3))
         plain = rate(here(sp.diff(star, eta[s]))) - spread - applied
@@ -216,6 +239,7 @@ def test_hamel_of_both_kinds(nonlinear):
         assert nonlinear.residual(between) < 1e-12
 
 
+@pytest.mark.long
 def test_poincare_chetaev_with_the_bracket_of_a_frame(nonlinear):
     e = sp.Matrix([[1, Y, 0], [0, 1, X], [W, 0, 1]])  # columns
     w = sp.symbols("w1:4")
@@ -236,8 +260,11 @@ def test_poincare_chetaev_with_the_bracket_of_a_frame(nonlinear):
         assert nonlinear.residual([rate(here(sp.diff(star, w[a]))) - right]) < 1e-11
 
 
+@pytest.mark.long
 def test_the_two_form_on_the_constraint_manifold_and_the_canonical_form(linear):
-    """In the chart (q, y): v = F dH/dy and y_dot from the restricted two-form, and by Voronets' symbols."""
+    """In the chart (q, y): v = F dH/dy and y_dot from the restricted two-form, and by Voronets'
+    symbols.
+    """
     y, frame = sp.symbols("y1:3"), linear.frame
     independent = sp.hessian(linear.lc, V[:2]).inv() * sp.Matrix(y)
     velocities = frame * independent
@@ -264,14 +291,19 @@ def test_the_two_form_on_the_constraint_manifold_and_the_canonical_form(linear):
 
 
 def test_extremals_are_vakonomic_and_differ_from_dalembert(linear):
-    """xi = p + f_v^T chi turns one into the other; along d'Alembert's motion Euler's equations of L + chi f fail."""
+    """xi = p + f_v^T chi turns one into the other; along d'Alembert's motion Euler's equations of L
+    + chi f fail.
+    """
     chi, lam = sp.Symbol("chi"), LAGRANGIAN + sp.Symbol("chi") * linear.f
     derivative = gradient(lam, V)
     bend = derivative.applyfunc(rate) - gradient(lam, Q) - FORCE  # and chi_dot f_v
     xi = sp.symbols("xi1:4")
     u = sp.symbols("u1:3")
     allowed = sp.Matrix([*u, LINEAR.subs({VX: u[0], VY: u[1]}, simultaneous=True)])
-    Lambda = LAGRANGIAN.subs(dict(zip(V, allowed, strict=True)), simultaneous=True) - (sp.Matrix(xi).T * allowed)[0]
+    Lambda = (
+        LAGRANGIAN.subs(dict(zip(V, allowed, strict=True)), simultaneous=True)
+        - (sp.Matrix(xi).T * allowed)[0]
+    )
     back = {**dict(zip(xi, derivative, strict=True)), u[0]: VX, u[1]: VY}
     numbers = {chi: sp.Rational(3, 7)}
 
@@ -279,13 +311,18 @@ def test_extremals_are_vakonomic_and_differ_from_dalembert(linear):
         return sp.Matrix([value]).subs(back, simultaneous=True).subs(numbers)
 
     assert linear.residual(there([sp.diff(Lambda, a) for a in u])) < 1e-12
-    assert linear.residual(there([sp.diff(Lambda, q) for q in Q]) - gradient(lam, Q).subs(numbers).T) < 1e-12
+    assert (
+        linear.residual(there([sp.diff(Lambda, q) for q in Q]) - gradient(lam, Q).subs(numbers).T)
+        < 1e-12
+    )
     # What chi_dot f_v cannot take up is what is left along the virtual displacements.
     assert linear.residual((linear.frame.T * bend).subs(numbers)) > 1e-2
 
 
 def test_the_bracket_of_the_implicit_forms_is_eulers_expression():
-    """For a Lagrangian on a bundle, v = sigma(q) q_dot, in both the Lagrangian and the Hamiltonian words."""
+    """For a Lagrangian on a bundle, v = sigma(q) q_dot, in both the Lagrangian and the Hamiltonian
+    words.
+    """
     u, p = sp.symbols("u1:3"), sp.symbols("p1:3")
     sigma = sp.Matrix([[Y, sp.sin(X), 1], [W, 1, X * Y]])
     fibre = (u[0] ** 2 * (2 + X) + u[1] ** 2) / 2 + Y * u[0] - X * W
@@ -294,7 +331,9 @@ def test_the_bracket_of_the_implicit_forms_is_eulers_expression():
     euler = gradient(whole, V).applyfunc(rate) - gradient(whole, Q)
     momenta = gradient(fibre, u).subs(values, simultaneous=True)
     solved = sp.solve([sp.diff(fibre, a) - b for a, b in zip(u, p, strict=True)], u)
-    hamiltonian = (sum(a * b for a, b in zip(p, u, strict=True)) - fibre).subs(solved, simultaneous=True)
+    hamiltonian = (sum(a * b for a, b in zip(p, u, strict=True)) - fibre).subs(
+        solved, simultaneous=True
+    )
     by_p = gradient(hamiltonian, Q).subs(dict(zip(p, momenta, strict=True)), simultaneous=True)
     turning = sp.Matrix(
         [
@@ -313,13 +352,18 @@ def test_the_bracket_of_the_implicit_forms_is_eulers_expression():
 
 
 def test_an_orthonormal_frame_turns_by_its_brackets():
-    """eta_dot_s = eta_r <v, [e_r, e_s]> - e_s(V) on a skate with its mass centre off the blade, against its equations."""
+    """eta_dot_s = eta_r <v, [e_r, e_s]> - e_s(V) on a skate with its mass centre off the blade,
+    against its equations.
+    """
     theta, (J, a) = sp.Symbol("theta"), (sp.Rational(3, 2), sp.Rational(2, 5))
     q, eta = (*Q[:2], theta), sp.Matrix(sp.symbols("eta1:3"))
     s, c = sp.sin(theta), sp.cos(theta)
     mass = sp.Matrix([[1, 0, -a * s], [0, 1, a * c], [-a * s, a * c, J + a**2]])
     root = sp.sqrt(J + a**2)
-    e = [sp.Matrix([c, s, 0]), sp.Matrix([0, 0, 1]) / root]  # the kinetic product of the two vanishes
+    e = [
+        sp.Matrix([c, s, 0]),
+        sp.Matrix([0, 0, 1]) / root,
+    ]  # the kinetic product of the two vanishes
     frame = sp.Matrix.hstack(*e)
     assert (frame.T * mass * frame - sp.eye(2)).applyfunc(sp.simplify).is_zero_matrix
     potential, v = X * Y, frame * eta
@@ -328,7 +372,8 @@ def test_an_orthonormal_frame_turns_by_its_brackets():
         return other.jacobian(q) * one - one.jacobian(q) * other
 
     rates = [
-        sum(eta[r] * (v.T * mass * bracket(e[r], e[k]))[0] for r in range(2)) - (gradient(potential, q).T * e[k])[0]
+        sum(eta[r] * (v.T * mass * bracket(e[r], e[k]))[0] for r in range(2))
+        - (gradient(potential, q).T * e[k])[0]
         for k in range(2)
     ]
     forward, turn = eta[0], eta[1] / root  # u_dot = a w^2 - force, (J + a^2) w_dot = -a u w by hand

@@ -1,4 +1,6 @@
-"""The discrete rigid body follows the continuous one to second order in its step, and keeps all that the latter keeps."""
+"""The discrete rigid body follows the continuous one to second order in its step, and keeps all
+that the latter keeps.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from dalembert.geometry.rigid_rotations import body_energy, manakov_integrals
 
 BODIES = {
     3: ([1.0, 2.0, 3.0], [[0, -0.9, -0.8], [0.9, 0, -0.6], [0.8, 0.6, 0]]),
-    4: ([1.0, 2.0, 3.0, 4.0], [[0, 0.3, -0.2, 0.5], [-0.3, 0, 0.4, 0.1], [0.2, -0.4, 0, -0.6], [-0.5, -0.1, 0.6, 0]]),
+    4: (
+        [1.0, 2.0, 3.0, 4.0],
+        [[0, 0.3, -0.2, 0.5], [-0.3, 0, 0.4, 0.1], [0.2, -0.4, 0, -0.6], [-0.5, -0.1, 0.6, 0]],
+    ),
 }
 END = 8.0
 
@@ -35,7 +40,9 @@ def test_second_order_in_the_step(n):
 
 
 def test_without_the_scaling_it_is_another_map():
-    """The momentum of the map is step * M: with M itself the rotations are larger, and nothing converges."""
+    """The momentum of the map is step * M: with M itself the rotations are larger, and nothing
+    converges.
+    """
     Lambda, M = BODIES[3]
     exact = da.lie.exact_free_body(Lambda, M, t=[END])
     unscaled = da.lie.discrete_rigid_body(Lambda, 0.5 * np.array(M), steps=80, every=80)
@@ -44,7 +51,9 @@ def test_without_the_scaling_it_is_another_map():
 
 @pytest.mark.parametrize("n", BODIES)
 def test_the_error_is_one_of_time_alone(n):
-    """The momenta lie on the motion's own level of energy and Manakov's integrals, however long the step."""
+    """The momenta lie on the motion's own level of energy and Manakov's integrals, however long the
+    step.
+    """
     Lambda, M = BODIES[n]
     motion = da.lie.discrete_rigid_body(Lambda, M, steps=2000, step=0.7)
     continuous = manakov_integrals(Lambda, np.array(M, dtype=float))
@@ -56,6 +65,7 @@ def test_the_error_is_one_of_time_alone(n):
         assert np.max(np.abs(exact.M - motion.M)) > 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [3, 4])
 def test_a_million_steps_to_rounding(n):
     Lambda, M = BODIES[n]

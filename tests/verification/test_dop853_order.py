@@ -1,4 +1,6 @@
-"""What the method claims, measured: order 8 on nonlinear problems, order 7 between steps, errors that follow rtol."""
+"""What the method claims, measured: order 8 on nonlinear problems, order 7 between steps, errors
+that follow rtol.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,17 @@ import dalembert as da
 from dalembert.integrate.methods.adaptive import dop853_coefficients as table
 
 X, Y = da.coordinates("x y")
-KEPLER = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=-1 / sympy.sqrt(X**2 + Y**2))
+KEPLER = da.System(
+    [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=-1 / sympy.sqrt(X**2 + Y**2)
+)
 ECCENTRICITY = 0.5
 PERIHELION = {X: 1 - ECCENTRICITY, Y.dot: np.sqrt((1 + ECCENTRICITY) / (1 - ECCENTRICITY))}
-ROD = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=Y, constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")])
+ROD = da.System(
+    [X, Y],
+    kinetic=(X.dot**2 + Y.dot**2) / 2,
+    potential=Y,
+    constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")],
+)
 #: The pendulum starts at rest at a right angle.
 AMPLITUDE = np.pi / 2
 
@@ -27,8 +36,12 @@ def kepler(t: Any) -> np.ndarray:
     mean = np.asarray(t, dtype=float)
     anomaly = mean + ECCENTRICITY * np.sin(mean)
     for _ in range(50):
-        anomaly -= (anomaly - ECCENTRICITY * np.sin(anomaly) - mean) / (1 - ECCENTRICITY * np.cos(anomaly))
-    return np.array([np.cos(anomaly) - ECCENTRICITY, np.sqrt(1 - ECCENTRICITY**2) * np.sin(anomaly)])
+        anomaly -= (anomaly - ECCENTRICITY * np.sin(anomaly) - mean) / (
+            1 - ECCENTRICITY * np.cos(anomaly)
+        )
+    return np.array(
+        [np.cos(anomaly) - ECCENTRICITY, np.sqrt(1 - ECCENTRICITY**2) * np.sin(anomaly)]
+    )
 
 
 def pendulum(t: Any) -> np.ndarray:
@@ -50,7 +63,14 @@ def fixed(case: str, steps: int, form: str | None = None) -> da.Motion:
     system, start, _, end = CASES[case]
     h = end / steps
     motion = da.simulate(
-        system, start, (0, end), rtol=0.1, atol=1e3, max_step=h * (1 + 1e-12), first_step=h * (1 + 1e-12), form=form
+        system,
+        start,
+        (0, end),
+        rtol=0.1,
+        atol=1e3,
+        max_step=h * (1 + 1e-12),
+        first_step=h * (1 + 1e-12),
+        form=form,
     )
     assert motion.statistics["rejected"] == 0 and abs(motion.statistics["steps"] - steps) <= 1
     return motion
@@ -76,14 +96,18 @@ def test_the_order_between_the_steps_is_seven() -> None:
     sizes, errors = [24, 34, 48, 68], []
     for n in sizes:
         motion = fixed("kepler", n)
-        inside = (motion.t[:-1, None] + np.diff(motion.t)[:, None] * np.array([0.23, 0.5, 0.81])).ravel()
+        inside = (
+            motion.t[:-1, None] + np.diff(motion.t)[:, None] * np.array([0.23, 0.5, 0.81])
+        ).ravel()
         errors.append(float(np.abs(motion.sol(inside)[:2] - kepler(inside)).max()))
     measured = np.log(errors[0] / errors[-1]) / np.log(sizes[-1] / sizes[0])
     assert 6.5 < measured < 9.0, (errors, derivatives(sizes, errors))
 
 
 def test_a_step_is_exact_for_polynomials_up_to_its_order() -> None:
-    """x'' = t^5 gives x of degree 7, x_dot of degree 6: one step has no error but rounding; t^9 has one."""
+    """x'' = t^5 gives x of degree 7, x_dot of degree 6: one step has no error but rounding; t^9 has
+    one.
+    """
     for power, is_exact in ((5, True), (9, False)):
         system = da.System([X], kinetic=X.dot**2 / 2, forces={X: da.t**power})
         motion = da.simulate(system, {}, (0, 1), rtol=0.1, atol=1e3, first_step=1.0)
@@ -111,7 +135,9 @@ def test_a_reference_makes_the_same_errors() -> None:
     end, steps = 5.0, 20
     start = [PERIHELION[X], 0.0, 0.0, PERIHELION[Y.dot]]
     h = end / steps * (1 + 1e-12)
-    reference = solve_ivp(rates, (0, end), start, method="DOP853", rtol=0.1, atol=1e3, max_step=h, first_step=h)
+    reference = solve_ivp(
+        rates, (0, end), start, method="DOP853", rtol=0.1, atol=1e3, max_step=h, first_step=h
+    )
     ours = fixed("kepler", steps)
     assert len(reference.t) == len(ours.t)
     assert np.allclose(reference.y[:, -1], ours.y[:, -1], rtol=1e-12, atol=1e-12)
@@ -158,18 +184,23 @@ def test_projection_keeps_the_constraint_and_does_not_spoil_the_motion() -> None
 def test_energy_and_constraints_over_a_hundred_swings() -> None:
     system, start, exact, _ = CASES["constrained pendulum"]
     period = 4 * ellipk(np.sin(AMPLITUDE / 2) ** 2)
-    motion = da.simulate(system, start, (0, 100 * period), rtol=1e-11, at=np.linspace(0, 100 * period, 101))
+    motion = da.simulate(
+        system, start, (0, 100 * period), rtol=1e-11, at=np.linspace(0, 100 * period, 101)
+    )
     assert max(motion.worst_residual.values()) < 2e-15
     assert np.abs(motion.energy).max() < 1e-9
     assert np.abs(motion.y[:2] - exact(motion.t)).max() < 1e-7
 
 
+@pytest.mark.long
 def test_drift_over_ten_thousand_swings() -> None:
     """The residual stays at rounding, the energy drifts no faster than linearly."""
     system, start, _, _ = CASES["constrained pendulum"]
     period = 4 * ellipk(np.sin(AMPLITUDE / 2) ** 2)
     ends = [100, 1000, 10_000]
-    motion = da.simulate(system, start, (0, ends[-1] * period), rtol=1e-11, at=[n * period for n in ends])
+    motion = da.simulate(
+        system, start, (0, ends[-1] * period), rtol=1e-11, at=[n * period for n in ends]
+    )
     assert max(motion.worst_residual.values()) < 2e-15
     drifts = np.abs(motion.energy)
     assert drifts[-1] < 1e-7

@@ -1,4 +1,6 @@
-"""What the methods with fixed steps keep over many steps, and what they do not; symmetry under reversed time."""
+"""What the methods with fixed steps keep over many steps, and what they do not; symmetry under
+reversed time.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ BODIES = {n: body([1.0, 1.5, 2.2, 3.1][:n]) for n in (3, 4)}
 def long_run(n: int, method: str, steps: int, h: float = 0.05) -> da.Motion:
     flow = BODIES[n]
     start = flow.start(M=skew(n, 2, 4.0), Q=np.eye(n))
-    motion = da.simulate(flow, start, (0, steps * h), method=method, step=h, every=max(1, steps // 500))
+    motion = da.simulate(
+        flow, start, (0, steps * h), method=method, step=h, every=max(1, steps // 500)
+    )
     assert motion.success, motion.message
     return motion
 
@@ -60,15 +64,20 @@ def test_spectrum_casimirs_and_attitude_over_a_million_steps(n: int, method: str
 
 
 def test_gauss_on_symbols_does_not_know_the_group() -> None:
-    """Q M Q^T is of third degree in the symbols for n = 4: Gauss's method keeps M and Q on their orbits but not this."""
+    """Q M Q^T is of third degree in the symbols for n = 4: Gauss's method keeps M and Q on their
+    orbits but not this.
+    """
     motion = long_run(4, "gauss2", 2000)
     Q, M = motion["Q"], motion["M"]
     assert spread(Q @ M @ np.swapaxes(Q, 1, 2)) > 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [3, 4])
 def test_the_energy_of_symmetric_methods_has_no_derivative(n: int) -> None:
-    """A hundred thousand steps at a coarse step: bounded for symmetric methods, a straight line for the explicit one."""
+    """A hundred thousand steps at a coarse step: bounded for symmetric methods, a straight line for
+    the explicit one.
+    """
     drifts = {}
     for method in ("isospectral2", "lie-verlet", "rkmk4"):
         motion = long_run(n, method, 100_000, 0.1)
@@ -81,9 +90,14 @@ def test_the_energy_of_symmetric_methods_has_no_derivative(n: int) -> None:
 def test_a_general_integrator_at_the_same_step_drifts() -> None:
     flow, h, steps = BODIES[3], 0.1, 20_000
     start = flow.start(M=skew(3, 2, 4.0), Q=np.eye(3))
-    free = da.simulate(flow, start, (0, h * steps), rtol=0.1, atol=1e3, first_step=h, max_step=h, at=[0, h * steps])
+    free = da.simulate(
+        flow, start, (0, h * steps), rtol=0.1, atol=1e3, first_step=h, max_step=h, at=[0, h * steps]
+    )
     Q = free["Q"][-1]
-    assert np.abs(Q.T @ Q - np.eye(3)).max() > 100 * np.abs(_gram(long_run(3, "isospectral6", steps, h))).max()
+    assert (
+        np.abs(Q.T @ Q - np.eye(3)).max()
+        > 100 * np.abs(_gram(long_run(3, "isospectral6", steps, h))).max()
+    )
 
 
 def _gram(motion: da.Motion) -> Any:
@@ -93,9 +107,13 @@ def _gram(motion: da.Motion) -> Any:
 
 @pytest.mark.parametrize("method", ["gauss2", "gauss4", "gauss6"])
 def test_gauss_keeps_quadratic_invariants_of_systems(method: str) -> None:
-    """Angular momentum of a nonlinear central motion is quadratic; the energy is not, and stays bounded."""
+    """Angular momentum of a nonlinear central motion is quadratic; the energy is not, and stays
+    bounded.
+    """
     central = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=(X**2 + Y**2) ** 2 / 4)
-    motion = da.simulate(central, {X: 1.0, Y.dot: 0.5}, (0, 10_000), method=method, step=0.1, every=100)
+    motion = da.simulate(
+        central, {X: 1.0, Y.dot: 0.5}, (0, 10_000), method=method, step=0.1, every=100
+    )
     momentum = motion["x"] * motion["y_dot"] - motion["y"] * motion["x_dot"]
     assert spread(momentum) < 2e-14
     early, late = np.split(np.abs(motion.energy[:-1] - motion.energy[0]), 2)
@@ -104,20 +122,28 @@ def test_gauss_keeps_quadratic_invariants_of_systems(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["gauss2", "gauss4", "gauss6"])
 def test_gauss_keeps_areas_of_phase_space(method: str) -> None:
-    """The derivative of a step, by differences, has determinant one for a pendulum; that of an explicit one has not."""
+    """The derivative of a step, by differences, has determinant one for a pendulum; that of an
+    explicit one has not.
+    """
     hamiltonian = da.derive(PENDULUM, "hamilton")
 
     def flow(x: float, p: float) -> np.ndarray:
-        return da.simulate(hamiltonian, {"x": x, "p_x": p}, (0, 2.0), method=method, step=0.5).y[:, -1]
+        return da.simulate(hamiltonian, {"x": x, "p_x": p}, (0, 2.0), method=method, step=0.5).y[
+            :, -1
+        ]
 
     d = 1e-4
-    columns = [(flow(1.0 + a, 0.4 + b) - flow(1.0 - a, 0.4 - b)) / (2 * d) for a, b in ((d, 0.0), (0.0, d))]
+    columns = [
+        (flow(1.0 + a, 0.4 + b) - flow(1.0 - a, 0.4 - b)) / (2 * d) for a, b in ((d, 0.0), (0.0, d))
+    ]
     assert np.linalg.det(np.array(columns).T) == pytest.approx(1.0, abs=1e-7)
 
 
 @pytest.mark.parametrize("method", ORDERS)
 def test_symmetry_under_reversed_time(method: str) -> None:
-    """Forth and back with the same step is the identity for symmetric methods, and only for these."""
+    """Forth and back with the same step is the identity for symmetric methods, and only for
+    these.
+    """
     flow, h, steps = BODIES[4], 0.1, 200
     start = flow.start(M=skew(4, 2, 4.0), Q=np.eye(4))
     forth = da.simulate(flow, start, (0, h * steps), method=method, step=h)
@@ -155,12 +181,18 @@ def test_a_dissipative_bracket_flow_keeps_its_spectrum_and_sorts(method: str) ->
 
 @pytest.mark.parametrize("method", ["isospectral4", "lie-verlet", "rkmk4"])
 def test_symbols_that_no_action_moves(method: str) -> None:
-    """With a potential only x moves by the group; p is then a plain symbol, and the spectrum of x stays."""
+    """With a potential only x moves by the group; p is then a plain symbol, and the spectrum of x
+    stays.
+    """
     flow = orbit_flow(3, brockett=[[0, 1, 0], [-1, 0, 0.5], [0, -0.5, 0]])
     assert len(flow.actions) == 1
-    start = dict(zip((q.name for q in flow.coordinates), [0.5, -0.3, 0.7, 0.2, 0.4, -0.6], strict=True))
+    start = dict(
+        zip((q.name for q in flow.coordinates), [0.5, -0.3, 0.7, 0.2, 0.4, -0.6], strict=True)
+    )
     motion = da.simulate(flow, start, (0, 500), method=method, step=0.05, every=20)
-    assert spread(motion["x_trace_2"]) < 1e-14 and spread(np.linalg.eigvalsh(1j * motion["x"])) < 1e-14
+    assert (
+        spread(motion["x_trace_2"]) < 1e-14 and spread(np.linalg.eigvalsh(1j * motion["x"])) < 1e-14
+    )
     assert spread(motion["p"]) > 0.1
 
 

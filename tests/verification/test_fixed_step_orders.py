@@ -1,5 +1,5 @@
-"""What the methods with fixed steps claim, measured: their orders on nonlinear problems, and single steps against independent
-implementations.
+"""What the methods with fixed steps claim, measured: their orders on nonlinear problems, and single
+steps against independent implementations.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ from dalembert.integrate.methods.implicit.gauss_collocation import tableau
 from moving_matrices import ORDERS, body, skew
 
 X, Y, V = da.coordinates("x y v")
-KEPLER = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=-1 / sympy.sqrt(X**2 + Y**2))
+KEPLER = da.System(
+    [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=-1 / sympy.sqrt(X**2 + Y**2)
+)
 PERIHELION = {X: 0.7, Y.dot: np.sqrt(1.3 / 0.7)}
 
 
 def two_sided() -> da.Flow:
-    """A 2 x 3 matrix turned from both sides, and a symbol that no action moves and that the generators depend on."""
+    """A 2 x 3 matrix turned from both sides, and a symbol that no action moves and that the
+    generators depend on.
+    """
     X = sympy.Matrix(2, 3, list(da.coordinates("x1 x2 x3 x4 x5 x6")))
     z = da.coordinates("z")
     left = sympy.Matrix([[0, X[0, 2] + z], [-X[0, 2] - z, 0]])
@@ -30,7 +34,9 @@ def two_sided() -> da.Flow:
     right = sympy.Matrix([[0, a, b], [-a, 0, c], [-b, -c, 0]])
     rates = dict(zip(list(X), list(left * X - X * right), strict=True)) | {z: X[0, 1] - z**2 / 2}
     return da.Flow(
-        rates, matrices={"X": X}, actions=[da.lie.Action("X", sympy.ImmutableMatrix(left), sympy.ImmutableMatrix(right))]
+        rates,
+        matrices={"X": X},
+        actions=[da.lie.Action("X", sympy.ImmutableMatrix(left), sympy.ImmutableMatrix(right))],
     )
 
 
@@ -42,20 +48,29 @@ def similarity() -> da.Flow:
     side = sympy.Matrix([[sympy.cos(c), b / 2], [sympy.Rational(3, 10) * a, -c / 3]])
     rates = dict(zip(symbols, list(side * X - X * side), strict=True))
     return da.Flow(
-        rates, matrices={"X": X}, actions=[da.lie.Action("X", sympy.ImmutableMatrix(side), sympy.ImmutableMatrix(side))]
+        rates,
+        matrices={"X": X},
+        actions=[da.lie.Action("X", sympy.ImmutableMatrix(side), sympy.ImmutableMatrix(side))],
     )
 
 
 BODY = body([1.0, 1.5, 2.2, 3.1])
 FLOWS: dict[str, tuple[da.Flow, dict[str, float]]] = {
     "rigid body on SO(4)": (BODY, BODY.start(M=skew(4, 1, 8.0), Q=np.eye(4))),
-    "two sides and a symbol": (two_sided(), {"x1": 0.5, "x2": -0.4, "x3": 0.3, "x4": 0.2, "x5": 0.6, "x6": -0.3, "z": 0.7}),
+    "two sides and a symbol": (
+        two_sided(),
+        {"x1": 0.5, "x2": -0.4, "x3": 0.3, "x4": 0.2, "x5": 0.6, "x6": -0.3, "z": 0.7},
+    ),
     "not skew": (similarity(), {"a": 0.6, "b": 0.4, "c": -0.3, "d": 0.2}),
 }
 
 
-def measured(model: Any, start: Any, end: float, method: str, sizes: list[int]) -> tuple[float, list[float]]:
-    exact = da.simulate(model, start, (0, end), rtol=1e-13, atol=1e-15, at=[end], project=False).y[:, 0]
+def measured(
+    model: Any, start: Any, end: float, method: str, sizes: list[int]
+) -> tuple[float, list[float]]:
+    exact = da.simulate(model, start, (0, end), rtol=1e-13, atol=1e-15, at=[end], project=False).y[
+        :, 0
+    ]
     errors = []
     for n in sizes:
         motion = da.simulate(model, start, (0, end), method=method, step=end / n)
@@ -102,7 +117,9 @@ def test_a_step_is_exact_for_polynomials_up_to_its_order(method: str, stages: in
 
 @pytest.mark.parametrize("stages", [1, 2, 3])
 def test_the_table_of_gauss(stages: int) -> None:
-    """mu_ij + mu_ji = 1 in the last digit, and the conditions of collocation sum_j a_ij c_j^k = c_i^(k+1) / (k+1)."""
+    """mu_ij + mu_ji = 1 in the last digit, and the conditions of collocation sum_j a_ij c_j^k =
+    c_i^(k+1) / (k+1).
+    """
     table = tableau(stages)
     assert (table.mix + table.mix.T == 1.0).all()
     a = table.mix * table.weights
@@ -111,7 +128,10 @@ def test_the_table_of_gauss(stages: int) -> None:
     for k in range(2 * stages):
         assert table.weights @ table.nodes**k == pytest.approx(1 / (k + 1), abs=1e-15)
     polynomial = np.array([[1.0, -2.0, 3.0, 0.5, -1.0, 2.0][: 2 * stages]])
-    values = [table.weights * np.polyval(polynomial[0], table.nodes + shift) for shift in (-2.0, -1.0, 0.0)]
+    values = [
+        table.weights * np.polyval(polynomial[0], table.nodes + shift)
+        for shift in (-2.0, -1.0, 0.0)
+    ]
     assert np.allclose(table.long_guess @ np.concatenate(values[:2]), values[2], atol=1e-10)
 
 
@@ -154,24 +174,34 @@ def generator(M: np.ndarray, inertias: list[float]) -> np.ndarray:
 @pytest.mark.parametrize("stages", [1, 2, 3])
 def test_gauss_against_a_reference(stages: int) -> None:
     pendulum = da.Flow({X: V, V: -sympy.sin(X)})
-    motion = da.simulate(pendulum, {X: 1.0, V: 0.3}, (0, 0.4), method=f"gauss{2 * stages}", step=0.4)
-    reference = gauss_reference(lambda y: np.array([y[1], -np.sin(y[0])]), np.array([1.0, 0.3]), 0.4, stages)
+    motion = da.simulate(
+        pendulum, {X: 1.0, V: 0.3}, (0, 0.4), method=f"gauss{2 * stages}", step=0.4
+    )
+    reference = gauss_reference(
+        lambda y: np.array([y[1], -np.sin(y[0])]), np.array([1.0, 0.3]), 0.4, stages
+    )
     assert np.allclose(motion.y[:, -1], reference, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3])
 def test_isospectral_against_a_reference(stages: int) -> None:
-    """Gauss's method on the cotangent bundle of GL(n): Q' = B Q, P' = -B^T P, W = Q P^T (Modin and Viviani 2020)."""
+    """Gauss's method on the cotangent bundle of GL(n): Q' = B Q, P' = -B^T P, W = Q P^T (Modin and
+    Viviani 2020).
+    """
     inertias, h = [1.0, 2.0, 3.5], 0.3
     flow, M = body(inertias), skew(3, 4, 2.0)
-    motion = da.simulate(flow, flow.start(M=M, Q=np.eye(3)), (0, h), method=f"isospectral{2 * stages}", step=h)
+    motion = da.simulate(
+        flow, flow.start(M=M, Q=np.eye(3)), (0, h), method=f"isospectral{2 * stages}", step=h
+    )
 
     def rates(flat: np.ndarray) -> np.ndarray:
         q, p = flat.reshape(2, 3, 3)
         b = generator(q @ p.T, inertias)
         return np.concatenate([(b @ q).ravel(), (-b.T @ p).ravel()])
 
-    q, p = gauss_reference(rates, np.concatenate([np.eye(3).ravel(), M.T.ravel()]), h, stages).reshape(2, 3, 3)
+    q, p = gauss_reference(
+        rates, np.concatenate([np.eye(3).ravel(), M.T.ravel()]), h, stages
+    ).reshape(2, 3, 3)
     assert np.allclose(motion["M"][-1], q @ p.T, rtol=0, atol=1e-12)
     assert np.allclose(motion["Q"][-1], np.linalg.inv(q), rtol=0, atol=1e-12)
 
@@ -208,15 +238,23 @@ def test_rkmk_against_a_reference(n: int) -> None:
 
 
 @pytest.mark.parametrize("method", ["rkmk4", "lie-verlet"])
-@pytest.mark.parametrize(("n", "size"), [(2, 0.1), (3, 1e-6), (3, 0.3), (3, 7.0), (4, 1e-3), (4, 0.3), (5, 9.0)])
+@pytest.mark.parametrize(
+    ("n", "size"), [(2, 0.1), (3, 1e-6), (3, 0.3), (3, 7.0), (4, 1e-3), (4, 0.3), (5, 9.0)]
+)
 def test_the_exponential(method: str, n: int, size: float) -> None:
-    """Q' = -A Q with a constant A is an exponential, whatever the method; skew in closed form for n = 3, else by series."""
+    """Q' = -A Q with a constant A is an exponential, whatever the method; skew in closed form for n
+    = 3, else by series.
+    """
     for a in (skew(n, 3, size), skew(n, 3, size) + size * np.diag(np.arange(n) / n)):
         Q = sympy.Matrix(n, n, lambda i, j: da.coordinates(f"q{i}{j}"))
         side = sympy.ImmutableMatrix(-a)
         flow = da.Flow(
-            dict(zip(list(Q), list(side * Q), strict=True)), matrices={"Q": Q}, actions=[da.lie.Action("Q", side, None)]
+            dict(zip(list(Q), list(side * Q), strict=True)),
+            matrices={"Q": Q},
+            actions=[da.lie.Action("Q", side, None)],
         )
         motion = da.simulate(flow, flow.start(Q=np.eye(n)), (0, 1), method=method, step=1.0)
         exact = expm(-a)
-        assert np.abs(motion["Q"][-1] - exact).max() < 2e-14 * max(1.0, np.abs(exact).max()) * max(1.0, size)
+        assert np.abs(motion["Q"][-1] - exact).max() < 2e-14 * max(1.0, np.abs(exact).max()) * max(
+            1.0, size
+        )

@@ -1,4 +1,6 @@
-"""Every method with fixed steps over many steps: measured orders, energies that stay, rounding, and runs of any length."""
+"""Every method with fixed steps over many steps: measured orders, energies that stay, rounding, and
+runs of any length.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.model.method_names import FIXED_STEP
+from dalembert.integrate.methods.table import fixed_methods
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "benchmarks")]
@@ -20,7 +22,7 @@ import long_run  # noqa: E402
 import method_problems as measured  # noqa: E402
 
 PAIRS = [(kind, method) for kind, methods in measured.SUITS.items() for method in methods]
-AT_HOME = [(measured.HOME[method], method) for method in FIXED_STEP]
+AT_HOME = [(measured.HOME[method], method) for method in fixed_methods()]
 QUICK = (
     "gauss4",
     "rattle2",
@@ -36,15 +38,19 @@ QUICK = (
 
 
 def is_steady(found: Any, method: str, steps: int) -> bool:
-    """Whether a line through the energy rises by less than a part of its oscillation, or by no more than rounding does."""
-    return abs(found.rise) < 0.1 * found.largest + 1e-15 * steps**0.5 * measured.claimed_order(method)
+    """Whether a line through the energy rises by less than a part of its oscillation, or by no more
+    than rounding does.
+    """
+    return abs(found.rise) < 0.1 * found.largest + 1e-15 * steps**0.5 * measured.claimed_order(
+        method
+    )
 
 
 def test_every_method_has_a_problem_and_a_place_in_the_documentation() -> None:
-    assert {method for _, method in PAIRS} == set(FIXED_STEP) == set(measured.HOME)
+    assert {method for _, method in PAIRS} == set(fixed_methods()) == set(measured.HOME)
     page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
     kept = json.loads((ROOT / "docs" / "methods.json").read_text(encoding="utf-8"))["methods"]
-    for method in FIXED_STEP:
+    for method in fixed_methods():
         assert f"| `{method}` |" in page
         assert abs(kept[method]["order"] - measured.claimed_order(method)) < 0.3
         assert kept[method]["steps"] >= 1_000_000
@@ -74,7 +80,7 @@ def check(kind: str, method: str, steps: int) -> None:
     assert found.largest > 1e-17
 
 
-# -- rounding --------------------------------------------------------------------------------------------------------
+# -- rounding --------------------------------------------------------------------------------------
 
 
 def starts(count: int) -> Any:
@@ -86,7 +92,9 @@ def root_mean_square(runs: list[Any]) -> float:
 
 
 def compared(steps: int, count: int) -> tuple[float, float]:
-    """The error of the angular momentum after some steps, over some starts: with compensation and with plain sums."""
+    """The error of the angular momentum after some steps, over some starts: with compensation and
+    with plain sums.
+    """
     ours, plain = [], []
     for start in starts(count):
         named = dict(zip(long_run.START, start, strict=True))
@@ -95,6 +103,7 @@ def compared(steps: int, count: int) -> tuple[float, float]:
     return root_mean_square(ours), root_mean_square(plain)
 
 
+@pytest.mark.long
 def test_compensated_sums_lose_less_than_plain_ones() -> None:
     ours, plain = compared(20_000, 8)
     assert plain > 1e-14
@@ -130,7 +139,9 @@ def test_ten_million_steps_are_stored_sparsely_and_at_the_right_times() -> None:
     assert np.array_equal(motion.t, [1.0 + 0.1 * k for k in (1, 3_333_333, 9_999_999)])
     assert np.allclose(motion.segments[0].step_t, times, rtol=4e-16, atol=0)
     momentum = motion.y[0] * motion.y[3] - motion.y[1] * motion.y[2]
-    assert np.ptp(momentum) < 3e-12  # products with 0.1 round in one direction more often: 1e-19 a step
+    assert (
+        np.ptp(momentum) < 3e-12
+    )  # products with 0.1 round in one direction more often: 1e-19 a step
     assert {symbol.name for symbol in motion.state} >= {x.name, y.name}
 
 
@@ -139,7 +150,9 @@ def test_an_eccentric_orbit_with_reversible_steps_for_a_hundred_thousand_steps()
     """No drift, where the same method with a step read off the state drifts."""
     x, y = da.coordinates("x y")
     size = (x**2 + y**2) ** 0.75
-    planet = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=-((x**2 + y**2) ** -0.5))
+    planet = da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=-((x**2 + y**2) ** -0.5)
+    )
     start = {"x": 0.1, "y_dot": 19**0.5}
     motion = da.simulate(planet, start, (0, 600.0 * np.pi), method="rattle2", step=0.02, adapt=size)
     assert len(motion.t) > 100_000
@@ -151,7 +164,9 @@ def test_an_eccentric_orbit_with_reversible_steps_for_a_hundred_thousand_steps()
 
 
 def plain_control_rise(step: float, until: float) -> float:
-    """How far the energy goes with h = step * s(q) at the beginning of each step, in plain Python."""
+    """How far the energy goes with h = step * s(q) at the beginning of each step, in plain
+    Python.
+    """
     a, b, u, v, time = 0.1, 0.0, 0.0, 19**0.5, 0.0
     first = (u * u + v * v) / 2 - (a * a + b * b) ** -0.5
     while time < until:

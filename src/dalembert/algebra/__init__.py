@@ -1,1 +1,1 @@
-"""The two algebras a derivation runs on: CasADi's shared graph for native code, SymPy's trees for people to read."""
+"""The two algebras of a derivation: CasADi's graph for native code, SymPy's trees for reading."""

@@ -1,21 +1,23 @@
 r"""Exact evaluation of expressions in a finite field: identities are decided without rounding.
 
-An expression of a model is a rational function of its symbols and of sines, cosines, roots and exponentials.
-Evaluated modulo a prime p of 61 bits at random residues, a rational function of degree d that is not zero
-identically vanishes with probability at most d/p (Schwartz 1980, Zippel 1979). The residues have no size, so
-that units, small coefficients and the domain of the model play no part.
+An expression of a model is a rational function of its symbols and of sines, cosines, roots and
+exponentials. Evaluated modulo a prime p of 61 bits at random residues, a rational function of
+degree d that is not zero identically vanishes with probability at most d/p (Schwartz 1980, Zippel
+1979). The residues have no size, so that units, small coefficients and the domain of the model play
+no part.
 
-=====================  =====================================================================================
-sum, product, quotient  those of the field
-sin, cos of            the powers of points on the circle c^2 + s^2 = 1 over the field, one for each term of
-sum r_i a_i            the argument; addition theorems hold, and multiples of pi/120 are roots of unity
-exp of sum r_i a_i     the powers of random squares
-square root            the root that is a square itself (p = 3 modulo 4), so that sqrt(a b) = sqrt(a) sqrt(b)
-comparison             a random element for the difference that it asks about; ``a <= b`` is ``1 - (b < a)``
-other functions        a random element for each argument
-=====================  =====================================================================================
+=====================
+===================================================================================== sum, product,
+quotient  those of the field sin, cos of            the powers of points on the circle c^2 + s^2 = 1
+over the field, one for each term of sum r_i a_i            the argument; addition theorems hold,
+and multiples of pi/120 are roots of unity exp of sum r_i a_i     the powers of random squares
+square root            the root that is a square itself (p = 3 modulo 4), so that sqrt(a b) =
+sqrt(a) sqrt(b) comparison a random element for the difference that it asks about; ``a <= b`` is ``1
+- (b < a)`` other functions a random element for each argument =====================
+=====================================================================================
 
-What vanishes under these rules vanishes whatever the other functions and the outcomes of the comparisons are.
+What vanishes under these rules vanishes whatever the other functions and the outcomes of the
+comparisons are.
 """
 
 from __future__ import annotations
@@ -23,26 +25,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
 import casadi as ca
 
-__all__ = ["PRIME", "Instructions", "NoPointError", "Residues", "is_represented", "rank_modulo"]
+from .field_numbers import (
+    PRIME,
+    TURN,
+    as_rational,
+    circle_point,
+    circle_power,
+    circle_product,
+    field_constant,
+    field_inverse,
+    field_residue,
+    root_of_unity,
+    root_order,
+    square_root,
+)
 
-#: p = -1 modulo 240: the circle has a point of order 240, and 2, 3, 5 are squares.
-PRIME = 2305843009213690799
-_HALF, _ROOT = (PRIME - 1) // 2, (PRIME + 1) // 4
-_TURN = 240
-#: The largest denominator of a constant that is read as the rational number next to it.
-_SIMPLE = 1000
+__all__ = ["Instructions", "Residues"]
+
 #: The largest common denominator of the coefficients in the arguments of sines and exponentials.
 _DENOMINATORS = 10_000
-
-
-class NoPointError(Exception):
-    """The expressions are not defined at this point of the field: a zero denominator, or no square root."""
 
 
 class LinearForms(NamedTuple):
@@ -51,7 +58,8 @@ class LinearForms(NamedTuple):
     Attributes
     ----------
     forms : dict of place to dict of place to Fraction
-        The coefficients; that of -1 is a constant. Steps that are no sums or multiples stand for themselves.
+        The coefficients; that of -1 is a constant. Steps that are no sums or multiples stand for
+        themselves.
     denominator : int
         A common denominator of the coefficients.
     """
@@ -66,7 +74,8 @@ class Instructions:
     Attributes
     ----------
     steps : list of (operation, first argument, second argument, datum)
-        The arguments are places in this list; the datum is the value of a constant or the place of an input.
+        The arguments are places in this list; the datum is the value of a constant or the place of
+        an input.
     outputs : list of int or None
         The place of each entry, column by column; None is zero.
     is_exact : bool
@@ -83,7 +92,9 @@ class Instructions:
         for k in range(function.n_instructions()):
             code = function.instruction_id(k)
             if code == ca.OP_OUTPUT:
-                self.outputs[function.instruction_output(k)[1]] = slots[function.instruction_input(k)[0]]
+                self.outputs[function.instruction_output(k)[1]] = slots[
+                    function.instruction_input(k)[0]
+                ]
                 continue
             if code == ca.OP_INPUT:
                 step = (code, -1, -1, float(function.instruction_input(k)[0]))
@@ -96,14 +107,18 @@ class Instructions:
             self.steps.append(step)
         codes = {step[0] for step in self.steps}
         self.is_exact = codes <= _EXACT and all(
-            self._is_simple_power(*step) for step in self.steps if step[0] in (ca.OP_POW, ca.OP_CONSTPOW)
+            self._is_simple_power(*step)
+            for step in self.steps
+            if step[0] in (ca.OP_POW, ca.OP_CONSTPOW)
         )
         self.has_roots = bool(codes & {ca.OP_SQRT, ca.OP_HYPOT, ca.OP_POW, ca.OP_CONSTPOW})
-        self.has_plain_constants = all(_as_rational(step[3])[1] for step in self.steps if step[0] == ca.OP_CONST)
+        self.has_plain_constants = all(
+            as_rational(step[3])[1] for step in self.steps if step[0] == ca.OP_CONST
+        )
 
     def _is_simple_power(self, code: int, base: int, exponent: int, datum: float) -> bool:
         step = self.steps[exponent]
-        return step[0] == ca.OP_CONST and _root_order(_as_rational(step[3])[0]) is not None
+        return step[0] == ca.OP_CONST and root_order(as_rational(step[3])[0]) is not None
 
     @cached_property
     def angles(self) -> LinearForms:
@@ -133,7 +148,9 @@ class Instructions:
                 return LinearForms({place: {place: Fraction(1)} for place in arguments}, 1)
         return LinearForms({place: forms[place] for place in arguments}, denominator)
 
-    def _linear_form(self, place: int, forms: dict[int, dict[int, Fraction]]) -> dict[int, Fraction]:
+    def _linear_form(
+        self, place: int, forms: dict[int, dict[int, Fraction]]
+    ) -> dict[int, Fraction]:
         code, a, b, datum = self.steps[place]
         form = {place: Fraction(1)}
         if code == ca.OP_CONST and math.isfinite(datum):
@@ -147,9 +164,11 @@ class Instructions:
             scale = Fraction(-1 if code == ca.OP_NEG else 2)
             form = {key: scale * value for key, value in forms[a].items()}
         elif code in (ca.OP_MUL, ca.OP_DIV):
-            number, other = (b, a) if code == ca.OP_DIV or self.steps[b][0] == ca.OP_CONST else (a, b)
+            number, other = (
+                (b, a) if code == ca.OP_DIV or self.steps[b][0] == ca.OP_CONST else (a, b)
+            )
             if self.steps[number][0] == ca.OP_CONST:
-                scale, plain = _as_rational(self.steps[number][3])
+                scale, plain = as_rational(self.steps[number][3])
                 if plain and scale:
                     scale = 1 / scale if code == ca.OP_DIV else scale
                     form = {key: scale * value for key, value in forms[other].items()}
@@ -191,7 +210,7 @@ class Residues:
             elif code == _INPUT:
                 keep(point[int(datum)])
             elif code == _CONST:
-                keep(_constant(datum))
+                keep(field_constant(datum))
             elif code == _SQ:
                 keep(values[a] * values[a] % p)
             elif code == _NEG:
@@ -203,23 +222,23 @@ class Residues:
     def _other(self, code: int, a: int, b: int, values: list[int]) -> int:
         match code:
             case ca.OP_DIV:
-                return values[a] * _inverse(values[b])
+                return values[a] * field_inverse(values[b])
             case ca.OP_INV:
-                return _inverse(values[a])
+                return field_inverse(values[a])
             case ca.OP_TWICE:
                 return 2 * values[a]
             case ca.OP_ASSIGN:
                 return values[a]
             case ca.OP_SQRT:
-                return _square_root(values[a])
+                return square_root(values[a])
             case ca.OP_HYPOT:
-                return _square_root(values[a] ** 2 + values[b] ** 2)
+                return square_root(values[a] ** 2 + values[b] ** 2)
             case ca.OP_POW | ca.OP_CONSTPOW:
                 return self._power(values[a], b, values)
             case ca.OP_SIN | ca.OP_COS | ca.OP_TAN:
                 cosine, sine = self._angle(a, values)
                 if code == ca.OP_TAN:
-                    return sine * _inverse(cosine)
+                    return sine * field_inverse(cosine)
                 return sine if code == ca.OP_SIN else cosine
             case ca.OP_EXP | ca.OP_EXPM1 | ca.OP_SINH | ca.OP_COSH | ca.OP_TANH:
                 return self._exponential(code, self._unit(a, values))
@@ -227,44 +246,46 @@ class Residues:
 
     def _power(self, base: int, exponent: int, values: list[int]) -> int:
         code, _, _, datum = self.instructions.steps[exponent]
-        power = _as_rational(datum)[0] if code == ca.OP_CONST else None
-        order = None if power is None else _root_order(power)
+        power = as_rational(datum)[0] if code == ca.OP_CONST else None
+        order = None if power is None else root_order(power)
         if power is None or order is None:
             return self._unknown(ca.OP_POW, base, values[exponent])
         if order == 2:
-            base = _square_root(base)
+            base = square_root(base)
         elif order > 2:
             base = pow(base, pow(order, -1, PRIME - 1), PRIME)
-        return pow(base if power > 0 else _inverse(base), abs(power.numerator), PRIME)
+        return pow(base if power > 0 else field_inverse(base), abs(power.numerator), PRIME)
 
     def _angle(self, place: int, values: list[int]) -> tuple[int, int]:
         """Cosine and sine of the argument at a place."""
         found = (1, 0)
         for key, factor in self.instructions.angles.forms[place].items():
             if key == -1:
-                turns = float(factor) / (2 * math.pi / _TURN)
+                turns = float(factor) / (2 * math.pi / TURN)
                 if abs(turns - round(turns)) < 1e-9 * max(1.0, abs(turns)):
-                    found = _circle_product(found, _circle_power(_root_of_unity(), round(turns)))
+                    found = circle_product(found, circle_power(root_of_unity(), round(turns)))
                 else:
-                    found = _circle_product(found, self._circle_point(_residue(factor)))
+                    found = circle_product(found, self._circle_point(field_residue(factor)))
             else:
                 turn = self._circle_point(values[key])
-                found = _circle_product(found, _circle_power(turn, int(factor * self.instructions.angles.denominator)))
+                found = circle_product(
+                    found, circle_power(turn, int(factor * self.instructions.angles.denominator))
+                )
         return found
 
     def _circle_point(self, residue: int) -> tuple[int, int]:
-        """The point on the circle that belongs to an angle; opposite angles have conjugate points."""
+        """Return the point on the circle of an angle; opposite angles have conjugate points."""
         least = min(residue, PRIME - residue)
         if least == 0:
             return (1, 0)
-        cosine, sine = _circle_point(self._draw(1, least, 0))
+        cosine, sine = circle_point(self._draw(1, least, 0))
         return (cosine, sine if least == residue else PRIME - sine)
 
     def _unit(self, place: int, values: list[int]) -> int:
         """The exponential of the argument at a place."""
         found = 1
         for key, factor in self.instructions.exponents.forms[place].items():
-            residue = _residue(factor) if key == -1 else values[key]
+            residue = field_residue(factor) if key == -1 else values[key]
             power = 1 if key == -1 else int(factor * self.instructions.exponents.denominator)
             least = min(residue, PRIME - residue)
             if least:
@@ -278,10 +299,10 @@ class Residues:
             return value
         if code == ca.OP_EXPM1:
             return value - 1
-        sine, cosine = value - _inverse(value), value + _inverse(value)
+        sine, cosine = value - field_inverse(value), value + field_inverse(value)
         if code == ca.OP_TANH:
-            return sine * _inverse(cosine)
-        return (sine if code == ca.OP_SINH else cosine) * _inverse(2)
+            return sine * field_inverse(cosine)
+        return (sine if code == ca.OP_SINH else cosine) * field_inverse(2)
 
     def _unknown(self, code: int, a: int, b: int) -> int:
         match code:
@@ -330,137 +351,3 @@ _ALGEBRAIC = frozenset(
     | {ca.OP_SQRT, ca.OP_HYPOT, ca.OP_POW, ca.OP_CONSTPOW}
 )
 _EXACT = _ALGEBRAIC | _CIRCULAR | _EXPONENTIAL
-
-
-def rank_modulo(rows: Sequence[Sequence[int]]) -> int:
-    """The rank of a matrix of residues, by elimination of short rows first."""
-    sparse = [{k: value for k, value in enumerate(row) if value} for row in rows]
-    sparse = [row for row in sparse if row]
-    rank = 0
-    while sparse:
-        sparse.sort(key=len, reverse=True)
-        pivot = sparse.pop()
-        rank += 1
-        counts = {k: sum(k in row for row in sparse) for k in pivot}
-        column = min(counts, key=counts.__getitem__)
-        factor = _inverse(pivot[column])
-        for row in (row for row in sparse if column in row):
-            scale = row[column] * factor % PRIME
-            for k, value in pivot.items():
-                row[k] = (row.get(k, 0) - scale * value) % PRIME
-                if not row[k]:
-                    del row[k]
-        sparse = [row for row in sparse if row]
-    return rank
-
-
-def _inverse(value: int) -> int:
-    if value % PRIME == 0:
-        raise NoPointError
-    return pow(value, -1, PRIME)
-
-
-def _square_root(value: int) -> int:
-    value %= PRIME
-    if value and pow(value, _HALF, PRIME) != 1:
-        raise NoPointError
-    return pow(value, _ROOT, PRIME)
-
-
-def _circle_point(parameter: int) -> tuple[int, int]:
-    square = parameter * parameter % PRIME
-    below = _inverse(1 + square)
-    return ((1 - square) * below % PRIME, 2 * parameter * below % PRIME)
-
-
-def _circle_product(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    (a, b), (c, d) = one, other
-    return ((a * c - b * d) % PRIME, (a * d + b * c) % PRIME)
-
-
-def _circle_power(point: tuple[int, int], power: int) -> tuple[int, int]:
-    if power < 0:
-        return _circle_power((point[0], -point[1] % PRIME), -power)
-    found = (1, 0)
-    while power:
-        if power & 1:
-            found = _circle_product(found, point)
-        point, power = _circle_product(point, point), power >> 1
-    return found
-
-
-@cache
-def _root_of_unity() -> tuple[int, int]:
-    """The point of order 240 whose cosines and sines are the field's own square roots of 2, 3 and 5."""
-    for parameter in range(2, 10_000):
-        point = _circle_power(_circle_point(parameter), (PRIME + 1) // _TURN)
-        if any(_circle_power(point, _TURN // k) == (1, 0) for k in (2, 3, 5)):
-            continue
-        for k in range(1, _TURN):
-            chosen = _circle_power(point, k)
-            if math.gcd(k, _TURN) == 1 and (
-                2 * _circle_power(chosen, 30)[0] % PRIME == _square_root(2)
-                and 2 * _circle_power(chosen, 20)[0] % PRIME == _square_root(3)
-                and (4 * _circle_power(chosen, 24)[0] - 1) % PRIME == _square_root(5)
-                and _circle_power(chosen, 60)[1] == 1
-            ):
-                return chosen
-    raise AssertionError("the circle over this field has no such point")
-
-
-@lru_cache(4096)
-def _as_rational(value: float) -> tuple[Fraction, bool]:
-    """The rational number that a constant stands for, and whether it is a simple one or one of few decimals."""
-    if not math.isfinite(value):
-        return Fraction(0), False
-    near = Fraction(value).limit_denominator(_SIMPLE)
-    if abs(float(near) - value) <= 4 * math.ulp(value):
-        return near, True
-    decimal = Fraction(repr(value))
-    return decimal, len(repr(value).split("e")[0].replace(".", "").strip("-0")) <= 12
-
-
-@lru_cache(4096)
-def _constant(value: float) -> int:
-    """A constant as a residue: rational, or a rational multiple of pi or of a square root where it is one."""
-    if not math.isfinite(value):
-        return _NAN
-    rational, plain = _as_rational(value)
-    if not plain:
-        turns, is_plain = _as_rational(value / math.pi)
-        if is_plain and turns.denominator <= _TURN:
-            return _residue(turns) * _PI % PRIME
-        square = Fraction(value * value).limit_denominator(_SIMPLE)
-        if abs(float(square) - value * value) <= 8 * math.ulp(value * value):
-            try:
-                return _square_root(_residue(square)) * (1 if value > 0 else -1) % PRIME
-            except NoPointError:
-                pass
-    return _residue(rational)
-
-
-def is_represented(number: Fraction) -> bool:
-    """Whether the float next to a number stands for this very number.
-
-    >>> is_represented(Fraction(1, 3)), is_represented(2 - Fraction(1, 10**20))
-    (True, False)
-    """
-    try:
-        return _constant(float(number)) == _residue(number)
-    except (OverflowError, ValueError):
-        return False
-
-
-def _residue(number: Fraction) -> int:
-    return number.numerator * pow(number.denominator, -1, PRIME) % PRIME
-
-
-def _root_order(power: Fraction) -> int | None:
-    """The order of the root in a power with a rational exponent; None where the field has no single one."""
-    order = power.denominator
-    if abs(power.numerator) > _SIMPLE or (order > 2 and math.gcd(order, PRIME - 1) != 1):
-        return None
-    return order
-
-
-_NAN, _PI = (Random(name).randrange(PRIME) for name in ("nan", "pi"))

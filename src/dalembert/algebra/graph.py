@@ -1,8 +1,9 @@
-"""The algebra of CasADi's SX graph: derivatives by automatic differentiation on shared subexpressions."""
+"""The algebra of CasADi's SX graph: automatic differentiation on shared subexpressions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -16,34 +17,23 @@ from .sparse_factor import SparseFactor, columns_of, dense
 
 __all__ = ["GraphAlgebra"]
 
-_UNARY: dict[type, Callable[[Any], Any]] = {
-    sympy.sin: ca.sin,
-    sympy.cos: ca.cos,
-    sympy.tan: ca.tan,
-    sympy.asin: ca.asin,
-    sympy.acos: ca.acos,
-    sympy.atan: ca.atan,
-    sympy.sinh: ca.sinh,
-    sympy.cosh: ca.cosh,
-    sympy.tanh: ca.tanh,
-    sympy.asinh: ca.asinh,
-    sympy.acosh: ca.acosh,
-    sympy.atanh: ca.atanh,
-    sympy.exp: ca.exp,
-    sympy.log: ca.log,
+_SAME_NAMES = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sign floor"
+_RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan"}
+_RECIPROCALS |= {f"{name}h": f"{of}h" for name, of in _RECIPROCALS.items()}
+
+
+def _reciprocal(function: Callable[[ca.SX], ca.SX], value: ca.SX) -> ca.SX:
+    return 1 / function(value)
+
+
+_UNARY: dict[type, Callable[[ca.SX], ca.SX]] = {
+    **{getattr(sympy, name): getattr(ca, name) for name in _SAME_NAMES.split()},
+    **{getattr(sympy, k): partial(_reciprocal, getattr(ca, v)) for k, v in _RECIPROCALS.items()},
     sympy.Abs: ca.fabs,
-    sympy.sign: ca.sign,
-    sympy.floor: ca.floor,
     sympy.ceiling: ca.ceil,
-    sympy.sec: lambda a: 1 / ca.cos(a),
-    sympy.csc: lambda a: 1 / ca.sin(a),
-    sympy.cot: lambda a: 1 / ca.tan(a),
-    sympy.sech: lambda a: 1 / ca.cosh(a),
-    sympy.csch: lambda a: 1 / ca.sinh(a),
-    sympy.coth: lambda a: 1 / ca.tanh(a),
 }
 
-_COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[type, Callable[[ca.SX, ca.SX], ca.SX]] = {
     sympy.StrictLessThan: lambda a, b: a < b,
     sympy.LessThan: lambda a, b: a <= b,
     sympy.StrictGreaterThan: lambda a, b: a > b,
@@ -58,22 +48,22 @@ class GraphAlgebra:
 
     def __init__(self) -> None:
         self._nodes = _Nodes()
-        self._sums: dict[sympy.Basic, list[tuple[frozenset[sympy.Basic], Any]]] = {}
+        self._sums: dict[sympy.Basic, list[tuple[frozenset[sympy.Basic], ca.SX]]] = {}
         self._ranks: dict[sympy.Basic, int] = {}
         self._beginnings: dict[tuple[int, sympy.Basic], int] = {}
-        self._partial: list[Any] = [None]
-        self.symbols: dict[sympy.Symbol, Any] = {}
+        self._partial: list[ca.SX] = [ca.SX(0)]
+        self.symbols: dict[sympy.Symbol, ca.SX] = {}
 
-    # -- from the model ------------------------------------------------------------------------------------------
+    # -- from the model ----------------------------------------------------------------------------
 
-    def scalar(self, expression: sympy.Expr) -> Any:
+    def scalar(self, expression: sympy.Expr) -> ca.SX:
         known = self._nodes[expression] if expression.is_Number else self._nodes.get(expression)
         if known is not None:
             return known
         sums = _sums_by_length(expression)
         self._rank_terms(sums)
-        for partial in sums:
-            self._lower_with_arguments(partial)
+        for part in sums:
+            self._lower_with_arguments(part)
         self._lower_with_arguments(expression)
         return self._nodes[expression]
 
@@ -89,7 +79,7 @@ class GraphAlgebra:
                 pending.append((node, True))
                 pending.extend((argument, False) for argument in node.args)
 
-    def _lower(self, node: sympy.Basic) -> Any:
+    def _lower(self, node: sympy.Basic) -> ca.SX:
         nodes = self._nodes
         match node:
             case sympy.Symbol():
@@ -131,7 +121,7 @@ class GraphAlgebra:
             case sympy.logic.boolalg.BooleanTrue() | sympy.logic.boolalg.BooleanFalse():
                 return ca.SX(float(bool(node)))
             case sympy.functions.elementary.piecewise.ExprCondPair():
-                return None
+                return ca.SX()  # read by Piecewise, part by part
         unary = _UNARY.get(type(node))
         if unary is None:
             raise ModelError(
@@ -142,7 +132,7 @@ class GraphAlgebra:
         return unary(nodes[node.args[0]])
 
     def _rank_terms(self, sums: Sequence[sympy.Add]) -> None:
-        """Number new terms of sums: those that occur in the most sums first, then in SymPy's order, never by hashes."""
+        """Number new terms of sums: the most frequent first, then in SymPy's order."""
         counts: dict[sympy.Basic, int] = {}
         for node in sums:
             for term in node.args:
@@ -151,11 +141,12 @@ class GraphAlgebra:
         for term in sorted(counts, key=lambda term: -counts[term]):
             self._ranks[term] = len(self._ranks)
 
-    def _sum(self, node: sympy.Add) -> Any:
-        """A sum that starts from the longest beginning, or from the largest whole sum, that is already built.
+    def _sum(self, node: sympy.Add) -> ca.SX:
+        """Build a sum from the longest prefix, or the largest whole sum, that already exists.
 
-        SymPy flattens sums, so that the partial sums of a chain's velocities share nothing; this gives the sharing back. Terms
-        that occur in many sums are added first: what a chain passes on to its next link comes before what is a link's own.
+        SymPy flattens sums, so that the partial sums of a chain's velocities share nothing; this
+        gives the sharing back. Terms that occur in many sums are added first: what a chain passes
+        on to its next link comes before what is a link's own.
         """
         terms = sorted(node.args, key=self._ranks.__getitem__)
         place, known = 0, 0
@@ -178,100 +169,105 @@ class GraphAlgebra:
             self._beginnings[place, term] = place = len(self._partial) - 1
         return self._keep_sum(node, self._partial[place])
 
-    def _keep_sum(self, node: sympy.Add, value: Any) -> Any:
+    def _keep_sum(self, node: sympy.Add, value: ca.SX) -> ca.SX:
         kept = (frozenset(node.args), value)
         for term in node.args:
             self._sums.setdefault(term, []).append(kept)
         return value
 
-    def _largest_part(self, node: sympy.Add, least: int) -> tuple[frozenset[sympy.Basic], Any] | None:
-        """The largest of the sums built last with these terms whose terms are all here, with more than `least` terms."""
+    def _largest_part(
+        self, node: sympy.Add, least: int
+    ) -> tuple[frozenset[sympy.Basic], ca.SX] | None:
+        """Return the largest recent sum with only these terms and more than `least` of them."""
         terms = frozenset(node.args)
-        best: tuple[frozenset[sympy.Basic], Any] | None = None
+        best: tuple[frozenset[sympy.Basic], ca.SX] | None = None
         for term in node.args:
             for candidate in self._sums.get(term, ())[-2:]:
                 if len(candidate[0]) > least and candidate[0] < terms:
                     best, least = candidate, len(candidate[0])
         return best
 
-    def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
+    def vector(self, expressions: Iterable[sympy.Expr]) -> ca.SX:
         entries = [self.scalar(expression) for expression in expressions]
         return ca.vertcat(*entries) if entries else ca.SX(0, 1)
 
-    # -- many equal parts ----------------------------------------------------------------------------------------
+    # -- many equal parts --------------------------------------------------------------------------
 
     def for_parts(self, symbols: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> _PartsAlgebra:
-        """An algebra for expressions of one part; `symbols` says what each of its symbols is in every part."""
+        """Return an algebra of one part; `symbols` maps its symbols in every part."""
         return _PartsAlgebra(self, symbols)
 
-    def know(self, expressions: Sequence[sympy.Expr], column: Any) -> None:
+    def know(self, expressions: Sequence[sympy.Expr], column: ca.SX) -> None:
         """Take the entries of a column for expressions of the model."""
         self._nodes.update(zip(expressions, ca.vertsplit(column), strict=True))
 
-    def know_sum(self, expression: sympy.Expr, column: Any, others: Iterable[sympy.Expr]) -> None:
+    def know_sum(self, expression: sympy.Expr, column: ca.SX, others: Iterable[sympy.Expr]) -> None:
         """Take the sum of a column, and of other expressions, for an expression of the model."""
         total = ca.sum1(column)
         for other in others:
             total = total + self.scalar(other)
         self._nodes[expression] = total
 
-    def zeros(self, rows: int, columns: int = 1) -> Any:
+    def zeros(self, rows: int, columns: int = 1) -> ca.SX:
         return ca.SX(rows, columns)
 
-    # -- derivatives ---------------------------------------------------------------------------------------------
+    # -- derivatives -------------------------------------------------------------------------------
 
-    def gradient(self, scalar: Any, symbols: Any) -> Any:
+    def gradient(self, scalar: ca.SX, symbols: ca.SX) -> ca.SX:
         return ca.gradient(scalar, symbols) if symbols.numel() else ca.SX(0, 1)
 
-    def hessian(self, scalar: Any, symbols: Any) -> tuple[Any, Any]:
+    def hessian(self, scalar: ca.SX, symbols: ca.SX) -> tuple[ca.SX, ca.SX]:
         second, first = ca.hessian(scalar, symbols)
         return second, first
 
-    def jacobian(self, vector: Any, symbols: Any) -> Any:
+    def jacobian(self, vector: ca.SX, symbols: ca.SX) -> ca.SX:
         return ca.jacobian(vector, symbols)
 
-    def along(self, vector: Any, symbols: Any, direction: Any) -> Any:
+    def along(self, vector: ca.SX, symbols: ca.SX, direction: ca.SX) -> ca.SX:
         if vector.numel() == 0 or symbols.numel() == 0:
             return ca.SX(vector.numel(), 1)
         return ca.jtimes(vector, symbols, direction)
 
-    # -- matrices ------------------------------------------------------------------------------------------------
+    # -- matrices ----------------------------------------------------------------------------------
 
-    def stack(self, blocks: Sequence[Any]) -> Any:
+    def stack(self, blocks: Sequence[ca.SX]) -> ca.SX:
         return ca.vertcat(*blocks)
 
-    def columns(self, blocks: Sequence[Any]) -> Any:
+    def columns(self, blocks: Sequence[ca.SX]) -> ca.SX:
         return ca.horzcat(*blocks)
 
-    def inner(self, left: Any, right: Any) -> Any:
+    def inner(self, left: ca.SX, right: ca.SX) -> ca.SX:
         return ca.dot(left, right) if left.numel() else ca.SX(0)
 
-    def root(self, scalar: Any) -> Any:
+    def root(self, scalar: ca.SX) -> ca.SX:
         return ca.sqrt(scalar)
 
-    def solve(self, matrix: Any, right: Any) -> Any:
+    def solve(self, matrix: ca.SX, right: ca.SX) -> ca.SX:
         found = SparseFactor(ca.sparsify(matrix))
-        columns = [dense(found.solve(column), matrix.shape[0]) for column in columns_of(ca.sparsify(ca.SX(right)))]
+        columns = [
+            dense(found.solve(column), matrix.shape[0])
+            for column in columns_of(ca.sparsify(ca.SX(right)))
+        ]
         return ca.horzcat(*columns) if columns else ca.SX(matrix.shape[0], 0)
 
-    def solve_square(self, matrix: Any, right: Any) -> Any:
+    def solve_square(self, matrix: ca.SX, right: ca.SX | ca.DM) -> ca.SX:
         if matrix.shape[0] == 1:
             return right / matrix
         return ca.solve(matrix, right)
 
-    def determinant(self, matrix: Any) -> Any:
+    def determinant(self, matrix: ca.SX) -> ca.SX:
         return ca.det(matrix)
 
-    def split_columns(self, matrix: Any) -> Sequence[Any]:
+    def split_columns(self, matrix: ca.SX) -> Sequence[ca.SX]:
         return ca.horzsplit(matrix) if matrix.shape[1] else []  # type: ignore[no-any-return]
 
-    def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+    def part(self, matrix: ca.SX, rows: Sequence[int], columns: Sequence[int]) -> ca.SX:
         return matrix[list(rows), list(columns)]
 
-    def substitute(self, block: Any, symbols: Any, values: Any) -> Any:
+    def substitute(self, block: ca.SX, symbols: ca.SX, values: ca.SX | ca.DM) -> ca.SX:
         return ca.substitute(block, symbols, ca.densify(values))
 
-    def without(self, block: Any, symbols: Any) -> Any | None:
+    def without(self, block: ca.SX, symbols: ca.SX) -> ca.SX | None:
         if not self.depends(block, symbols):
             return block
         if not self.independence(block, symbols).is_proved:
@@ -279,45 +275,49 @@ class GraphAlgebra:
         fixed = ca.DM([0.3 + 0.7 * ((k * 0.618034) % 1.0) for k in range(symbols.numel())])
         return ca.substitute(block, symbols, fixed)
 
-    def depends(self, block: Any, symbols: Any) -> bool:
+    def depends(self, block: ca.SX, symbols: ca.SX) -> bool:
         return bool(ca.depends_on(block, symbols))
 
-    # -- what expressions are (see `structure`) ----------------------------------------------------------------------
+    # -- what expressions are (see `structure`) ----------------------------------------------------
 
-    def vanishing(self, block: Any, accuracy: float = structure.UNIT) -> structure.Verdict:
-        """Whether a block is zero for all values of its symbols; `accuracy` is that of its constants."""
+    def vanishing(self, block: ca.SX, accuracy: float = structure.UNIT) -> structure.Verdict:
+        """Decide whether a block vanishes identically; `accuracy` is that of its constants."""
         return structure.vanishing(self.symbols, block, accuracy)
 
-    def independence(self, block: Any, variables: Any) -> structure.Verdict:
+    def independence(self, block: ca.SX, variables: ca.SX) -> structure.Verdict:
         """Whether a block has the same value for all values of some variables."""
         return structure.independence(self.symbols, block, variables)
 
-    def degree(self, block: Any, variables: Any, at_most: int) -> structure.Verdict:
+    def degree(self, block: ca.SX, variables: ca.SX, at_most: int) -> structure.Verdict:
         """Whether a block is a polynomial of at most this degree in some variables."""
         return structure.degree(self.symbols, block, variables, at_most)
 
-    def homogeneity(self, block: Any, variables: Any, of_degree: int) -> structure.Verdict:
+    def homogeneity(self, block: ca.SX, variables: ca.SX, of_degree: int) -> structure.Verdict:
         """Whether a block is homogeneous of a degree in some variables."""
         return structure.homogeneity(self.symbols, block, variables, of_degree)
 
-    def rank(self, matrix: Any) -> structure.Rank:
-        """The rank of a matrix at almost all values of its symbols; for hypotheses, not for solving."""
+    def rank(self, matrix: ca.SX) -> structure.Rank:
+        """The rank of a matrix at almost all values of its symbols; for hypotheses, not solves."""
         return structure.rank(self.symbols, matrix)
 
 
 class _PartsAlgebra(GraphAlgebra):
     """Expressions of one part as columns: an entry for every part."""
 
-    def __init__(self, whole: GraphAlgebra, symbols: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]) -> None:
+    def __init__(
+        self, whole: GraphAlgebra, symbols: Mapping[sympy.Symbol, Sequence[sympy.Symbol]]
+    ) -> None:
         super().__init__()
         self._whole, self._symbols = whole, symbols
 
-    def _lower(self, node: sympy.Basic) -> Any:
+    def _lower(self, node: sympy.Basic) -> ca.SX:
         if isinstance(node, sympy.Symbol):
-            return self._whole.vector(self._symbols[node]) if node in self._symbols else self._whole.scalar(node)
+            if node in self._symbols:
+                return self._whole.vector(self._symbols[node])
+            return self._whole.scalar(node)
         return super()._lower(node)
 
-    def column(self, expression: sympy.Expr) -> Any:
+    def column(self, expression: sympy.Expr) -> ca.SX:
         """The expression in every part, (count x 1)."""
         value, count = self.scalar(expression), len(next(iter(self._symbols.values())))
         return value if value.numel() == count else ca.repmat(value, count, 1)
@@ -339,19 +339,23 @@ def _sums_by_length(expression: sympy.Basic) -> list[sympy.Add]:
     return sorted(found, key=lambda node: len(node.args))
 
 
-class _Nodes(dict[sympy.Basic, Any]):
-    """The nodes of expressions; a number's is made where it is asked for, which is faster than to hash a SymPy number."""
+class _Nodes(dict[sympy.Basic, ca.SX]):
+    """The nodes of expressions; those of numbers are made on demand, which beats hashing them."""
 
-    def __getitem__(self, expression: sympy.Basic) -> Any:
+    def __getitem__(self, expression: sympy.Basic) -> ca.SX:
         return ca.SX(float(expression)) if expression.is_Number else super().__getitem__(expression)
 
 
-def _product(node: sympy.Mul, nodes: dict[sympy.Basic, Any]) -> Any:
+def _product(node: sympy.Mul, nodes: dict[sympy.Basic, Any]) -> ca.SX:
     """Numerator over denominator: one division in place of many reciprocals."""
     above: list[Any] = []
     below: list[Any] = []
     for factor_node in node.args:
-        if isinstance(factor_node, sympy.Pow) and factor_node.exp.is_Number and factor_node.exp.is_negative:
+        if (
+            isinstance(factor_node, sympy.Pow)
+            and factor_node.exp.is_Number
+            and factor_node.exp.is_negative
+        ):
             below.append(_power(nodes[factor_node.base], -factor_node.exp, nodes))
         else:
             above.append(nodes[factor_node])
@@ -359,28 +363,30 @@ def _product(node: sympy.Mul, nodes: dict[sympy.Basic, Any]) -> Any:
     return over(numerator, _multiply(below)) if below else numerator
 
 
-def _multiply(factors: list[Any]) -> Any:
+def _multiply(factors: list[Any]) -> ca.SX:
     value = ca.SX(1) if not factors else factors[0]
     for item in factors[1:]:
         value = times(value, item)
     return value
 
 
-def _power(base: Any, exponent: sympy.Expr, nodes: dict[sympy.Basic, Any]) -> Any:
+def _power(base: ca.SX, exponent: sympy.Expr, nodes: dict[sympy.Basic, Any]) -> ca.SX:
     """Powers with small integer and half-integer exponents become products and roots."""
     if exponent.is_Rational:
         if exponent < 0:
             return 1 / _power(base, -exponent, nodes)
         if exponent.q == 2 and exponent.p < 32:
             root = ca.sqrt(base)
-            return root * _power(base, sympy.Integer((exponent.p - 1) // 2), nodes) if exponent.p > 1 else root
+            if exponent.p > 1:
+                return root * _power(base, sympy.Integer((exponent.p - 1) // 2), nodes)
+            return root
         if exponent.is_Integer and exponent < 32:
             return _integer_power(base, int(exponent))
     power: Any = nodes[exponent] if exponent in nodes else ca.SX(float(exponent))
     return ca.power(base, power)
 
 
-def _integer_power(base: Any, exponent: int) -> Any:
+def _integer_power(base: ca.SX, exponent: int) -> ca.SX:
     if exponent == 0:
         return ca.SX(1)
     half = _integer_power(base, exponent // 2) if exponent > 1 else None

@@ -15,6 +15,9 @@ __all__ = ["expressions_of"]
 #: The largest denominator of a constant that is read as the rational number next to it.
 _SIMPLE = 1000
 
+_SAME_NAMES = (
+    "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sign floor atan2"
+)
 _OPERATIONS: dict[int, Callable[..., sympy.Expr]] = {
     ca.OP_ADD: lambda a, b: a + b,
     ca.OP_SUB: lambda a, b: a - b,
@@ -22,7 +25,6 @@ _OPERATIONS: dict[int, Callable[..., sympy.Expr]] = {
     ca.OP_DIV: lambda a, b: a / b,
     ca.OP_POW: lambda a, b: a**b,
     ca.OP_CONSTPOW: lambda a, b: a**b,
-    ca.OP_ATAN2: sympy.atan2,
     ca.OP_FMIN: sympy.Min,
     ca.OP_FMAX: sympy.Max,
     ca.OP_NEG: lambda a: -a,
@@ -30,24 +32,8 @@ _OPERATIONS: dict[int, Callable[..., sympy.Expr]] = {
     ca.OP_TWICE: lambda a: 2 * a,
     ca.OP_INV: lambda a: 1 / a,
     ca.OP_ASSIGN: lambda a: a,
-    ca.OP_SQRT: sympy.sqrt,
-    ca.OP_SIN: sympy.sin,
-    ca.OP_COS: sympy.cos,
-    ca.OP_TAN: sympy.tan,
-    ca.OP_ASIN: sympy.asin,
-    ca.OP_ACOS: sympy.acos,
-    ca.OP_ATAN: sympy.atan,
-    ca.OP_SINH: sympy.sinh,
-    ca.OP_COSH: sympy.cosh,
-    ca.OP_TANH: sympy.tanh,
-    ca.OP_ASINH: sympy.asinh,
-    ca.OP_ACOSH: sympy.acosh,
-    ca.OP_ATANH: sympy.atanh,
-    ca.OP_EXP: sympy.exp,
-    ca.OP_LOG: sympy.log,
+    **{getattr(ca, f"OP_{name.upper()}"): getattr(sympy, name) for name in _SAME_NAMES.split()},
     ca.OP_FABS: sympy.Abs,
-    ca.OP_SIGN: sympy.sign,
-    ca.OP_FLOOR: sympy.floor,
     ca.OP_CEIL: sympy.ceiling,
     ca.OP_LT: lambda a, b: _indicator(sympy.Lt(a, b)),
     ca.OP_LE: lambda a, b: _indicator(sympy.Le(a, b)),

@@ -1,20 +1,24 @@
-r"""L D L^T of a Hessian without the Hessian: the velocities that an energy shares become unknowns of their own.
+r"""L D L^T of a Hessian without forming it: velocities that the energy shares become unknowns.
 
-The mass matrix of a chain of N bodies is dense in joint angles, M = J^T Q J with a dense J. But whoever writes the energy
-passes velocities on from body to body, and its graph knows them: every node of it that depends on the symbols v is
-x_k = phi_k(x_i, x_j), and by the chain rule
+The mass matrix of a chain of N bodies is dense in joint angles, M = J^T Q J with a dense J. But
+whoever writes the energy passes velocities on from body to body, and its graph knows them: every
+node of it that depends on the symbols v is x_k = phi_k(x_i, x_j), and by the chain rule
 
-    z^T L_vv z = sum_k (dL/dx_k) phi_k''[dx, dx],      dx_k = sum_i (dphi_k/dx_i) dx_i,      dx of the symbols = z.
+    z^T L_vv z = sum_k (dL/dx_k) phi_k''[dx, dx],      dx_k = sum_i (dphi_k/dx_i) dx_i,      dx of
+    the symbols = z.
 
-This is a sparse quadratic form Q in the symbols and the shared nodes, with sparse definitions D of the nodes. Minimising
-1/2 z^T L_vv z - f . z is minimising 1/2 x^T Q x - f . z under these definitions, which are used backwards:
+This is a sparse quadratic form Q in the symbols and the shared nodes, with sparse definitions D of
+the nodes. Minimising 1/2 z^T L_vv z - f . z is minimising 1/2 x^T Q x - f . z under these
+definitions, which are used backwards:
 
-    node k:     Q <- Q with dx_k = sum_i D_ki dx_i put in          once no other node is defined by dx_k any more
-    symbol i:   Q <- Q - Q_i Q_i^T / Q_ii                          once no node is defined by z_i any more
+    node k:     Q <- Q with dx_k = sum_i D_ki dx_i put in          once no other node is defined by
+    dx_k any more symbol i:   Q <- Q - Q_i Q_i^T / Q_ii                          once no node is
+    defined by z_i any more
 
-Every Q_ii met is a pivot of L D L^T of L_vv in the order of the symbols, hence positive where L_vv is. For chains and trees
-of bodies the remaining Q is the articulated-body inertia (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 7.3),
-and the work grows like N. Without the last line Q is the composite inertia (section 6.2), and its Q_ii the diagonal of L_vv.
+Every Q_ii met is a pivot of L D L^T of L_vv in the order of the symbols, hence positive where L_vv
+is. For chains and trees of bodies the remaining Q is the articulated-body inertia (Featherstone,
+Rigid Body Dynamics Algorithms, 2008, section 7.3), and the work grows like N. Without the last line
+Q is the composite inertia (section 6.2), and its Q_ii the diagonal of L_vv.
 """
 
 from __future__ import annotations
@@ -56,10 +60,11 @@ class Lifting:
     form: list[Column]
 
 
-def lift(scalar: Any, symbols: Any) -> Lifting | None:
+def lift(scalar: ca.SX, symbols: ca.SX) -> Lifting | None:
     """The Hessian of `scalar` with respect to `symbols` (n x 1) as a form in shared nodes.
 
-    None where the symbols occur in other operations than sums, products, and quotients by what does not depend on them.
+    None where the symbols occur in other operations than sums, products, and quotients by what does
+    not depend on them.
 
     >>> v = ca.SX.sym("v", 3)
     >>> shared = v[0] + 2 * v[1]
@@ -76,7 +81,7 @@ def lift(scalar: Any, symbols: Any) -> Lifting | None:
 
 @dataclass(frozen=True)
 class _Step:
-    """A node that depends on the symbols: which nodes it is made of, and its derivative with respect to each."""
+    """A node that depends on the symbols: its arguments, and its derivative by each of them."""
 
     arguments: tuple[int, ...]
     derivatives: tuple[Any, ...]
@@ -98,7 +103,7 @@ class _Tape:
         Whether all of these nodes could be read.
     """
 
-    def __init__(self, scalar: Any, symbols: Any) -> None:
+    def __init__(self, scalar: ca.SX, symbols: ca.SX) -> None:
         self.n = symbols.numel()
         self.steps: dict[int, _Step] = {}
         self.places: dict[int, int] = {}
@@ -149,8 +154,14 @@ class _Tape:
             case _:
                 self.is_polynomial = False
                 return
-        chosen = [(a, derivative) for a, derivative, moving in zip(arguments, derivatives, moves, strict=False) if moving]
-        self.steps[k] = _Step(tuple(a for a, _ in chosen), tuple(derivative for _, derivative in chosen), is_bent)
+        chosen = [
+            (a, derivative)
+            for a, derivative, moving in zip(arguments, derivatives, moves, strict=False)
+            if moving
+        ]
+        self.steps[k] = _Step(
+            tuple(a for a, _ in chosen), tuple(derivative for _, derivative in chosen), is_bent
+        )
 
 
 class _Lifter:
@@ -183,7 +194,9 @@ class _Lifter:
         for k in reversed(self.steps):
             if k not in bent or k not in derivatives:
                 continue
-            for a, derivative in zip(self.steps[k].arguments, self.steps[k].derivatives, strict=True):
+            for a, derivative in zip(
+                self.steps[k].arguments, self.steps[k].derivatives, strict=True
+            ):
                 if a in bent:
                     further = times(derivatives[k], derivative)
                     derivatives[a] = plus(derivatives[a], further) if a in derivatives else further
@@ -221,7 +234,7 @@ class _Lifter:
             made[k] = found
         return made
 
-    def _add_square(self, weight: Any, base: Column) -> None:
+    def _add_square(self, weight: ca.SX, base: Column) -> None:
         """weight * base^2 as a term of the scalar: its second derivatives."""
         double, entries = _doubled(weight), list(base.items())
         for number, (i, entry) in enumerate(entries):
@@ -229,7 +242,7 @@ class _Lifter:
             for j, other in entries[number:]:
                 _add_both(self.form, i, j, times(scaled, other))
 
-    def _add_product(self, weight: Any, left: Column, right: Column) -> None:
+    def _add_product(self, weight: ca.SX, left: Column, right: Column) -> None:
         """weight * left * right as a term of the scalar: its second derivatives."""
         for i, entry in left.items():
             scaled = times(weight, entry)
@@ -238,7 +251,7 @@ class _Lifter:
                 _add_both(self.form, i, j, value if i != j else _doubled(value))
 
 
-def _doubled(value: Any) -> Any:
+def _doubled(value: ca.SX) -> ca.SX:
     """2 value, with numbers taken together."""
     if value.is_op(ca.OP_MUL):
         for number in (0, 1):
@@ -247,15 +260,15 @@ def _doubled(value: Any) -> Any:
     return times(_TWO, value)
 
 
-def _add(column: Column, place: int, value: Any) -> None:
+def _add(column: Column, place: int, value: ca.SX) -> None:
     column[place] = plus(column[place], value) if place in column else value
 
 
 class LiftedFactor:
     """L D L^T of a lifted Hessian as scalars of the graph, with the interface of a `SparseFactor`.
 
-    The next symbol is always one that the fewest remaining nodes depend on: tips of a tree come first. There is no search
-    for pivots by size; the caller looks at the health.
+    The next symbol is always one that the fewest remaining nodes depend on: tips of a tree come
+    first. There is no search for pivots by size; the caller looks at the health.
 
     Attributes
     ----------
@@ -280,7 +293,9 @@ class LiftedFactor:
         left = (1 << len(self._definitions)) - 1
         waiting = set(range(self.n))
         while waiting:
-            symbol = min(waiting, key=lambda i: ((depending[i] & left).bit_count(), len(self._form[i]), i))
+            symbol = min(
+                waiting, key=lambda i: ((depending[i] & left).bit_count(), len(self._form[i]), i)
+            )
             waiting.remove(symbol)
             nodes = depending[symbol] & left
             while nodes:
@@ -310,7 +325,9 @@ class LiftedFactor:
             del form[other][node]
         parents = list(self._definitions[node - self.n].items())
         self.budget.spend(len(parents) * (len(row) + len(parents)))
-        others = [(j, entry) for j, entry in row.items() if j not in self._definitions[node - self.n]]
+        others = [
+            (j, entry) for j, entry in row.items() if j not in self._definitions[node - self.n]
+        ]
         for number, (i, coefficient) in enumerate(parents):
             for j, entry in others:
                 _add_both(form, i, j, times(coefficient, entry))
@@ -335,7 +352,9 @@ class LiftedFactor:
         for other in composite:
             del self._composite[other][symbol]
         inverse = self._inverses[symbol] = over(_ONE, pivot)
-        column = self._columns[symbol] = {other: times(entry, inverse) for other, entry in row.items()}
+        column = self._columns[symbol] = {
+            other: times(entry, inverse) for other, entry in row.items()
+        }
         others = list(row.items())
         self.budget.spend(len(others) * (len(others) + 3) // 2 + 1)
         for number, (i, entry) in enumerate(others):
@@ -372,7 +391,11 @@ class LiftedFactor:
         found: Column = {}
         for unknown in reversed(self.order):
             if unknown >= self.n:
-                terms = [times(entry, found[i]) for i, entry in self._definitions[unknown - self.n].items() if i in found]
+                terms = [
+                    times(entry, found[i])
+                    for i, entry in self._definitions[unknown - self.n].items()
+                    if i in found
+                ]
                 value = None
                 for term in terms:
                     value = term if value is None else plus(value, term)
@@ -391,7 +414,7 @@ class LiftedFactor:
         return self.backward(self.divided(self.forward(right)))
 
     @cached_property
-    def health(self) -> Any:
+    def health(self) -> ca.SX:
         """The least |pivot / diagonal entry|, as one scalar; 1 at best."""
         largest = _ONE
         for symbol, entry in self.diagonal.items():
@@ -400,6 +423,6 @@ class LiftedFactor:
         return over(_ONE, largest)
 
 
-def _add_both(form: list[Column], i: int, j: int, value: Any) -> None:
+def _add_both(form: list[Column], i: int, j: int, value: ca.SX) -> None:
     known = form[i].get(j)
     form[i][j] = form[j][i] = value if known is None else plus(known, value)

@@ -1,75 +1,82 @@
 """What a derivation may ask of an algebra.
 
-Vectors are columns, matrices have rows and columns, and ``@``, ``+``, ``-``, ``*`` and ``.T`` work on them in both
-algebras. Everything else goes through these functions, so that one derivation serves both.
+Vectors are columns, matrices have rows and columns, and ``@``, ``+``, ``-``, ``*`` and ``.T`` work
+on them in both algebras. Everything else goes through these functions, so that one derivation
+serves both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
+import casadi as ca
 import sympy
 
-__all__ = ["Algebra"]
+__all__ = ["Algebra", "Block", "Scalar"]
+
+#: A scalar expression in one of the two algebras.
+Scalar: TypeAlias = "sympy.Expr | ca.SX"
+#: A column or a matrix of expressions in one of the two algebras; docstrings give its shape.
+Block: TypeAlias = "sympy.MatrixBase | ca.SX"
 
 
 class Algebra(Protocol):
     """Vectors, matrices and derivatives over expressions of a model."""
 
-    def scalar(self, expression: sympy.Expr) -> Any:
+    def scalar(self, expression: sympy.Expr) -> Scalar:
         """An expression of the model in this algebra."""
 
-    def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
+    def vector(self, expressions: Iterable[sympy.Expr]) -> Block:
         """A column (n x 1) of expressions of the model; n may be 0."""
 
-    def zeros(self, rows: int, columns: int = 1) -> Any:
+    def zeros(self, rows: int, columns: int = 1) -> Block:
         """A matrix of zeros."""
 
-    def gradient(self, scalar: Any, symbols: Any) -> Any:
+    def gradient(self, scalar: Scalar, symbols: Block) -> Block:
         """d scalar / d symbols, (n x 1)."""
 
-    def hessian(self, scalar: Any, symbols: Any) -> tuple[Any, Any]:
+    def hessian(self, scalar: Scalar, symbols: Block) -> tuple[Block, Block]:
         """The symmetric matrix of second derivatives (n x n), and the gradient (n x 1)."""
 
-    def jacobian(self, vector: Any, symbols: Any) -> Any:
+    def jacobian(self, vector: Block, symbols: Block) -> Block:
         """d vector / d symbols, (m x n)."""
 
-    def along(self, vector: Any, symbols: Any, direction: Any) -> Any:
+    def along(self, vector: Block, symbols: Block, direction: Block) -> Block:
         """The derivative of a vector along `direction`, (m x 1): J(vector, symbols) @ direction."""
 
-    def stack(self, blocks: Sequence[Any]) -> Any:
+    def stack(self, blocks: Sequence[Block]) -> Block:
         """Blocks with the same number of columns, one above the other."""
 
-    def columns(self, blocks: Sequence[Any]) -> Any:
+    def columns(self, blocks: Sequence[Block]) -> Block:
         """Blocks with the same number of rows, side by side."""
 
-    def inner(self, left: Any, right: Any) -> Any:
+    def inner(self, left: Block, right: Block) -> Scalar:
         """The scalar left . right of two columns."""
 
-    def root(self, scalar: Any) -> Any:
+    def root(self, scalar: Scalar) -> Scalar:
         """The square root of a scalar."""
 
-    def solve(self, matrix: Any, right: Any) -> Any:
+    def solve(self, matrix: Block, right: Block) -> Block:
         """X with matrix @ X = right, for a small symmetric regular matrix."""
 
-    def solve_square(self, matrix: Any, right: Any) -> Any:
+    def solve_square(self, matrix: Block, right: Block) -> Block:
         """X with matrix @ X = right, for a small regular matrix that need not be symmetric."""
 
-    def determinant(self, matrix: Any) -> Any:
+    def determinant(self, matrix: Block) -> Scalar:
         """The determinant of a small matrix."""
 
-    def split_columns(self, matrix: Any) -> Sequence[Any]:
+    def split_columns(self, matrix: Block) -> Sequence[Block]:
         """The columns of a matrix, each (n x 1)."""
 
-    def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+    def part(self, matrix: Block, rows: Sequence[int], columns: Sequence[int]) -> Block:
         """The matrix of some rows and columns."""
 
-    def substitute(self, block: Any, symbols: Any, values: Any) -> Any:
+    def substitute(self, block: Block, symbols: Block, values: Block) -> Block:
         """The block with a vector of symbols replaced by a vector of values."""
 
-    def without(self, block: Any, symbols: Any) -> Any | None:
-        """The block written without the symbols where its value does not depend on them, else None."""
+    def without(self, block: Block, symbols: Block) -> Block | None:
+        """The block without the symbols if its value does not depend on them, else None."""
 
-    def depends(self, block: Any, symbols: Any) -> bool:
+    def depends(self, block: Block, symbols: Block) -> bool:
         """Whether a block contains any of the symbols."""

@@ -1,4 +1,4 @@
-"""Floating-point values of expressions with bounds of their rounding errors (Higham 2002, section 3.3).
+"""Floating-point values with running bounds of their rounding errors (Higham 2002, section 3.3).
 
 A value that exceeds its bound is not zero, in whatever units.
 """
@@ -21,7 +21,9 @@ UNIT = 2.0**-52
 _UNKNOWN: Bounded = (math.nan, math.inf)
 
 
-def bounded_values(instructions: Instructions, point: Sequence[float], accuracy: float = UNIT) -> list[Bounded]:
+def bounded_values(
+    instructions: Instructions, point: Sequence[float], accuracy: float = UNIT
+) -> list[Bounded]:
     """The outputs at a point, for constants that are known with a relative accuracy.
 
     A bound is infinite where the expressions are not defined or jump nearby.

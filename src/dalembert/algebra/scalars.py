@@ -1,12 +1,10 @@
 """Arithmetic of scalars of the graph, for code that writes thousands of operations.
 
-CasADi's operators try every kind of matrix before they find the right one; naming the operation is about five times as fast
-and gives the same node, simplifications included.
+CasADi's operators try every kind of matrix before they find the right one; naming the operation is
+about five times as fast and gives the same node, simplifications included.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import casadi as ca
 
@@ -16,21 +14,21 @@ _binary = ca.SX.binary
 _ADD, _SUB, _MUL, _DIV = ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV
 
 
-def plus(left: Any, right: Any) -> Any:
+def plus(left: ca.SX, right: ca.SX) -> ca.SX:
     """left + right."""
     return _binary(_ADD, left, right)
 
 
-def minus(left: Any, right: Any) -> Any:
+def minus(left: ca.SX, right: ca.SX) -> ca.SX:
     """left - right."""
     return _binary(_SUB, left, right)
 
 
-def times(left: Any, right: Any) -> Any:
+def times(left: ca.SX, right: ca.SX) -> ca.SX:
     """left * right."""
     return _binary(_MUL, left, right)
 
 
-def over(left: Any, right: Any) -> Any:
+def over(left: ca.SX, right: ca.SX) -> ca.SX:
     """left / right."""
     return _binary(_DIV, left, right)

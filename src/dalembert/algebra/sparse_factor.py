@@ -1,21 +1,42 @@
-"""L D L^T of a symmetric matrix of graph expressions, written out entry by entry: what is zero is never written.
+"""L D L^T of a symmetric matrix of graph expressions, entry by entry, without its zeros.
 
-The unknowns are eliminated in the order of least degree, so that little fills in: a chain of N bodies takes of the order of N
-operations. There is no search for pivots by size; the caller looks at the pivots.
+The unknowns are eliminated in the order of least degree, so that little fills in: a chain of N
+bodies takes of the order of N operations. There is no search for pivots by size; the caller looks
+at the pivots.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, Self
 
 import casadi as ca
 
-__all__ = ["Budget", "Column", "SparseFactor", "TooManyOperationsError", "columns_of", "dense", "elimination_order"]
+__all__ = [
+    "Budget",
+    "Column",
+    "FactorEntry",
+    "SparseFactor",
+    "TooManyOperationsError",
+    "columns_of",
+    "dense",
+    "elimination_order",
+]
 
 Column = dict[int, Any]
+
+
+class FactorEntry(Protocol):
+    """A scalar of a factorisation: a node of the graph, or a value of a program being written."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self, /) -> Self: ...
+    def __mul__(self, other: Self, /) -> Self: ...
+    def __truediv__(self, other: Self, /) -> Self: ...
+    def __neg__(self) -> Self: ...
+    def is_zero(self) -> bool: ...
 
 
 class TooManyOperationsError(Exception):
@@ -66,7 +87,8 @@ def elimination_order(neighbours: Sequence[set[int]]) -> tuple[list[int], int]:
 class SparseFactor:
     """matrix = P^T L D L^T P with a permutation P, as scalars of the graph.
 
-    The matrix is an SX, or the rows of a symmetric matrix over other scalars; these rows are used up, and `zero` is their zero.
+    The matrix is an SX, or the rows of a symmetric matrix over other scalars; these rows are used
+    up, and `zero` is their zero.
 
     Attributes
     ----------
@@ -78,11 +100,18 @@ class SparseFactor:
         The entries of L below its diagonal, column by column, by unknown.
     """
 
-    def __init__(self, matrix: Any, budget: Budget | None = None, zero: Any | None = None) -> None:
+    def __init__(
+        self,
+        matrix: ca.SX | list[Column],
+        budget: Budget | None = None,
+        zero: FactorEntry | None = None,
+    ) -> None:
         rows: list[Column] = matrix if isinstance(matrix, list) else _rows(matrix)
         self.n, self.budget = len(rows), budget or Budget()
         zero = ca.SX(0) if zero is None else zero
-        self.order, _ = elimination_order([{j for j in row if j != i} for i, row in enumerate(rows)])
+        self.order, _ = elimination_order(
+            [{j for j in row if j != i} for i, row in enumerate(rows)]
+        )
         self._numbers = {place: number for number, place in enumerate(self.order)}
         self.diagonal = [rows[i].get(i, zero) for i in self.order]
         self.pivots: list[Any] = []
@@ -107,7 +136,7 @@ class SparseFactor:
                         rows[j][i] = value
 
     def forward(self, right: Column) -> Column:
-        """L^-1 of a column, by unknown; entries that are missing are zero, and only what is there is looked at."""
+        """Apply L^-1 to a column, by unknown; missing entries are zero and cost nothing."""
         found = dict(right)
         waiting = [self._numbers[place] for place in found]
         heapq.heapify(waiting)
@@ -131,7 +160,11 @@ class SparseFactor:
         for place, column in zip(reversed(self.order), reversed(self.columns), strict=True):
             for other, entry in column.items():
                 if other in found:
-                    found[place] = found[place] - entry * found[other] if place in found else -(entry * found[other])
+                    found[place] = (
+                        found[place] - entry * found[other]
+                        if place in found
+                        else -(entry * found[other])
+                    )
         return found
 
     def solve(self, right: Column) -> Column:
@@ -144,27 +177,30 @@ class SparseFactor:
         return [entry for column in self.columns for entry in column.values()]
 
 
-def _rows(matrix: Any) -> list[Column]:
+def _rows(matrix: ca.SX) -> list[Column]:
     """The entries of a symmetric matrix that are not zero, row by row; the upper half counts."""
     rows: list[Column] = [{} for _ in range(matrix.shape[0])]
-    pattern = matrix.sparsity()
-    places, numbers = pattern.get_triplet()
-    for i, j, entry in zip(places, numbers, matrix.nonzeros(), strict=True):
+    for i, j, entry in _entries(matrix):
         if i <= j and not entry.is_zero():
             rows[i][j] = rows[j][i] = entry
     return rows
 
 
-def columns_of(matrix: Any) -> list[Column]:
+def _entries(matrix: ca.SX) -> Iterator[tuple[int, int, ca.SX]]:
+    """The structural entries of a matrix with their row and column."""
+    entries: list[Any] = matrix.nonzeros()
+    return zip(*matrix.sparsity().get_triplet(), entries, strict=True)
+
+
+def columns_of(matrix: ca.SX) -> list[Column]:
     """The columns of a matrix (n x m) as mappings of row to entry, without what is zero."""
     found: list[Column] = [{} for _ in range(matrix.shape[1])]
-    places, numbers = matrix.sparsity().get_triplet()
-    for i, j, entry in zip(places, numbers, matrix.nonzeros(), strict=True):
+    for i, j, entry in _entries(matrix):
         if not entry.is_zero():
             found[j][i] = entry
     return found
 
 
-def dense(column: Mapping[int, Any], size: int) -> Any:
+def dense(column: Mapping[int, Any], size: int) -> ca.SX:
     """A column as a dense (size x 1) expression."""
     return ca.vertcat(*[column.get(k, ca.SX(0)) for k in range(size)]) if size else ca.SX(0, 1)

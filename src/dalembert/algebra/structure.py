@@ -3,11 +3,11 @@ r"""What expressions are: zero, independent of a variable, of a degree, homogene
 The one place that answers such questions. An answer is a `Verdict`:
 
 - *proved*: the identity holds in exact arithmetic modulo a prime of 61 bits at random residues
-  (`finite_field`). An expression of degree d for which it is false passes with probability below (d/p)^6;
-  units, small coefficients and the domain play no part, and functions that switch (``Max``, ``Piecewise``,
-  ``Abs``) are taken as unknown ones;
-- *refuted*: a point where the identity fails by more than the rounding errors (`running_error`), or exact
-  arithmetic with functions that follow their own rules;
+  (`finite_field`). An expression of degree d for which it is false passes with probability below
+  (d/p)^6; units, small coefficients and the domain play no part, and functions that switch
+  (``Max``, ``Piecewise``, ``Abs``) are taken as unknown ones;
+- *refuted*: a point where the identity fails by more than the rounding errors (`running_error`),
+  or exact arithmetic with functions that follow their own rules;
 - *not established*: neither. Callers then take the general path.
 """
 
@@ -15,21 +15,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from math import comb
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 import casadi as ca
 import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
-from .finite_field import PRIME, Instructions, NoPointError, Residues, is_represented, rank_modulo
+from .field_numbers import PRIME, NoPointError, is_represented, rank_modulo
+from .finite_field import Instructions, Residues
 from .running_error import UNIT, Bounded, bounded_values
+from .verdicts import Rank, Verdict, conjunction
 
 __all__ = [
     "UNIT",
@@ -59,108 +60,6 @@ Symbols = Mapping[sympy.Symbol, ca.SX]
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The answer to a question about expressions.
-
-    Attributes
-    ----------
-    status : str
-        "proved", "refuted" or "not established".
-    grounds : str
-        What the status rests on.
-    entry : int or None
-        The place of an entry that refutes, column by column.
-    holds_to_rounding : bool
-        Whether it is proved, or holds at all samples within the rounding of constants such as 0.8414709848
-        that stand for irrational numbers; for what follows from a theorem once such numbers are exact.
-    """
-
-    status: Literal["proved", "refuted", "not established"]
-    grounds: str
-    entry: int | None = None
-    holds_to_rounding: bool = False
-
-    @property
-    def is_proved(self) -> bool:
-        return self.status == "proved"
-
-    @property
-    def is_refuted(self) -> bool:
-        return self.status == "refuted"
-
-    def __bool__(self) -> bool:
-        raise TypeError("A verdict has three values: ask for is_proved or is_refuted")
-
-    def __str__(self) -> str:
-        return self.status if self.is_proved else f"{self.status}: {self.grounds}"
-
-    @classmethod
-    def to_rounding(cls, states: int, accuracy: float = UNIT) -> Verdict:
-        """What is not proved, and holds at some states within the rounding or the accuracy of constants.
-
-        >>> print(Verdict.to_rounding(12))
-        not established: holds to rounding at 12 states
-        """
-        within = "rounding" if accuracy == UNIT else f"an accuracy of {accuracy:g}"
-        return cls("not established", f"holds to {within} at {states} states", holds_to_rounding=True)
-
-
-@dataclass(frozen=True)
-class Rank:
-    """The rank of a matrix of expressions at almost every point.
-
-    Attributes
-    ----------
-    value : int
-        The largest rank found.
-    at_most : int
-        What the rank is proved not to exceed; to the rounding of constants that stand for irrational numbers.
-    states : int
-        At how many states `at_most` was seen, where it rests on the rounding of such constants; 0 where it is proved.
-    status : str
-        "proved" where the two agree, without rounding.
-    """
-
-    value: int
-    at_most: int
-    states: int = field(default=0, repr=False, compare=False)
-
-    @property
-    def status(self) -> Literal["proved", "not established"]:
-        return "proved" if self.value == self.at_most and not self.states else "not established"
-
-    def is_at_most(self, bound: int) -> Verdict:
-        """Whether the rank does not exceed a bound.
-
-        >>> Rank(1, 2).is_at_most(2).status, Rank(2, 2).is_at_most(1).status, Rank(1, 2).is_at_most(1).status
-        ('proved', 'refuted', 'not established')
-        """
-        seen = f"the rank is {self.value} at least, and {self.at_most} at most"
-        if self.value > bound:
-            return Verdict("refuted", seen)
-        if self.at_most > bound:
-            return Verdict("not established", seen)
-        return Verdict.to_rounding(self.states) if self.states else Verdict("proved", seen, holds_to_rounding=True)
-
-
-def conjunction(verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Whether all of several named statements hold: as certain as the least certain of them.
-
-    >>> sure = Verdict("proved", "it is zero in exact arithmetic modulo a prime", holds_to_rounding=True)
-    >>> conjunction({"first": sure, "second": Verdict("not established", "no proof was found")}).grounds
-    'second: no proof was found'
-    """
-    for status in ("refuted", "not established"):
-        failing = {name: verdict for name, verdict in verdicts.items() if verdict.status == status}
-        if failing:
-            grounds = "; ".join(f"{name}: {verdict.grounds}" for name, verdict in failing.items())
-            rounding = all(verdict.holds_to_rounding for verdict in verdicts.values())
-            return Verdict(status, grounds, holds_to_rounding=rounding)  # type: ignore[arg-type]
-    grounds = "; ".join(dict.fromkeys(verdict.grounds for verdict in verdicts.values()))
-    return Verdict("proved", grounds, holds_to_rounding=True)
-
-
 def without_unrepresented(expression: sympy.Expr) -> sympy.Expr:
     """An expression with symbols for the rational numbers that a float does not stand for.
 
@@ -170,16 +69,23 @@ def without_unrepresented(expression: sympy.Expr) -> sympy.Expr:
     >>> without_unrepresented(x / 3), len(without_unrepresented(x / (10**30 + 1)).free_symbols)
     (x/3, 2)
     """
-    numbers = [n for n in expression.atoms(sympy.Rational) if not is_represented(Fraction(int(n.p), int(n.q)))]
+    numbers = [
+        n
+        for n in expression.atoms(sympy.Rational)
+        if not is_represented(Fraction(int(n.p), int(n.q)))
+    ]
     return (
-        expression.xreplace({n: sympy.Dummy("c", real=True, positive=bool(n > 0)) for n in numbers}) if numbers else expression
+        expression.xreplace({n: sympy.Dummy("c", real=True, positive=bool(n > 0)) for n in numbers})
+        if numbers
+        else expression
     )
 
 
 def vanishing(symbols: Symbols, block: ca.SX, accuracy: float = UNIT) -> Verdict:
     """Whether every entry of a block is zero for all values of the symbols.
 
-    A lower `accuracy` of its constants, where they are fitted, relatively, leaves more to be not established.
+    A lower `accuracy` of its constants, where they are fitted, relatively, leaves more to be not
+    established.
 
     >>> x = sympy.Symbol("x", real=True)
     >>> node = ca.SX.sym("x")
@@ -220,11 +126,15 @@ def degree(symbols: Symbols, block: ca.SX, variables: ca.SX, at_most: int) -> Ve
     """
     moved = _places(symbols, variables)
     if not moved or not ca.depends_on(block, variables):
-        return Verdict("proved", "the expressions do not contain the variables", holds_to_rounding=True)
+        return Verdict(
+            "proved", "the expressions do not contain the variables", holds_to_rounding=True
+        )
     order = at_most + 1
 
     def difference(at: _OnLine, scale: int) -> list[_Combination]:
-        terms = [[comb(order, i) * (-1) ** i * entry for entry in at(1, i)] for i in range(order + 1)]
+        terms = [
+            [comb(order, i) * (-1) ** i * entry for entry in at(1, i)] for i in range(order + 1)
+        ]
         return [sum(column[1:], column[0]) for column in zip(*terms, strict=True)]
 
     claim = "does not depend on them" if at_most == 0 else f"is of degree {at_most} at most"
@@ -247,7 +157,9 @@ def homogeneity(symbols: Symbols, block: ca.SX, variables: ca.SX, of_degree: int
         return [one - factor * other for one, other in zip(at(scale, 0), at(1, 0), strict=True)]
 
     moved = _places(symbols, variables)
-    return _Question(symbols, block).identity(moved, difference, f"is homogeneous of degree {of_degree}")
+    return _Question(symbols, block).identity(
+        moved, difference, f"is homogeneous of degree {of_degree}"
+    )
 
 
 def rank(symbols: Symbols, matrix: ca.SX) -> Rank:
@@ -284,7 +196,7 @@ def rank(symbols: Symbols, matrix: ca.SX) -> Rank:
 
 
 def constant_values(symbols: Symbols, block: ca.SX) -> FloatArray | None:
-    """The values of a block that is constant; None where no sample was found at which it is defined.
+    """The values of a constant block; None if no sample point is in its domain.
 
     Values within rounding of a whole number are that number.
 
@@ -332,7 +244,7 @@ def equilibrated(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 class _Combination:
-    """A linear combination of values, in the field or in floating point with the sum of its error bounds."""
+    """A linear combination of values, in the field or in floating point with its error bound."""
 
     __slots__ = ("bound", "value")
 
@@ -374,21 +286,33 @@ class _Question:
             return Verdict("proved", "every entry is zero as it is written", holds_to_rounding=True)
         entry = self._fails_in_field(moved, claim)
         if entry is None and self.points_found:
-            return Verdict("proved", f"it {words} in exact arithmetic modulo a prime", holds_to_rounding=True)
+            return Verdict(
+                "proved", f"it {words} in exact arithmetic modulo a prime", holds_to_rounding=True
+            )
         refuting = self._fails_in_samples(moved, claim)
         if refuting is not None:
             return refuting
         known = self.instructions
-        if entry is not None and known.is_exact and known.has_plain_constants and self.accuracy == UNIT:
+        if (
+            entry is not None
+            and known.is_exact
+            and known.has_plain_constants
+            and self.accuracy == UNIT
+        ):
             return Verdict("refuted", "it fails in exact arithmetic modulo a prime", entry)
         if not self.samples_found:
-            return Verdict("not established", f"no proof was found that it {words}, and no sample where it is defined")
+            return Verdict(
+                "not established",
+                f"no proof was found that it {words}, and no sample where it is defined",
+            )
         if entry is not None and known.is_exact:
             return Verdict.to_rounding(self.samples_found, self.accuracy)
-        return Verdict("not established", f"no proof was found that it {words}, and no point where not")
+        return Verdict(
+            "not established", f"no proof was found that it {words}, and no point where not"
+        )
 
     def _fails_in_field(self, moved: Sequence[int], claim: _Identity) -> int | None:
-        """An entry for which the identity fails; None where it holds at all points that were found."""
+        """Return an entry where the identity fails, or None if it holds at all points found."""
         for point, direction, evaluator, scale in self._field_points():
 
             def values(place: list[int], evaluator: Residues = evaluator) -> list[_Combination]:
@@ -411,7 +335,9 @@ class _Question:
     def _field_points(self) -> Iterator[tuple[list[int], list[int], Residues, int]]:
         random = Random(2305)
         for seed in range(DRAWS):
-            point, direction = ([_residue(symbol, random) for symbol in self.symbols] for _ in range(2))
+            point, direction = (
+                [_residue(symbol, random) for symbol in self.symbols] for _ in range(2)
+            )
             yield point, direction, Residues(self.instructions, seed), random.randrange(2, PRIME)
 
     def field_values(self) -> Iterator[list[int]]:
@@ -435,14 +361,19 @@ class _Question:
         random = Random(71)
         for k in range(SAMPLE_DRAWS):
             span = SIZES if k % 2 else (-0.5, 0.2)
-            point, direction = ([_sample(symbol, random, span) for symbol in self.symbols] for _ in range(2))
+            point, direction = (
+                [_sample(symbol, random, span) for symbol in self.symbols] for _ in range(2)
+            )
             yield point, direction
 
     def _fails_in_samples(self, moved: Sequence[int], claim: _Identity) -> Verdict | None:
         """What refutes the identity beyond rounding."""
 
         def values(place: list[float]) -> list[_Combination]:
-            return [_Combination(*pair) for pair in bounded_values(self.instructions, place, self.accuracy)]
+            return [
+                _Combination(*pair)
+                for pair in bounded_values(self.instructions, place, self.accuracy)
+            ]
 
         for point, direction in self._sample_points():
             found = claim(_line(values, point, direction, moved), 3)
@@ -459,8 +390,8 @@ class _Question:
 
 def _line(
     values: Callable[[list[Any]], list[_Combination]],
-    point: Any,
-    direction: Any,
+    point: Sequence[float],
+    direction: Sequence[float],
     moved: Sequence[int],
 ) -> _OnLine:
     """Values on the line c v + d w of the moved symbols; the others stay where they are."""
@@ -491,4 +422,6 @@ def _sample(symbol: sympy.Symbol, random: Random, span: tuple[float, float]) -> 
 def _places(symbols: Symbols, variables: ca.SX) -> list[int]:
     """The places of variables among the symbols."""
     places = {node.element_hash(): k for k, node in enumerate(symbols.values())}
-    return [places[node.element_hash()] for node in ca.vertsplit(ca.vec(variables))] if variables.numel() else []
+    if variables.numel():
+        return [places[node.element_hash()] for node in ca.vertsplit(ca.vec(variables))]
+    return []

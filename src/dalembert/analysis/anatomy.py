@@ -1,15 +1,16 @@
-"""A system taken apart at generic consistent states: rows, momenta, forces, mass matrix, as expressions and as numbers.
+"""A system at generic consistent states: rows, momenta, forces and mass matrix.
 
-The parts are those of Lagrange's equations for a system stated by its Lagrangian, in the symbols (q, q_dot), and those of
-Hamilton's for one stated by its Hamiltonian, in (q, p). Reactions act along the velocity rows A = f_v in both.
+The parts are those of Lagrange's equations for a system stated by its Lagrangian, in the symbols
+(q, q_dot), and those of Hamilton's for one stated by its Hamiltonian, in (q, p). Reactions act
+along the velocity rows A = f_v in both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +22,13 @@ from ..model.system import System
 from ..model.values import numbers_by_name, used_parameters
 from ..runtime.gauss.constrained_solve import rank
 from ..runtime.kernel import Kernel, kernel_of
-from ..typing import Values
+from ..typing import Array, Values
 from .sampling import Samples, consistent_states, evaluate
 
-__all__ = ["Anatomy", "common", "read_model", "take_apart"]
+if TYPE_CHECKING:
+    from ..algebra.protocol import Block
+
+__all__ = ["Anatomy", "common", "read_model", "stated_kernel", "take_apart", "velocity_rows"]
 
 #: Ranks at generic states: a singular value below this, relatively, is zero.
 GENERIC = 1e-9
@@ -46,7 +50,8 @@ class Anatomy:
     motion : Samples
         The same states in the symbols of the form that moves the whole system.
     near : Samples or None
-        States next to the start, on the same branch of the constraints; None where an image gives the velocities.
+        States next to the start, on the same branch of the constraints; None where an image gives
+        the velocities.
     """
 
     system: System
@@ -55,42 +60,42 @@ class Anatomy:
     motion: Samples
     near: Samples | None = None
 
-    def values(self, block: Any) -> Any:
+    def values(self, block: Block) -> Array:
         """An expression of the kernel's graph at all samples, (points, rows, columns)."""
         return evaluate(self.kernel, block, self.samples)
 
-    # -- symbols -------------------------------------------------------------------------------------------------
+    # -- symbols -----------------------------------------------------------------------------------
 
     @property
-    def coordinates(self) -> Any:
+    def coordinates(self) -> Block:
         """q, (n x 1)."""
         return self.kernel.algebra.vector(self.system.coordinates)
 
     @property
-    def time(self) -> Any:
+    def time(self) -> Block:
         """t, (1 x 1)."""
         return self.kernel.algebra.vector([t])
 
     @property
-    def fibre(self) -> Any:
+    def fibre(self) -> Block:
         """q_dot, or p where the system was stated by its Hamiltonian, (n x 1)."""
-        return self.kernel.algebra.vector(self.kernel.equations.state[len(self.system.coordinates) :])
+        symbols = self.kernel.equations.state[len(self.system.coordinates) :]
+        return self.kernel.algebra.vector(symbols)
 
-    # -- expressions ---------------------------------------------------------------------------------------------
+    # -- expressions -------------------------------------------------------------------------------
 
     @property
-    def residual(self) -> Any:
+    def residual(self) -> Block:
         """f of every two-sided constraint at velocity level, (m x 1)."""
         return self.kernel.graph.velocity.residual
 
     @cached_property
-    def rows(self) -> Any:
+    def rows(self) -> Block:
         """A = f_v, (m x n)."""
-        graph = self.kernel.graph
-        return graph.rows if graph.dual_rows is None else graph.dual_rows.T
+        return velocity_rows(self.kernel)
 
     @cached_property
-    def image_frame(self) -> Any | None:
+    def image_frame(self) -> Block | None:
         """E with q_dot = E u, (n x k), or None."""
         image = self.system.image
         if image is None:
@@ -99,27 +104,27 @@ class Anatomy:
         velocities = algebra.vector([image.velocities[q] for q in self.system.coordinates])
         return algebra.jacobian(velocities, algebra.vector(image.speeds))
 
-    # -- numbers -------------------------------------------------------------------------------------------------
+    # -- numbers -----------------------------------------------------------------------------------
 
     @cached_property
-    def row_values(self) -> Any:
+    def row_values(self) -> Array:
         """A at the samples, (points, m, n)."""
         return self.values(self.rows)
 
     @cached_property
-    def every_row(self) -> list[Any]:
+    def every_row(self) -> list[Array]:
         """A with rows that annihilate the image below it, (m + n - k, n) at each sample."""
         if self.image_frame is None:
             return list(self.row_values)
-        frames = self.values(self.image_frame)
-        return [
-            np.vstack([rows, rank(frame.T, GENERIC).null_space.T]) for rows, frame in zip(self.row_values, frames, strict=True)
-        ]
+        frames = zip(self.row_values, self.values(self.image_frame), strict=True)
+        return [np.vstack([rows, rank(frame.T, GENERIC).null_space.T]) for rows, frame in frames]
 
     @cached_property
     def rank(self) -> int:
-        """The rank of all rows next to the start; constraints with several branches may have others elsewhere."""
-        rows = self.every_row if self.near is None else list(evaluate(self.kernel, self.rows, self.near))
+        """The rank of all rows next to the start; other branches of the constraints may differ."""
+        rows: Iterable[Array] = self.every_row
+        if self.near is not None:
+            rows = evaluate(self.kernel, self.rows, self.near)
         return common(rank(block, GENERIC).rank for block in rows)
 
     @cached_property
@@ -128,8 +133,8 @@ class Anatomy:
         return tuple(sorted({self.rank, *(rank(block, GENERIC).rank for block in self.every_row)}))
 
     @cached_property
-    def impulse_rates(self) -> Any:
-        """p_dot without the reactions, (points, n); what is rounding beside its own terms is zero."""
+    def impulse_rates(self) -> Array:
+        """p_dot without the reactions, (points, n), with entries of rounding set to zero."""
         graph, algebra = self.kernel.graph, self.kernel.algebra
         if graph.free is not None:
             rates = terms = graph.free
@@ -142,7 +147,13 @@ class Anatomy:
         return np.where((np.abs(values) < 1e-12 * sizes) | np.array(is_zero), 0.0, values)
 
 
-def common(numbers: Any) -> int:
+def velocity_rows(kernel: Kernel) -> Block:
+    """A = f_v of a kernel in the symbols of the statement, (m x n)."""
+    graph = kernel.graph
+    return graph.rows if graph.dual_rows is None else graph.dual_rows.T
+
+
+def common(numbers: Iterable[int]) -> int:
     """The number that occurs most often; the largest of several.
 
     >>> common([2, 3, 3, 1])
@@ -155,12 +166,11 @@ def common(numbers: Any) -> int:
 def read_model(
     model: System | Scenario, parameters: Values | None, start: Values | None
 ) -> tuple[System, dict[str, Any], dict[str, Any]]:
-    """The system, with parameters and start by name; a scenario brings its own, which the arguments override."""
+    """The system, with parameters and start by name; arguments override those of a scenario."""
     system = model.system if isinstance(model, Scenario) else model
     if not isinstance(system, System):
-        raise ModelError(
-            "A System or a Scenario with a System is needed", seen=type(system).__name__, remedy="pass da.System(...)"
-        )
+        what = "A System or a Scenario with a System is needed"
+        raise ModelError(what, seen=type(system).__name__, remedy="pass da.System(...)")
     values: dict[str, Any] = {}
     beginning: dict[str, Any] = {}
     if isinstance(model, Scenario):
@@ -168,8 +178,7 @@ def read_model(
         values = {name: value for name, value in model.parameters.items() if name in known}
         beginning = dict(model.start)
     given = numbers_by_name(parameters)
-    given = used_parameters(given, [symbol.name for symbol in system.parameters])
-    values |= given
+    values |= used_parameters(given, [symbol.name for symbol in system.parameters])
     beginning |= numbers_by_name(start)
     _check_start(system, beginning)
     return system, values, beginning
@@ -183,17 +192,24 @@ def _check_start(system: System, start: Mapping[str, Any]) -> None:
     for name in start:
         if name not in known:
             near = nearest(name, known)
-            raise StartError(
-                f"The start names `{name}`, which is no part of the state",
-                seen=", ".join(known),
-                remedy=f"did you mean {near}" if near else "use one of these names",
-            )
+            what = f"The start names `{name}`, which is no part of the state"
+            remedy = f"did you mean {near}" if near else "use one of these names"
+            raise StartError(what, ", ".join(known), remedy)
 
 
-def take_apart(system: System, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int = 8) -> Anatomy:
+def stated_kernel(system: System) -> Kernel:
+    """The kernel in the symbols of the statement, without image and one-sided constraints."""
+    whole = system.bilateral == system.constraints
+    bare = system if whole else system.replacing(constraints=system.bilateral)
+    form = "hamilton" if system.is_hamiltonian else "lagrange"
+    return kernel_of(derive(bare, form), system.parameters)
+
+
+def take_apart(
+    system: System, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int = 8
+) -> Anatomy:
     """The anatomy of a system at `n` generic consistent states."""
-    bare = system if system.bilateral == system.constraints else system.replacing(constraints=system.bilateral)
-    kernel = kernel_of(derive(bare, "hamilton" if system.is_hamiltonian else "lagrange"), system.parameters)
+    kernel = stated_kernel(system)
     if system.image is None:
         samples = _states(kernel, parameters, start, n)
         near = _near(kernel, parameters, start) if system.bilateral else None
@@ -201,20 +217,13 @@ def take_apart(system: System, parameters: Mapping[str, Any], start: Mapping[str
     mover = kernel_of(derive(system.touching(()), "implicit-lagrangian"), system.parameters)
     motion = _states(mover, parameters, start, n)
     fibre = motion.momenta if system.is_hamiltonian else motion.velocities
-    samples = Samples(
-        kernel=kernel,
-        parameters=motion.parameters,
-        times=motion.times,
-        states=np.hstack([motion.coordinates, fibre]),
-        coordinates=motion.coordinates,
-        velocities=motion.velocities,
-        momenta=motion.momenta,
-        start=motion.start,
-    )
-    return Anatomy(system, kernel, samples, motion)
+    states = np.hstack([motion.coordinates, fibre])
+    return Anatomy(system, kernel, replace(motion, kernel=kernel, states=states), motion)
 
 
-def _near(kernel: Kernel, parameters: Mapping[str, Any], start: Mapping[str, Any]) -> Samples | None:
+def _near(
+    kernel: Kernel, parameters: Mapping[str, Any], start: Mapping[str, Any]
+) -> Samples | None:
     """States next to the start, where there is one on the constraints."""
     try:
         return consistent_states(kernel, parameters, start, 4, determined=False, radii=NEAR)
@@ -222,7 +231,9 @@ def _near(kernel: Kernel, parameters: Mapping[str, Any], start: Mapping[str, Any
         return None
 
 
-def _states(kernel: Kernel, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int) -> Samples:
+def _states(
+    kernel: Kernel, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int
+) -> Samples:
     """Generic states where the motion is determined; where it nowhere is, consistent ones."""
     try:
         return consistent_states(kernel, parameters, start, n)

@@ -1,7 +1,7 @@
-"""Generic consistent states of a system: random ones, moved to the constraints, where the motion is determined.
+"""Generic consistent states: random states, projected, at which the motion is determined.
 
-They can refute a statement and suggest one; `algebra.structure` proves. States are drawn around the given start (or
-around zero), nearer to it where the model is not defined further away.
+They can refute a statement and suggest one; `algebra.structure` proves. States are drawn around the
+given start (or around zero), nearer to it where the model is not defined further away.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError, RunError, StartError
-from ..integrate.start import LIMIT, consistent_start
+from ..integrate.residual_sizes import LIMIT
+from ..integrate.start import consistent_start
 from ..model.symbols import by_name
 from ..model.values import numbers_by_name
 from ..runtime.context import Context
 from ..runtime.gauss.constrained_solve import solve
 from ..runtime.gauss.solve_status import REGULAR
 from ..runtime.kernel import Kernel, parameter_values
+from ..typing import Array
 
 __all__ = ["Samples", "consistent_states", "evaluate", "generic_parameters"]
 
@@ -48,20 +50,22 @@ class Samples:
     """
 
     kernel: Kernel
-    parameters: Any
-    times: Any
-    states: Any
-    coordinates: Any
-    velocities: Any
-    momenta: Any
+    parameters: Array
+    times: Array
+    states: Array
+    coordinates: Array
+    velocities: Array
+    momenta: Array
     start: bool
 
     def __len__(self) -> int:
         return len(self.times)
 
 
-def generic_parameters(symbols: Any, given: Mapping[Any, Any] | None, random: Any) -> Any:
-    """Values of all parameters, (n,): the given ones, and random ones between 0.5 and 1.5 for the others.
+def generic_parameters(
+    symbols: Sequence[sympy.Symbol], given: Mapping[Any, Any] | None, random: np.random.Generator
+) -> Any:
+    """Values of all parameters, (n,): given ones, and random ones in (0.5, 1.5) for the rest.
 
     >>> x = sympy.Symbol("x", real=True)
     >>> generic_parameters([x], {"x": 2}, np.random.default_rng(0))
@@ -74,16 +78,13 @@ def generic_parameters(symbols: Any, given: Mapping[Any, Any] | None, random: An
     return parameter_values(symbols, table)
 
 
-def evaluate(kernel: Kernel, block: Any, samples: Samples) -> Any:
+def evaluate(kernel: Kernel, block: ca.SX, samples: Samples) -> Array:
     """Values (n, rows, columns) of an expression of the kernel's graph at all samples."""
     function = ca.Function("block", kernel._inputs(), [ca.densify(block)])
-    inputs = np.zeros(len(kernel.free_inputs))
-    return np.array(
-        [
-            np.asarray(function(time, state, samples.parameters, inputs, np.zeros(0)), dtype=float)
-            for time, state in zip(samples.times, samples.states, strict=True)
-        ]
-    ).reshape(len(samples), *block.shape)
+    rest = (samples.parameters, np.zeros(len(kernel.free_inputs)), np.zeros(0))
+    states = zip(samples.times, samples.states, strict=True)
+    values = [np.asarray(function(time, y, *rest), dtype=float) for time, y in states]
+    return np.array(values).reshape(len(samples), *block.shape)
 
 
 def consistent_states(
@@ -95,19 +96,19 @@ def consistent_states(
     determined: bool = True,
     radii: Sequence[float] = RADII,
 ) -> Samples:
-    """`n` random states on the constraints, at random times, where the accelerations are determined.
+    """`n` random states on the constraints, at random times, with determined accelerations.
 
     Parameters
     ----------
     parameters : mapping of name to value
         Those that are missing are drawn at random.
     start : mapping of name to value
-        The middle of the cloud. Names that are no symbols of this kernel are passed over. Where it is consistent it is the
-        first of the states.
+        The middle of the cloud, and the first state where it is consistent; foreign names are
+        skipped.
     determined : bool
-        Whether states that leave the accelerations open, or determine them badly, are passed over.
+        Whether to skip states that leave the accelerations open, or determine them badly.
     radii : sequence of float
-        How far from the middle states are drawn, before they are moved to the constraints.
+        Distances from the middle, before the projection onto the constraints.
 
     Raises
     ------
@@ -116,20 +117,18 @@ def consistent_states(
     """
     random = np.random.default_rng(seed)
     known = {s.name for s in (*kernel.equations.state, *_motion_symbols(kernel))}
-    middle = numbers_by_name(start)
-    middle = {name: value for name, value in middle.items() if name in known}
+    middle = {name: x for name, x in numbers_by_name(start).items() if name in known}
     complaint: Exception | None = None
-    for _ in range(1 if parameters is not None and len(parameters) == len(kernel.parameters) else 6):
+    is_complete = parameters is not None and len(parameters) == len(kernel.parameters)
+    for _ in range(1 if is_complete else 6):
         values = generic_parameters(kernel.parameters, parameters, random)
         sampler = _Sampler(kernel, values, random, determined, radii)
         found, complaint = sampler.draw(middle, n)
         if found:
             return sampler.gathered(found, bool(middle) and sampler.start_is_first)
-    raise StartError(
-        "No state was found that obeys the constraints and determines the motion",
-        seen=str(complaint) if complaint else None,
-        remedy="pass parameters= and start= from which to look",
-    )
+    what = "No state was found that obeys the constraints and determines the motion"
+    remedy = "pass parameters= and start= from which to look"
+    raise StartError(what, str(complaint) if complaint else None, remedy)
 
 
 def _motion_symbols(kernel: Kernel) -> tuple[sympy.Symbol, ...]:
@@ -140,9 +139,16 @@ def _motion_symbols(kernel: Kernel) -> tuple[sympy.Symbol, ...]:
 class _Sampler:
     """Draws states of one kernel for one set of parameters."""
 
-    def __init__(self, kernel: Kernel, parameters: Any, random: Any, determined: bool, radii: Sequence[float]) -> None:
-        self.kernel, self.parameters, self.random, self.determined = kernel, parameters, random, determined
-        self.radii = radii
+    def __init__(
+        self,
+        kernel: Kernel,
+        parameters: Array,
+        random: np.random.Generator,
+        determined: bool,
+        radii: Sequence[float],
+    ) -> None:
+        self.kernel, self.parameters, self.random = kernel, parameters, random
+        self.determined, self.radii = determined, radii
         self.context = Context(kernel, parameters)
         g = kernel.graph
         blocks = [ca.densify(block) for block in (g.metric, g.force, g.rows, g.right)]
@@ -150,14 +156,16 @@ class _Sampler:
         self.function = ca.Function("sample", kernel._inputs(), [*blocks, residuals])
         self.start_is_first = False
 
-    def draw(self, middle: dict[str, float], n: int) -> tuple[list[tuple[float, Any]], Exception | None]:
+    def draw(
+        self, middle: dict[str, float], n: int
+    ) -> tuple[list[tuple[float, Array]], Exception | None]:
         """Up to n pairs of a time and a state; and the last complaint."""
         complaint: Exception | None = None
         try:
             center = consistent_start(self.context, 0.0, middle, self.parameters).state
         except (ModelError, RunError) as error:
             center, complaint = self._named(middle), error
-        found: list[tuple[float, Any]] = []
+        found: list[tuple[float, Array]] = []
         if middle and complaint is None and self._is_generic(0.0, center, np.inf):
             found.append((0.0, center))
             self.start_is_first = True
@@ -166,15 +174,17 @@ class _Sampler:
                 if len(found) >= n:
                     return found, complaint
                 time = float(self.random.uniform(0.0, 2.0))
-                y = center + radius * self.random.uniform(-1.0, 1.0, len(center)) * np.maximum(np.abs(center), 1.0)
-                if self.context.project(time, y) == REGULAR and self._is_generic(time, y, CONDITION):
+                step = radius * self.random.uniform(-1.0, 1.0, len(center))
+                y = center + step * np.maximum(np.abs(center), 1.0)
+                projected = self.context.project(time, y) == REGULAR
+                if projected and self._is_generic(time, y, CONDITION):
                     found.append((time, y))
         return found, complaint
 
-    def _named(self, middle: dict[str, float]) -> Any:
+    def _named(self, middle: dict[str, float]) -> Array:
         return np.array([middle.get(s.name, 0.0) for s in self.kernel.equations.state])
 
-    def _is_generic(self, time: float, y: Any, worst_condition: float) -> bool:
+    def _is_generic(self, time: float, y: Array, worst_condition: float) -> bool:
         """Whether a state is finite, consistent, and determines the unknowns well."""
         if not np.all(np.isfinite(y)):
             return False
@@ -194,11 +204,12 @@ class _Sampler:
             return False
         return record.has_gauge or bool(solution.condition < worst_condition)
 
-    def gathered(self, found: list[tuple[float, Any]], start_is_first: bool) -> Samples:
+    def gathered(self, found: list[tuple[float, Array]], start_is_first: bool) -> Samples:
         """The pairs as arrays, with the coordinates, velocities and momenta that belong to them."""
         times, states = np.array([t for t, _ in found]), np.array([y for _, y in found])
         kernel, n = self.kernel, len(self.kernel.equations.system.coordinates)
-        bare = Samples(kernel, self.parameters, times, states, states[:, :n], states, states, start_is_first)
+        fixed, places = (kernel, self.parameters, times, states), states[:, :n]
+        bare = Samples(*fixed, places, states, states, start_is_first)
         velocities = evaluate(kernel, kernel.graph.velocities, bare)[:, :, 0]
         momenta = evaluate(kernel, kernel.graph.momenta, bare)[:, :, 0]
-        return Samples(kernel, self.parameters, times, states, states[:, :n], velocities, momenta, start_is_first)
+        return Samples(*fixed, places, velocities, momenta, start_is_first)

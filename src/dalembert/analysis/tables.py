@@ -1,4 +1,4 @@
-"""Headings with labelled sentences, as plain text, Markdown and HTML; and results that print themselves so."""
+"""Headings with labelled sentences as plain text, Markdown and HTML; self-printing results."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def as_text(title: str, sections: Sequence[Section]) -> str:
     """
     filled = [section for section in sections if section[1]]
     column = max((len(label) for _, lines in filled for label, _ in lines), default=0) + 4
-    out = [title]
+    out, rest = [title], " " * column
     for heading, lines in filled:
         out += ["", heading]
         for label, sentence in lines:
             first = f"  {label}".ljust(column)
-            wrapper = textwrap.TextWrapper(WIDTH, initial_indent=first, subsequent_indent=" " * column)
+            wrapper = textwrap.TextWrapper(WIDTH, initial_indent=first, subsequent_indent=rest)
             wrapper.break_long_words = wrapper.break_on_hyphens = False
             out.append(wrapper.fill(sentence))
     return "\n".join(out)
@@ -90,15 +90,13 @@ def as_markdown(title: str, sections: Sequence[Section]) -> str:
 
 def as_html(title: str, sections: Sequence[Section]) -> str:
     """One table with a row for each line."""
-    rows = []
+    rows, left = [], 'style="text-align:left"'
     for heading, lines in sections:
         if lines:
-            rows.append(f'<tr><th colspan="2" style="text-align:left">{html.escape(heading)}</th></tr>')
-            rows += [
-                f'<tr><td style="text-align:left">{html.escape(label)}</td>'
-                f'<td style="text-align:left">{html.escape(sentence)}</td></tr>'
-                for label, sentence in lines
-            ]
+            rows.append(f'<tr><th colspan="2" {left}>{html.escape(heading)}</th></tr>')
+        for label, sentence in lines:
+            label, sentence = html.escape(label), html.escape(sentence)
+            rows.append(f"<tr><td {left}>{label}</td><td {left}>{sentence}</td></tr>")
     return f"<table><caption>{html.escape(title)}</caption>{''.join(rows)}</table>"
 
 

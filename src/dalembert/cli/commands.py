@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from .._version import __version__
 
@@ -13,7 +14,8 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="dalembert",
-    help="Constrained analytical mechanics: state a system once, derive, simulate, check and draw it.",
+    help="Constrained analytical mechanics: state a system once, derive, simulate, check and draw"
+    " it.",
     epilog="SYSTEM is a built-in system (see `dalembert gallery`) or the path of a model file.",
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -35,21 +37,27 @@ def _show_version(asked: bool) -> None:
 
 System = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="SYSTEM",
         help="A built-in system, or the path of a model file.",
         autocompletion=_system_names,
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Form = Annotated[str | None, typer.Option("--form", metavar="F", help="The form of the equations of motion.")]
+Span = Annotated[str | None, Option("--t", metavar="T0,T1", help="From when to when.")]
+RTol = Annotated[float | None, Option("--rtol", help="Relative tolerance.")]
+ATol = Annotated[float | None, Option("--atol", help="Absolute tolerance.")]
+Method = Annotated[str | None, Option("--method", metavar="M", help="The method of integration.")]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
+Form = Annotated[
+    str | None, Option("--form", metavar="F", help="The form of the equations of motion.")
+]
 
 
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
+        bool, Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
     pass
@@ -66,115 +74,188 @@ def gallery(as_json: AsJson = False) -> int:
 @app.command()
 def run(
     system: System,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.nc", help="Save the motion as netCDF.")] = None,
+    output: Annotated[
+        Path | None, Option("-o", "--output", metavar="FILE.nc", help="Save the motion as netCDF.")
+    ] = None,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="[FILE]", help="Plot it as .png, .svg or .pdf; SYSTEM.png where no file is named."),
+        Option(
+            "--plot",
+            metavar="[FILE]",
+            help="Plot it as .png, .svg or .pdf; SYSTEM.png where no file is named.",
+        ),
     ] = None,
     animate: Annotated[
-        Path | None, typer.Option("--animate", metavar="FILE", help="Animate it as .mp4, .webm or .gif.")
+        Path | None, Option("--animate", metavar="FILE", help="Animate it as .mp4, .webm or .gif.")
     ] = None,
     fps: Annotated[
-        float | None, typer.Option("--fps", metavar="N", help="Frames in a second of the animation: 30, of a .gif at most 20.")
+        float | None,
+        Option(
+            "--fps",
+            metavar="N",
+            help="Frames in a second of the animation: 30, of a .gif at most 20.",
+        ),
     ] = None,
-    size: Annotated[str | None, typer.Option("--size", metavar="WxH", help="Pixels of the animation, such as 640x480.")] = None,
+    size: Annotated[
+        str | None,
+        Option("--size", metavar="WxH", help="Pixels of the animation, such as 640x480."),
+    ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE.html", help="Write one page about the run: model, plots, animation, data."),
+        Option(
+            "--report",
+            metavar="FILE.html",
+            help="Write one page about the run: model, plots, animation, data.",
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a start value, such as m=2 or x_dot=pi/4."),
+        Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter or a start value, such as m=2 or x_dot=pi/4.",
+        ),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="T1,T2,...", help="Times to store, or FIRST:LAST:COUNT; every step by default."),
+        Option(
+            "--at",
+            metavar="T1,T2,...",
+            help="Times to store, or FIRST:LAST:COUNT; every step by default.",
+        ),
     ] = None,
-    span: Annotated[str | None, typer.Option("--t", metavar="T0,T1", help="From when to when.")] = None,
-    rtol: Annotated[float | None, typer.Option("--rtol", help="Relative tolerance.")] = None,
-    atol: Annotated[float | None, typer.Option("--atol", help="Absolute tolerance.")] = None,
+    span: Span = None,
+    rtol: RTol = None,
+    atol: ATol = None,
     form: Form = None,
-    method: Annotated[str | None, typer.Option("--method", metavar="M", help="The method of integration.")] = None,
+    method: Method = None,
     step: Annotated[
-        float | None, typer.Option("--step", metavar="H", help="The step of a method with fixed steps, such as gauss4.")
+        float | None,
+        Option(
+            "--step", metavar="H", help="The step of a method with fixed steps, such as gauss4."
+        ),
     ] = None,
-    every: Annotated[int | None, typer.Option("--every", metavar="K", help="Store every K-th of the fixed steps.")] = None,
+    every: Annotated[
+        int | None, Option("--every", metavar="K", help="Store every K-th of the fixed steps.")
+    ] = None,
     as_json: AsJson = False,
     project_start: Annotated[
         bool,
-        typer.Option("--project-start/--no-project-start", help="Move a start to the constraints, or refuse it."),
+        Option(
+            "--project-start/--no-project-start",
+            help="Move a start to the constraints, or refuse it.",
+        ),
     ] = True,
 ) -> int:
     """Simulate a system."""
     from .run_command import Request, run_command
 
-    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method, "step": step, "every": every}
-    options["project_start"] = project_start
-    film = {"fps": fps, "size": size}
-    request = Request(system, tuple(settings or ()), at, span, options, output, plot, animate, as_json, report, film)
-    return run_command(request)
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method}
+    options |= {"step": step, "every": every, "project_start": project_start}
+    animation = {"fps": fps, "size": size}
+    given = system, tuple(settings or ()), at, span, options
+    return run_command(Request(*given, output, plot, animate, as_json, report, animation))
 
 
 @app.command()
 def sweep(
     system: System,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUNS.zarr", help="The Zarr store that takes the runs.")],
+    output: Annotated[
+        Path,
+        Option("-o", "--output", metavar="RUNS.zarr", help="The Zarr store that takes the runs."),
+    ],
     over: Annotated[
         list[str] | None,
-        typer.Option(
-            "--over", metavar="NAME=FIRST:LAST:COUNT", help="Values of a parameter or a start; or NAME=V1,V2,... Repeatable."
+        Option(
+            "--over",
+            metavar="NAME=FIRST:LAST:COUNT",
+            help="Values of a parameter or a start; or NAME=V1,V2,... Repeatable.",
         ),
     ] = None,
     samples: Annotated[
-        Path | None, typer.Option("--samples", metavar="FILE.csv", help="Runs as lines of a file, with names in the first.")
+        Path | None,
+        Option(
+            "--samples",
+            metavar="FILE.csv",
+            help="Runs as lines of a file, with names in the first.",
+        ),
     ] = None,
     sample: Annotated[
-        int | None, typer.Option("--sample", metavar="N", help="Draw N runs, with --over NAME=LOW:HIGH (Latin hypercube).")
+        int | None,
+        Option(
+            "--sample",
+            metavar="N",
+            help="Draw N runs, with --over NAME=LOW:HIGH (Latin hypercube).",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Where the drawing begins.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that was begun by the same call.")] = False,
+    seed: Annotated[int, Option("--seed", metavar="S", help="Where the drawing begins.")] = 0,
+    resume: Annotated[
+        bool, Option("--resume", help="Go on with a store that was begun by the same call.")
+    ] = False,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+        str | None,
+        Option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler."),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a start value of all runs.")
+        list[str] | None,
+        Option("--set", metavar="NAME=VALUE", help="A parameter or a start value of all runs."),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="T1,T2,...", help="Times to keep, or FIRST:LAST:COUNT; the last one by default."),
+        Option(
+            "--at",
+            metavar="T1,T2,...",
+            help="Times to keep, or FIRST:LAST:COUNT; the last one by default.",
+        ),
     ] = None,
-    span: Annotated[str | None, typer.Option("--t", metavar="T0,T1", help="From when to when.")] = None,
-    rtol: Annotated[float | None, typer.Option("--rtol", help="Relative tolerance.")] = None,
-    atol: Annotated[float | None, typer.Option("--atol", help="Absolute tolerance.")] = None,
+    span: Span = None,
+    rtol: RTol = None,
+    atol: ATol = None,
     form: Form = None,
-    method: Annotated[str | None, typer.Option("--method", metavar="M", help="The method of integration.")] = None,
-    step: Annotated[float | None, typer.Option("--step", metavar="H", help="The step of a method with fixed steps.")] = None,
+    method: Method = None,
+    step: Annotated[
+        float | None, Option("--step", metavar="H", help="The step of a method with fixed steps.")
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Threads; one for each processor by default.")
+        int | None,
+        Option("--workers", metavar="N", help="Threads; one for each processor by default."),
     ] = None,
     chunk: Annotated[
-        int | None, typer.Option("--chunk", metavar="N", help="Runs that are made and stored together; fitted by default.")
+        int | None,
+        Option(
+            "--chunk",
+            metavar="N",
+            help="Runs that are made and stored together; fitted by default.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Simulate a system many times, over parameters and starts."""
     from .sweep_command import SweepRequest, sweep_command
 
-    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method, "step": step}
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "form": form, "method": method}
+    options["step"] = step
     request = SweepRequest(
-        system, tuple(over or ()), samples, sample, seed, output, resume, tuple(settings or ()), at, span, options, workers,
-        scheduler, chunk, as_json,
+        system, tuple(over or ()), samples, sample, seed, output, resume, tuple(settings or ()), at,
+        span, options, workers, scheduler, chunk, as_json
     )  # fmt: skip
     return sweep_command(request)
 
 
 @app.command()
 def rerun(
-    file: Annotated[Path, typer.Argument(metavar="FILE.nc", help="A motion that was saved.", show_default=False)],
+    file: Annotated[
+        Path, Argument(metavar="FILE.nc", help="A motion that was saved.", show_default=False)
+    ],
     rtol: Annotated[
-        float | None, typer.Option("--rtol", help="The difference that is allowed; the tolerance of the run by default.")
+        float | None,
+        Option(
+            "--rtol", help="The difference that is allowed; the tolerance of the run by default."
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="NEW.nc", help="Save the new motion.")] = None,
+    output: Annotated[
+        Path | None, Option("-o", "--output", metavar="NEW.nc", help="Save the new motion.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Make a saved motion again by the call that its file holds, and compare."""
@@ -189,7 +270,10 @@ def derive(
     form: Form = None,
     format: Annotated[
         Literal["text", "latex", "document", "c", "jax"],
-        typer.Option("--format", help="How the equations are written; `document` is a whole derivation in LaTeX."),
+        Option(
+            "--format",
+            help="How the equations are written; `document` is a whole derivation in LaTeX.",
+        ),
     ] = "text",
 ) -> int:
     """Print the equations of motion."""
@@ -203,23 +287,34 @@ def export(
     system: System,
     to: Annotated[
         Literal["c", "fmu2", "fmu3", "latex", "jax"],
-        typer.Option("--to", help="C99, a unit of FMI 2.0 or 3.0, a LaTeX document, or JAX source."),
+        Option("--to", help="C99, a unit of FMI 2.0 or 3.0, a LaTeX document, or JAX source."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="PATH", help="The file to write; called after the system by default."),
+        Option(
+            "-o",
+            "--output",
+            metavar="PATH",
+            help="The file to write; called after the system by default.",
+        ),
     ] = None,
     form: Form = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a start value.")
+        list[str] | None,
+        Option("--set", metavar="NAME=VALUE", help="A parameter or a start value."),
     ] = None,
-    span: Annotated[str | None, typer.Option("--t", metavar="T0,T1", help="From when to when.")] = None,
-    rtol: Annotated[float | None, typer.Option("--rtol", help="Relative tolerance.")] = None,
-    step: Annotated[float | None, typer.Option("--step", metavar="H", help="The time between rows or exchanges.")] = None,
+    span: Span = None,
+    rtol: RTol = None,
+    step: Annotated[
+        float | None, Option("--step", metavar="H", help="The time between rows or exchanges.")
+    ] = None,
     inputs: Annotated[
-        list[str] | None, typer.Option("--input", metavar="NAME", help="An input to be driven from outside. Repeatable.")
+        list[str] | None,
+        Option("--input", metavar="NAME", help="An input to be driven from outside. Repeatable."),
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="What names in the files begin with.")] = None,
+    name: Annotated[
+        str | None, Option("--name", metavar="NAME", help="What names in the files begin with.")
+    ] = None,
 ) -> int:
     """Write the equations of motion as files for other programs."""
     from .export_command import ExportRequest, export_command
@@ -230,7 +325,7 @@ def export(
 
 @app.command()
 def check(system: System, as_json: AsJson = False) -> int:
-    """Classify a system, find its rank, integrability and invariants, and compare every form of its equations."""
+    """Classify a system, find its rank and invariants, and compare every form of its equations."""
     from .listing import check_command
 
     return check_command(system, as_json)
@@ -239,7 +334,7 @@ def check(system: System, as_json: AsJson = False) -> int:
 @app.command()
 def verify(
     identifiers: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Results such as U-36; all by default.")
+        list[str] | None, Argument(metavar="[ID]...", help="Results such as U-36; all by default.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -251,19 +346,28 @@ def verify(
 
 @app.command()
 def lab(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where model files are opened and saved.")] = Path("."),
+    folder: Annotated[
+        Path, Argument(metavar="[FOLDER]", help="Where model files are opened and saved.")
+    ] = Path("."),
     port: Annotated[
-        int | None, typer.Option("--port", metavar="N", help="The port on 127.0.0.1; 8350 or the next free one by default.")
+        int | None,
+        Option(
+            "--port",
+            metavar="N",
+            help="The port on 127.0.0.1; 8350 or the next free one by default.",
+        ),
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the page in a browser.")] = False,
+    no_browser: Annotated[
+        bool, Option("--no-browser", help="Do not open the page in a browser.")
+    ] = False,
     token: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--token",
             metavar="TEXT",
             envvar="DALEMBERT_LAB_TOKEN",
-            help="What requests have to show; random by default. Other users can read arguments of commands: "
-            "rather set the variable.",
+            help="What requests have to show; random by default. Other users can read arguments of"
+            " commands: rather set the variable.",
         ),
     ] = None,
 ) -> int:

@@ -1,4 +1,6 @@
-"""The way in and out of the command line: every ending becomes an exit status and at most one sentence on stderr."""
+"""The way in and out of the command line: every ending becomes an exit status and at most one
+sentence on stderr.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ FINE, UNFINISHED, WRONG = 0, 1, 2
 #: What Typer returns after Ctrl-C.
 INTERRUPTED = 130
 LONGEST_SENTENCE = 1500
-#: Errors of a stream, which has no name: a full disk behind it, a limit, a device, or a reader that has gone.
+#: Errors of a stream, which has no name: a full disk behind it, a limit, a device, or a reader that
+#: has gone.
 OUTPUT_TROUBLE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE)
 MOST_FAULTS = 5
 
@@ -67,7 +70,10 @@ def _guarded(given: Sequence[str], signals: Signals) -> int:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if isinstance(error, BrokenPipeError):  # whoever read our output has gone
             return UNFINISHED
-        return _say(f"The output cannot be written (seen: {error.strerror or error}): check where it goes.", WRONG)
+        return _say(
+            f"The output cannot be written (seen: {error.strerror or error}): check where it goes.",
+            WRONG,
+        )
 
 
 def _status(given: Sequence[str], signals: Signals) -> int:
@@ -75,7 +81,11 @@ def _status(given: Sequence[str], signals: Signals) -> int:
     try:
         from .commands import app
 
-        result = app(args=with_optional_path(given) or ["--help"], prog_name="dalembert", standalone_mode=False)
+        result = app(
+            args=with_optional_path(given) or ["--help"],
+            prog_name="dalembert",
+            standalone_mode=False,
+        )
     except DalembertError as error:
         return _say(one_line(error), UNFINISHED if isinstance(error, RunError) else WRONG)
     except KeptInterruptError as ending:
@@ -89,7 +99,9 @@ def _status(given: Sequence[str], signals: Signals) -> int:
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else FINE
     except (MemoryError, RecursionError) as error:
-        what = "memory" if isinstance(error, MemoryError) else "room: the model is nested too deeply"
+        what = (
+            "memory" if isinstance(error, MemoryError) else "room: the model is nested too deeply"
+        )
         return _say(f"There is not enough {what}.", WRONG)
     except Exception as error:
         if type(error).__name__ != "Abort":
@@ -145,7 +157,8 @@ def _shortened(text: str) -> str:
 
 
 def with_optional_path(given: Sequence[str]) -> list[str]:
-    """Arguments in which ``--plot`` always has a value, empty where no path of a picture follows it.
+    """Arguments in which ``--plot`` always has a value, empty where no path of a picture follows
+    it.
 
     >>> with_optional_path(["run", "--plot", "disk.toml"])
     ['run', '--plot=', 'disk.toml']
@@ -155,7 +168,9 @@ def with_optional_path(given: Sequence[str]) -> list[str]:
     arguments = list(given)
     for place, argument in enumerate(arguments):
         following = arguments[place + 1] if place + 1 < len(arguments) else "-"
-        names_picture = not following.startswith("-") and PurePath(following).suffix.lower() not in ("", ".toml")
+        names_picture = not following.startswith("-") and PurePath(
+            following
+        ).suffix.lower() not in ("", ".toml")
         if argument == "--plot" and not names_picture:
             arguments[place] = "--plot="
     return arguments

@@ -46,11 +46,18 @@ def export_command(request: ExportRequest) -> int:
     _check(request)
     scenario = configured(request.system, request.settings)
     if request.span is not None:
-        scenario = scenario.replacing(simulate={**scenario.simulate, "span": read_span(request.span, None, None)})
+        scenario = scenario.replacing(
+            simulate={**scenario.simulate, "span": read_span(request.span, None, None)}
+        )
     with waiting("Deriving"):
         equations = derive(scenario.system, request.form or scenario.simulate.get("form"))
     with waiting("Exporting"):
-        written = _written(request, scenario, equations, request.output or Path(f"{_word(scenario)}{ENDINGS[request.format]}"))
+        written = _written(
+            request,
+            scenario,
+            equations,
+            request.output or Path(f"{_word(scenario)}{ENDINGS[request.format]}"),
+        )
     sys.stdout.write("".join(f"{line}\n" for line in written))
     return FINE
 
@@ -74,12 +81,19 @@ def _check(request: ExportRequest) -> None:
         given |= {"--set": request.settings, "--t": request.span}
     asked = [option for option, value in given.items() if value]
     if request.format in ("latex", "jax") and asked:
-        raise ModelError(f"{asked[0]} has no meaning for --to {request.format}", remedy="leave it out")
+        raise ModelError(
+            f"{asked[0]} has no meaning for --to {request.format}", remedy="leave it out"
+        )
     if request.inputs and request.format not in ("fmu2", "fmu3"):
-        raise ModelError(f"--input has no meaning for --to {request.format}", remedy="leave it out, or write --to fmu2")
+        raise ModelError(
+            f"--input has no meaning for --to {request.format}",
+            remedy="leave it out, or write --to fmu2",
+        )
     if request.output is not None and request.output.suffix not in (ENDINGS[request.format], ""):
         ending = ENDINGS[request.format]
-        raise FileError(f"--to {request.format} writes {ending}", seen=request.output.name, remedy=f"name a file {ending}")
+        raise FileError(
+            f"--to {request.format} writes {ending}", request.output.name, f"name a file {ending}"
+        )
 
 
 def _word(scenario: Scenario) -> str:
@@ -88,23 +102,31 @@ def _word(scenario: Scenario) -> str:
     return export_word(scenario.system.name.lower()[:100])[:100]
 
 
-def _written(request: ExportRequest, scenario: Scenario, equations: Equations, place: Path) -> list[str]:
+def _written(
+    request: ExportRequest, scenario: Scenario, equations: Equations, place: Path
+) -> list[str]:
     """Write the files; what was written, a line each."""
     if request.format in ("latex", "jax"):
         from ..export.jax_source import jax_source
 
-        text = equations.to_latex(scenario=scenario) if request.format == "latex" else jax_source(equations.compile())
+        text = (
+            equations.to_latex(scenario=scenario)
+            if request.format == "latex"
+            else jax_source(equations.compile())
+        )
         try:
             write_whole(place, text.rstrip("\n") + "\n")
         except OSError as error:
-            raise FileError(f"{place} cannot be written", seen=error.strerror, remedy="name another place") from error
+            raise FileError(
+                f"{place} cannot be written", error.strerror, "name another place"
+            ) from error
         return [str(place)]
     method = scenario.simulate.get("method", "dop853")
     if method != "dop853":
         raise ModelError(
             "An exported run takes the steps of the method dop853",
-            seen=f'method = "{method}"',
-            remedy="remove the method from the model",
+            f'method = "{method}"',
+            "remove the method from the model",
         )
     values = export_values(scenario, equations) | {"name": request.name, "step": request.step}
     values |= {} if request.rtol is None else {"rtol": request.rtol}

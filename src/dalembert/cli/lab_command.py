@@ -18,7 +18,9 @@ __all__ = ["lab_command"]
 def lab_command(folder: Path, port: int | None, browser: bool, token: str | None = None) -> int:
     """Serve the lab and open its page."""
     if not folder.is_dir():
-        raise FileError(f"There is no folder {str(folder)[:100]}", remedy="name a folder that exists")
+        raise FileError(
+            f"There is no folder {str(folder)[:100]}", remedy="name a folder that exists"
+        )
     with suppress(KeyboardInterrupt), ExitStack() as stack:
 
         def ready(address: str) -> None:
@@ -33,16 +35,26 @@ def lab_command(folder: Path, port: int | None, browser: bool, token: str | None
 
 @contextmanager
 def _leading_to(address: str) -> Iterator[str]:
-    """The address of a private page that leads to another: all users of a machine can read arguments of commands."""
+    """The address of a private page that leads to another: all users of a machine can read
+    arguments of commands.
+    """
     with tempfile.TemporaryDirectory(prefix="dalembert-lab-", ignore_cleanup_errors=True) as folder:
         page = Path(folder) / "lab.html"
-        link = f"<meta http-equiv=refresh content='0;url={address}'><a href='{address}'>dalembert lab</a>"
-        page.write_text(f"<!doctype html><meta charset=utf-8><title>dalembert lab</title>{link}\n", encoding="utf-8")
+        link = (
+            f"<meta http-equiv=refresh content='0;url={address}'><a href='{address}'>dalembert"
+            " lab</a>"
+        )
+        page.write_text(
+            f"<!doctype html><meta charset=utf-8><title>dalembert lab</title>{link}\n",
+            encoding="utf-8",
+        )
         yield page.as_uri()
 
 
 def _open(address: str) -> None:
-    """Open the page in a browser, from a thread of its own: some browsers return when they are closed."""
+    """Open the page in a browser, from a thread of its own: some browsers return when they are
+    closed.
+    """
     import threading
     import webbrowser
 

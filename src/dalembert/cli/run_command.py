@@ -16,7 +16,7 @@ from ..model.names import shortened
 from ..model.scenario import Scenario
 from .entry import FINE, UNFINISHED, one_line
 from .signals import KeptInterruptError
-from .systems import check_inputs, configured, read_span, read_times
+from .systems import check_inputs, configured, read_span, read_times, without_times
 from .terminal import Progress, print_json, show
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Request:
     animate: Path | None
     as_json: bool
     report: Path | None = None
-    film: dict[str, Any] = field(default_factory=dict)
+    animation: dict[str, Any] = field(default_factory=dict)
 
     @property
     def picture(self) -> Path | None:
@@ -56,8 +56,7 @@ def run_command(request: Request) -> int:
     check_inputs(scenario)
     times = None if request.at is None else read_times(request.at)
     span = read_span(request.span, times, scenario.simulate.get("span"))
-    kept = {key: value for key, value in scenario.simulate.items() if key != "at" or request.span is None}
-    scenario = scenario.replacing(simulate=kept)
+    scenario = without_times(scenario, request.span)
     try:
         motion = _simulated(scenario, span, times, request.options)
     except RunError as error:
@@ -81,7 +80,12 @@ def run_command(request: Request) -> int:
     return UNFINISHED
 
 
-def _simulated(scenario: Scenario, span: tuple[float, float], times: Any, options: dict[str, Any]) -> Motion:
+def _simulated(
+    scenario: Scenario,
+    span: tuple[float, float],
+    times: list[float] | None,
+    options: dict[str, Any],
+) -> Motion:
     from ..integrate.simulate import simulate
 
     with Progress("Simulating") as progress:
@@ -89,7 +93,7 @@ def _simulated(scenario: Scenario, span: tuple[float, float], times: Any, option
     return motion
 
 
-# -- what is written ---------------------------------------------------------------------------------------------------
+# -- what is written -------------------------------------------------------------------------------
 
 
 def _check_targets(request: Request) -> None:
@@ -97,23 +101,16 @@ def _check_targets(request: Request) -> None:
     _check_apart(request)
     if request.output is not None:
         folder = request.output.parent
+        what = f"The motion cannot be saved as {shortened(str(request.output))}"
         if not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise FileError(
-                f"The motion cannot be saved as {shortened(str(request.output))}",
-                seen=folder,
-                remedy="name a folder that exists",
-            )
+            raise FileError(what, folder, "name a folder that exists")
         if request.output.exists() and not request.output.is_file():
-            raise FileError(
-                f"The motion cannot be saved as {shortened(str(request.output))}",
-                seen="no plain file",
-                remedy="name another file",
-            )
+            raise FileError(what, "no plain file", "name another file")
     if request.picture is not None:
         from ..plotting.style import STILL_SUFFIXES, checked_path
 
         checked_path(request.picture, STILL_SUFFIXES)
-    _film_options(request)
+    _animation_options(request)
     if request.animate is not None:
         from ..plotting.movie_writers import VIDEO_SUFFIXES, require_ffmpeg
         from ..plotting.style import STILL_SUFFIXES, checked_path
@@ -130,15 +127,15 @@ def _check_targets(request: Request) -> None:
 def _check_apart(request: Request) -> None:
     """No file is written twice, and none over the model."""
     taken = {_place(Path(request.system)): "the model file"}
-    targets = {"-o": request.output, "--plot": request.picture, "--animate": request.animate, "--report": request.report}
+    targets = {"-o": request.output, "--plot": request.picture, "--animate": request.animate}
+    targets["--report"] = request.report
     for flag, path in targets.items():
         if path is None:
             continue
         place = _place(path)
         if place in taken and (path.is_file() or taken[place] != "the model file"):
-            raise FileError(
-                f"{flag} would write over {taken[place]}", seen=shortened(str(path)), remedy="name a file for each of them"
-            )
+            what = f"{flag} would write over {taken[place]}"
+            raise FileError(what, shortened(str(path)), "name a file for each of them")
         taken[place] = f"the file of {flag}"
 
 
@@ -157,7 +154,7 @@ def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | N
     for path, write in (
         (request.output, lambda path: motion.save(path)),
         (request.picture, lambda path: motion.plot(path=path)),
-        (request.animate, lambda path: _animated(motion, path, _film_options(request))),
+        (request.animate, lambda path: _animated(motion, path, _animation_options(request))),
         (request.report, lambda path: motion.report(path)),
     ):
         if path is None:
@@ -167,37 +164,43 @@ def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | N
             written.append(path)
         except OSError as error:
             reason = error.strerror or str(error)
-            trouble = trouble or FileError(f"{shortened(str(path))} cannot be written", seen=reason, remedy="check the disk")
+            what = f"{shortened(str(path))} cannot be written"
+            trouble = trouble or FileError(what, reason, "check the disk")
         except DalembertError as error:
-            trouble = trouble or (_kept_elsewhere(motion, path, error) if path is request.output else error)
+            if trouble is None:
+                is_motion = path is request.output
+                trouble = _kept_elsewhere(motion, path, error) if is_motion else error
     return trouble, written
 
 
 def _kept_elsewhere(motion: Motion, path: Path, error: DalembertError) -> DalembertError:
-    """The error of a motion that could not be saved, with the place where it was saved instead, if there is one."""
+    """The error of a motion that could not be saved, with the place where it was, if any."""
     rescue = Path(tempfile.gettempdir()) / f"{path.stem}-{secrets.token_hex(4)}.nc"
     try:
         motion.save(rescue)
     except DalembertError:
         return error
-    return FileError(error.what, seen=error.seen, remedy=f"take the motion from {rescue}, where it was saved instead")
+    remedy = f"take the motion from {rescue}, where it was saved instead"
+    return FileError(error.what, error.seen, remedy)
 
 
-def _film_options(request: Request) -> dict[str, Any]:
+def _animation_options(request: Request) -> dict[str, Any]:
     """Frames in a second and size of the animation, where they were given."""
-    found = {key: value for key, value in request.film.items() if value is not None}
+    found = {key: value for key, value in request.animation.items() if value is not None}
     if found and request.animate is None:
         flag = f"--{next(iter(found))}"
-        raise ModelError(f"{flag} is for an animation", seen=f"no --animate beside {flag}", remedy="add --animate film.gif")
+        seen = f"no --animate beside {flag}"
+        raise ModelError(f"{flag} is for an animation", seen, "add --animate film.gif")
     if "size" in found:
         sides = re.fullmatch(r"(\d{1,5})[xX,](\d{1,5})", found["size"])
         if sides is None:
-            raise ModelError("`--size` is a width and a height", seen=shortened(found["size"]), remedy="write --size 640x480")
+            what = "`--size` is a width and a height"
+            raise ModelError(what, shortened(found["size"]), "write --size 640x480")
         found["size"] = (int(sides[1]), int(sides[2]))
     if found:
-        from ..plotting.animation import check_film
+        from ..plotting.animation import check_animation
 
-        check_film(**found)
+        check_animation(**found)
     return found
 
 
@@ -206,7 +209,7 @@ def _animated(motion: Motion, path: Path, options: dict[str, Any]) -> None:
         motion.animate(path, progress=progress, **options)
 
 
-# -- JSON --------------------------------------------------------------------------------------------------------------
+# -- JSON ------------------------------------------------------------------------------------------
 
 
 def motion_json(motion: Motion) -> dict[str, Any]:
@@ -216,7 +219,8 @@ def motion_json(motion: Motion) -> dict[str, Any]:
     symbols += [symbol.name for symbol in system.velocities if symbol.name not in symbols]
     if system.is_hamiltonian:
         symbols += [symbol.name for symbol in system.momenta if symbol.name not in symbols]
-    shown = [*(["energy"] if "energy" in motion.names else []), *system.outputs, *(symbol.name for symbol in system.inputs)]
+    shown = ["energy"] if "energy" in motion.names else []
+    shown += [*system.outputs, *(symbol.name for symbol in system.inputs)]
     coordinates = [q.name for q in system.coordinates]
     return {
         "t": motion.t,
@@ -224,7 +228,10 @@ def motion_json(motion: Motion) -> dict[str, Any]:
         "outputs": {name: motion[name] for name in shown},
         "residual": motion.worst_residual,
         "reactions": {
-            name: {"force": dict(zip(coordinates, reaction.force, strict=True)), "multiplier": reaction.multiplier}
+            name: {
+                "force": dict(zip(coordinates, reaction.force, strict=True)),
+                "multiplier": reaction.multiplier,
+            }
             for name, reaction in motion.reactions.items()
         },
         "events": dict(zip(motion.event_names, motion.t_events, strict=True)),
@@ -244,7 +251,8 @@ def _nothing_json(scenario: Scenario, error: RunError) -> dict[str, Any]:
 
     outcome = Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
     system = scenario.system
-    symbols = (*system.coordinates, *(system.momenta if system.is_hamiltonian else ()), *system.velocities)
+    momenta = system.momenta if system.is_hamiltonian else ()
+    symbols = (*system.coordinates, *momenta, *system.velocities)
     return {
         "t": [],
         "state": {symbol.name: [] for symbol in symbols},

@@ -1,4 +1,6 @@
-"""Ctrl-C and requests to end: they interrupt what is going on, which keeps what it has; the exit status tells the signal."""
+"""Ctrl-C and requests to end: they interrupt what is going on, which keeps what it has; the exit
+status tells the signal.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 __all__ = ["KeptInterruptError", "Signals", "held"]
 
 #: The signals that end a command, on the systems that have them.
-ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+ENDING = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
+)
 
 #: What the exit status of an interrupted command is above the number of its signal, as in a shell.
 ABOVE = 128
@@ -39,14 +44,17 @@ class Signals:
 
     @property
     def status(self) -> int:
-        """The exit status of a command that was interrupted; that of Ctrl-C where Python itself was told."""
+        """The exit status of a command that was interrupted; that of Ctrl-C where Python itself was
+        told.
+        """
         return ABOVE + int(self.received or signal.SIGINT)
 
     @contextmanager
     def turned_into_interrupts(self) -> Iterator[None]:
         """Let signals raise `KeyboardInterrupt` in the main thread; those that are ignored stay so.
 
-        At the end they have their plain effect: a process that is about to end is then ended at once, without a word.
+        At the end they have their plain effect: a process that is about to end is then ended at
+        once, without a word.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -68,8 +76,8 @@ class Signals:
             self.received = number
         raise KeyboardInterrupt
 
-    def _unraisable(self, seen: Any) -> None:
-        """An interruption that came while an object was taken down is not lost, and not shown: it comes again at once."""
+    def _unraisable(self, seen: sys.UnraisableHookArgs) -> None:
+        """Raise an interruption again that came while an object was taken down."""
         if not issubclass(seen.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(seen)
         elif hasattr(signal, "setitimer"):
@@ -82,7 +90,9 @@ class Signals:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Let an interruption wait until the end of the block, for what must not be left half done, such as a bar on the screen."""
+    """Let an interruption wait until the end of the block, for what must not be left half done,
+    such as a bar on the screen.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

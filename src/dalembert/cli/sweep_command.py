@@ -15,11 +15,20 @@ from ..errors import FileError, ModelError
 from ..model.names import shortened
 from .entry import FINE, UNFINISHED
 from .signals import KeptInterruptError
-from .systems import check_inputs, configured, read_number, read_settings, read_span, read_times
+from .systems import (
+    check_inputs,
+    configured,
+    read_number,
+    read_settings,
+    read_span,
+    read_times,
+    without_times,
+)
 from .terminal import Progress, print_json, show
 
 if TYPE_CHECKING:
     from ..integrate.ensemble.ensemble import Ensemble
+    from ..typing import BoolArray
 
 __all__ = ["SweepRequest", "sweep_command"]
 
@@ -62,12 +71,14 @@ def sweep_command(request: SweepRequest) -> int:
     over, paired = read_over(request)
     both = [name for name in read_settings(request.settings) if name in over]
     if both:
-        raise ModelError(f"{shortened(both[0])} is swept and set", seen=f"--set {both[0]}", remedy="leave one of them out")
+        what = f"{shortened(both[0])} is swept and set"
+        raise ModelError(what, f"--set {both[0]}", "leave one of them out")
     times = None if request.at is None else read_times(request.at)
     span = read_span(request.span, times, scenario.simulate.get("span"))
-    kept = {key: value for key, value in scenario.simulate.items() if key != "at" or request.span is None}
-    scenario = scenario.replacing(simulate=kept)
-    stated = {key for key, value in (("t", request.span), ("at", request.at), *request.options.items()) if value is not None}
+    scenario = without_times(scenario, request.span)
+    options = {key: value for key, value in request.options.items() if value is not None}
+    asked = {"t": request.span, "at": request.at}
+    stated = {*(key for key, value in asked.items() if value is not None), *options}
     derived = derived_axes(request.system, request.settings, scenario, over, paired, stated)
     with Progress("Sweeping") as progress:
         ensemble = sweep(
@@ -83,7 +94,7 @@ def sweep_command(request: SweepRequest) -> int:
             chunk=request.chunk,
             progress=None if request.as_json else progress,
             derived=derived,
-            **{key: value for key, value in request.options.items() if value is not None},
+            **options,
         )
     return _reported(request, ensemble)
 
@@ -96,16 +107,18 @@ def _reported(request: SweepRequest, ensemble: Ensemble) -> int:
     counts = ensemble.counts
     missing = counts.get("not run", 0)
     if ensemble.statistics["interrupted"] or missing:
-        there = f"{len(ensemble) - missing} of {len(ensemble)} runs are in {shortened(str(request.output))}"
+        there = f"{len(ensemble) - missing} of {len(ensemble)} runs are in"
+        there = f"{there} {shortened(str(request.output))}"
         raise KeptInterruptError(f"Interrupted: {there}; go on with --resume.")
     if ensemble.success:
         return FINE
     failed = int(ensemble.failed.sum())
-    print(f"{failed} of {len(ensemble)} runs did not reach their end; what they reached is kept.", file=sys.stderr)
+    told = f"{failed} of {len(ensemble)} runs did not reach their end; what they reached is kept."
+    print(told, file=sys.stderr)
     return UNFINISHED
 
 
-# -- reading -----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_over(request: SweepRequest) -> tuple[dict[str, Any], bool]:
@@ -114,30 +127,34 @@ def read_over(request: SweepRequest) -> tuple[dict[str, Any], bool]:
 
     if request.samples is not None:
         if request.over or request.sample is not None:
-            raise ModelError("--samples names every run", seen="--over or --sample", remedy="leave these out")
+            raise ModelError("--samples names every run", "--over or --sample", "leave these out")
         return read_samples(request.samples), True
     if not request.over:
-        raise ModelError("There is nothing to sweep over", remedy="pass --over m=0.1:2:50, or --samples runs.csv")
+        remedy = "pass --over m=0.1:2:50, or --samples runs.csv"
+        raise ModelError("There is nothing to sweep over", remedy=remedy)
     over: dict[str, Any] = {}
     for text in request.over:
         name, sign, values = text.partition("=")
         name = name.strip()
         if not sign or not name:
-            raise ModelError("--over takes NAME=VALUES", seen=shortened(text), remedy="write --over m=0.1:2:50")
+            raise ModelError("--over takes NAME=VALUES", shortened(text), "write --over m=0.1:2:50")
         if name in over:
-            raise ModelError(f"--over names {shortened(name)} twice", remedy="give all its values at once")
-        over[name] = _read_bounds(name, values) if request.sample is not None else _read_values(name, values)
+            what = f"--over names {shortened(name)} twice"
+            raise ModelError(what, remedy="give all its values at once")
+        read = _read_values if request.sample is None else _read_bounds
+        over[name] = read(name, values)
     if request.sample is not None:
         if not 1 <= request.sample <= MOST_RUNS:
             raise ModelError("--sample is a number of runs, at least 1", seen=request.sample)
         if request.seed < 0:
-            raise ModelError("--seed is a number from 0 on", seen=request.seed, remedy="write --seed 1")
+            raise ModelError("--seed is a number from 0 on", request.seed, "write --seed 1")
         return latin_hypercube(over, request.sample, request.seed), True
     count = 1
     for values_of in over.values():
         count *= len(values_of)
     if count > MOST_RUNS:
-        raise ModelError(f"A sweep has at most {MOST_RUNS} runs", seen=count, remedy="take fewer values, or --sample")
+        what = f"A sweep has at most {MOST_RUNS} runs"
+        raise ModelError(what, count, "take fewer values, or --sample")
     return over, False
 
 
@@ -146,20 +163,18 @@ def _read_values(name: str, text: str) -> list[float]:
     try:
         return read_times(text)
     except ModelError as error:
-        raise ModelError(
-            f"--over {shortened(name)} takes values",
-            seen=shortened(text),
-            remedy="write FIRST:LAST:COUNT, or values with commas",
-        ) from error
+        remedy = "write FIRST:LAST:COUNT, or values with commas"
+        what = f"--over {shortened(name)} takes values"
+        raise ModelError(what, shortened(text), remedy) from error
 
 
 def _read_bounds(name: str, text: str) -> tuple[float, float]:
     low, sign, high = text.partition(":")
     if not sign or ":" in high:
-        raise ModelError(
-            f"With --sample, --over {shortened(name)} takes two bounds", seen=shortened(text), remedy="write LOW:HIGH"
-        )
-    return read_number(low, f"--over {shortened(name)}"), read_number(high, f"--over {shortened(name)}")
+        what = f"With --sample, --over {shortened(name)} takes two bounds"
+        raise ModelError(what, shortened(text), "write LOW:HIGH")
+    where = f"--over {shortened(name)}"
+    return read_number(low, where), read_number(high, where)
 
 
 def read_samples(path: Path) -> dict[str, list[float]]:
@@ -171,29 +186,33 @@ def read_samples(path: Path) -> dict[str, list[float]]:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             text = stream.read(LARGEST_SAMPLES + 1)
         if len(text) > LARGEST_SAMPLES:
-            raise FileError(f"The samples {shown} have more than {LARGEST_SAMPLES} characters", remedy="split them")
+            what = f"The samples {shown} have more than {LARGEST_SAMPLES} characters"
+            raise FileError(what, remedy="split them")
         lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
     except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or "it is not CSV text"
-        raise FileError(f"The samples {shown} cannot be read", seen=reason, remedy="check the path") from error
+        raise FileError(f"The samples {shown} cannot be read", reason, "check the path") from error
     if len(lines) < 2:
-        raise FileError(f"The samples {shown} have no runs", remedy="write a line of names, then one line for each run")
+        remedy = "write a line of names, then one line for each run"
+        raise FileError(f"The samples {shown} have no runs", remedy=remedy)
     names = [name.strip() for name in lines[0]]
     if len(set(names)) < len(names) or not all(names):
         raise FileError(f"The samples {shown} must name each column once", seen=", ".join(names))
     table: dict[str, list[float]] = {name: [] for name in names}
     for number, line in enumerate(lines[1:], start=2):
         if len(line) != len(names):
-            raise FileError(f"Line {number} of {shown} has {len(line)} values", seen=f"{len(names)} names", remedy="correct it")
+            what = f"Line {number} of {shown} has {len(line)} values"
+            raise FileError(what, f"{len(names)} names", "correct it")
         for name, text in zip(names, line, strict=True):
             try:
                 table[name].append(float(text))
             except ValueError:
-                raise FileError(f"Line {number} of {shown} has a value that is no number", seen=shortened(text)) from None
+                what = f"Line {number} of {shown} has a value that is no number"
+                raise FileError(what, seen=shortened(text)) from None
     return table
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- what is said ----------------------------------------------------------------------------------
 
 
 def _failures(ensemble: Ensemble) -> list[dict[str, Any]]:
@@ -201,7 +220,7 @@ def _failures(ensemble: Ensemble) -> list[dict[str, Any]]:
     return _listed(ensemble, ensemble.failed)
 
 
-def _listed(ensemble: Ensemble, which: Any) -> list[dict[str, Any]]:
+def _listed(ensemble: Ensemble, which: BoolArray) -> list[dict[str, Any]]:
     """The first of some runs, with their values and messages."""
     import numpy as np
 
@@ -209,8 +228,9 @@ def _listed(ensemble: Ensemble, which: Any) -> list[dict[str, Any]]:
     for index in np.argwhere(which)[:MOST_LISTED]:
         place = tuple(int(k) for k in index)
         values = {name: float(ensemble[name][place]) for name in ensemble.table.coordinates}
-        message = str(ensemble.messages[place])
-        found.append({"run": list(place), "values": values, "outcome": str(ensemble.outcomes[place]), "message": message})
+        outcome, message = str(ensemble.outcomes[place]), str(ensemble.messages[place])
+        one = {"run": list(place), "values": values, "outcome": outcome, "message": message}
+        found.append(one)
     return found
 
 
@@ -239,19 +259,24 @@ def _summary(ensemble: Ensemble, output: Path) -> list[Any]:
     told: Mapping[str, Any] = ensemble.statistics
     first, last = told["span"]
     control = f"step {told['step']:g}" if "step" in told else f"rtol {told['rtol']:g}"
-    shape = " x ".join(f"{count} {name}" for name, count in zip(ensemble.table.dims, ensemble.shape, strict=True))
+    axes = zip(ensemble.table.dims, ensemble.shape, strict=True)
+    shape = " x ".join(f"{count} {name}" for name, count in axes)
+    how = f"form {told['form']}, method {told['method']}, {control}"
     lines = [
         ("runs", f"{len(ensemble)} ({shape})"),
-        ("simulated", f"t = {first:.6g} to {last:.6g}, form {told['form']}, method {told['method']}, {control}"),
+        ("simulated", f"t = {first:.6g} to {last:.6g}, {how}"),
         ("outcome", ", ".join(f"{count} {name}" for name, count in ensemble.counts.items())),
     ]
     lines += [("failed", _told(failure)) for failure in _failures(ensemble)]
     if ensemble.diagnostic:
         lines.append(("remarks", ensemble.diagnostic))
     made = len(ensemble) - told["runs_before"] - ensemble.counts.get("not run", 0)
-    speed = f", {made / told['wall_seconds']:.0f} runs a second" if made > 0 and told["wall_seconds"] > 0 else ""
+    speed = ""
+    if made > 0 and told["wall_seconds"] > 0:
+        speed = f", {made / told['wall_seconds']:.0f} runs a second"
     before = f"; {told['runs_before']} runs were there" if told["runs_before"] else ""
-    lines.append(("effort", f"{told['wall_seconds']:.2f} s in {told['blocks']} blocks of {told['block']}{speed}{before}"))
+    effort = f"{told['wall_seconds']:.2f} s in {told['blocks']} blocks of {told['block']}"
+    lines.append(("effort", f"{effort}{speed}{before}"))
     lines.append(("written", str(output)))
     return [Text(str(told["system"]), style="bold"), _labelled(lines)]
 

@@ -1,4 +1,6 @@
-"""Values of a model file that are expressions of what is swept: they follow it, as they follow ``--set``."""
+"""Values of a model file that are expressions of what is swept: they follow it, as they follow
+``--set``.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,15 @@ __all__ = ["derived_axes"]
 
 
 def derived_axes(
-    name: str, settings: Sequence[str], scenario: Scenario, over: Mapping[str, Any], paired: bool, stated: Collection[str]
+    name: str,
+    settings: Sequence[str],
+    scenario: Scenario,
+    over: Mapping[str, Any],
+    paired: bool,
+    stated: Collection[str],
 ) -> list[Axis]:
-    """The parameters and starts that a model file gives by expressions of swept parameters, as arrays beside these.
+    """The parameters and starts that a model file gives by expressions of swept parameters, as
+    arrays beside these.
 
     `stated` are the options of [simulate] that the call gives itself.
     """
@@ -36,7 +44,11 @@ def derived_axes(
     held = {*over, *read_settings(settings)}
     symbols = {key: Parameter(key) for key in table.get("parameters", {})}
     swept = {symbols[key] for key in over if key in symbols}
-    formulas = {symbols[key]: parse(value, symbols) for key, value in _texts(table, "parameters").items() if key not in held}
+    formulas = {
+        symbols[key]: parse(value, symbols)
+        for key, value in _texts(table, "parameters").items()
+        if key not in held
+    }
     _check_options(table, symbols, formulas, swept, stated)
     found = []
     for is_start, section in ((False, "parameters"), (True, "start")):
@@ -45,7 +57,11 @@ def derived_axes(
                 continue
             expression = _resolved(parse(text, symbols), formulas)
             if expression.free_symbols & swept:
-                found.append(Axis(key, is_start, _values(expression, scenario, over, paired), is_derived=True))
+                found.append(
+                    Axis(
+                        key, is_start, _values(expression, scenario, over, paired), is_derived=True
+                    )
+                )
     return found
 
 
@@ -63,24 +79,35 @@ def _resolved(expression: sympy.Expr, formulas: Mapping[sympy.Symbol, sympy.Expr
 
 
 def _check_options(
-    table: Mapping[str, Any], symbols: Mapping[str, Any], formulas: Any, swept: set[Any], stated: Collection[str]
+    table: Mapping[str, Any],
+    symbols: Mapping[str, Any],
+    formulas: Any,
+    swept: set[Any],
+    stated: Collection[str],
 ) -> None:
     """All runs of a sweep share span, times and tolerances."""
     for key, value in table.get("simulate", {}).items():
-        texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+        texts = [
+            text
+            for text in (value if isinstance(value, list) else [value])
+            if isinstance(text, str)
+        ]
         if key in ("form", "method", "adapt") or key in stated:
             continue
         for text in texts:
             bound = _resolved(parse(text, symbols), formulas).free_symbols & swept
             if bound:
                 raise ModelError(
-                    f"simulate.{key} of the model depends on {min(symbol.name for symbol in bound)}, which is swept",
-                    seen=text,
-                    remedy=f"give it for all runs, with --{key}",
+                    f"simulate.{key} of the model depends on"
+                    f" {min(symbol.name for symbol in bound)}, which is swept",
+                    text,
+                    f"give it for all runs, with --{key}",
                 )
 
 
-def _values(expression: sympy.Expr, scenario: Scenario, over: Mapping[str, Any], paired: bool) -> Any:
+def _values(
+    expression: sympy.Expr, scenario: Scenario, over: Mapping[str, Any], paired: bool
+) -> Any:
     """The values of an expression, shaped like the runs along the arrays it depends on."""
     order = list(over)
     symbols = sorted(expression.free_symbols, key=lambda symbol: symbol.name)

@@ -9,22 +9,24 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from .signals import held
 
 __all__ = ["Progress", "plain", "print_json", "show", "waiting"]
 
+#: A value of JSON.
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 #: Work that takes longer than this, in seconds, shows its progress.
 PATIENCE = 1.0
 #: The width of text that goes to a file or another program, where lines should not be broken.
 PIPED_WIDTH = 400
 
 
-def show(*parts: Any) -> None:
-    """Print tables and texts: with colours only in a terminal, and without blanks at the ends of lines."""
+def show(*parts: RenderableType) -> None:
+    """Print tables and texts, with colours in a terminal only and no blanks at ends of lines."""
     width = None if sys.stdout.isatty() else PIPED_WIDTH
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
     with console.capture() as captured:
@@ -34,12 +36,12 @@ def show(*parts: Any) -> None:
     sys.stdout.write("\n".join(lines).strip("\n") + "\n")
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON document; numbers to the last digit, and null for what is not a finite number."""
     sys.stdout.write(json.dumps(plain(value), allow_nan=False, ensure_ascii=False) + "\n")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Json:
     """Dictionaries, lists, text and finite numbers only.
 
     >>> plain({"a": (1, float("nan")), "b": "c"})
@@ -70,7 +72,7 @@ class Progress:
         self.bar: Any = None
         self.task: Any = None
 
-    def __call__(self, fraction: float, *_: Any) -> None:
+    def __call__(self, fraction: float, *_: float) -> None:
         if self.bar is None:
             if time.perf_counter() - self.began < PATIENCE or not sys.stderr.isatty():
                 return
@@ -78,7 +80,13 @@ class Progress:
         self.bar.update(self.task, completed=min(max(fraction, 0.0), 1.0))
 
     def _show(self) -> None:
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
         from rich.progress import Progress as Bar
 
         columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()]
@@ -91,7 +99,12 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self.bar is not None:
             with held():
                 self.bar.stop()
@@ -99,7 +112,9 @@ class Progress:
 
 @contextmanager
 def waiting(title: str) -> Iterator[None]:
-    """A spinner on stderr for work whose length is not known; nothing where stderr is no terminal."""
+    """A spinner on stderr for work whose length is not known; nothing where stderr is no
+    terminal.
+    """
     status = Console(file=sys.stderr).status(title)
     try:
         with held():

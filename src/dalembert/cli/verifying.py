@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
@@ -15,9 +14,16 @@ from rich.text import Text
 from .entry import FINE, UNFINISHED
 from .terminal import Progress, print_json, show
 
+if TYPE_CHECKING:
+    from ..verification import Row
+
 __all__ = ["verify_command"]
 
-_COLORS = {"reproduced": "green", "reproduced with correction": "yellow", "not reproduced": "bold red"}
+_COLORS = {
+    "reproduced": "green",
+    "reproduced with correction": "yellow",
+    "not reproduced": "bold red",
+}
 
 
 def verify_command(wanted: Sequence[str], as_json: bool) -> int:
@@ -37,7 +43,9 @@ def verify_command(wanted: Sequence[str], as_json: bool) -> int:
     return UNFINISHED if any(row.verdict == "not reproduced" for row in found) else FINE
 
 
-def _print_rows(found: Sequence[Any]) -> None:
+def _print_rows(found: Sequence[Row]) -> None:
+    from ..verification import summary
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("id", style="bold", no_wrap=True)
     table.add_column("claim")
@@ -50,11 +58,22 @@ def _print_rows(found: Sequence[Any]) -> None:
             Text(row.claim),
             _size(row.residual),
             _size(row.printed_residual),
-            Text(row.verdict, style=_COLORS.get(row.verdict, "")),
+            Text(row.verdict, style=_COLORS.get(row.verdict, ""))
+            + Text(
+                f"\nfault: {row.fault}" if row.printed_residual is not None and row.fault else ""
+            ),
         )
-    counts = Counter(row.verdict for row in found)
-    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLORS if counts[verdict])
-    show(table, Text(f"{len(found)} result{'s' * (len(found) != 1)}: {parts}."))
+    counts = summary(found)
+    lines = [f"{len(found)} result{'s' * (len(found) != 1)}: {_counted(counts.verdicts)}."]
+    if any(counts.tests.values()):
+        lines.append(f"What they test: {_counted(counts.tests)}.")
+    if any(counts.faults.values()):
+        lines.append(f"Whose fault a wrong print may be: {_counted(counts.faults)}.")
+    show(table, Text("\n".join(lines)))
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
 def _size(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Functions of the graph called with plain arrays, without the conversions that take most of a small call's time."""
+"""Graph functions called with plain arrays, without CasADi's costly conversions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..typing import Array, ArrayLike
 
 __all__ = ["DenseFunction", "function_of_one"]
 
@@ -25,7 +26,9 @@ class DenseFunction:
     """
 
     def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        function = ca.Function("numbers", list(inputs), [ca.densify(ca.SX(block)) for block in outputs])
+        function = ca.Function(
+            "numbers", list(inputs), [ca.densify(ca.SX(block)) for block in outputs]
+        )
         self._inputs: list[Any] = [np.zeros(function.numel_in(k)) for k in range(function.n_in())]
         self._shapes = [function.size_out(k)[::-1] for k in range(function.n_out())]
         self._buffer, self._evaluate = function.buffer()
@@ -34,9 +37,11 @@ class DenseFunction:
             if array.size:
                 self._buffer.set_arg(k, memoryview(array))  # type: ignore[call-arg]
 
-    def __call__(self, *values: Any) -> list[Any]:
+    def __call__(self, *values: ArrayLike) -> list[Array]:
         """The blocks as arrays (rows, columns)."""
-        blocks: list[Any] = [np.empty(shape) for shape in self._shapes]  # by columns, as the graph has them
+        blocks: list[Any] = [
+            np.empty(shape) for shape in self._shapes
+        ]  # by columns, as the graph has them
         with self._lock:
             for array, value in zip(self._inputs, values, strict=True):
                 array[...] = value
@@ -47,8 +52,8 @@ class DenseFunction:
         return [block.T for block in blocks]
 
 
-def function_of_one(symbol: sympy.Symbol, expression: sympy.Expr) -> Callable[[Any], Any]:
-    """An expression of one symbol as a function of an array (k,) of its values, computed as in the equations.
+def function_of_one(symbol: sympy.Symbol, expression: sympy.Expr) -> Callable[[Array], Array]:
+    """A function of one symbol on an array (k,), evaluated as in the equations.
 
     >>> x = sympy.Symbol("x")
     >>> function_of_one(x, sympy.floor(x / 2))(np.array([1.0, 5.0])).tolist()

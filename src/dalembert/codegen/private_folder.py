@@ -30,7 +30,7 @@ _WRITTEN = stat.S_IWGRP | stat.S_IWOTH
 
 
 class PrivateFolder:
-    """An opened folder of the user. `handle` is its descriptor, None where only paths are to be had."""
+    """An open folder of the user; `handle` is its descriptor, None where only paths exist."""
 
     def __init__(self, path: Path, handle: int | None) -> None:
         self.path, self.handle = path, handle

@@ -1,6 +1,7 @@
-"""A straight-line program: the instruction list of a graph, from which every backend makes its code.
+"""A straight-line program: the instruction list of a graph, the input of every backend.
 
-A program reads six inputs, which are the same for every function of a model, and writes one flat output:
+A program reads six inputs, which are the same for every function of a model, and writes one flat
+output:
 
     t (1), y (n_state), p (parameters), u (free inputs), w (further unknowns), -> out (n_out)
 """
@@ -36,17 +37,13 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "assign": lambda a: a,
 }
 
-_OPERATIONS = {
-    "add": "OP_ADD", "sub": "OP_SUB", "mul": "OP_MUL", "div": "OP_DIV", "neg": "OP_NEG", "sq": "OP_SQ",
-    "twice": "OP_TWICE", "inv": "OP_INV", "sqrt": "OP_SQRT", "pow": "OP_POW", "constpow": "OP_CONSTPOW",
-    "sin": "OP_SIN", "cos": "OP_COS", "tan": "OP_TAN", "asin": "OP_ASIN", "acos": "OP_ACOS", "atan": "OP_ATAN",
-    "atan2": "OP_ATAN2", "sinh": "OP_SINH", "cosh": "OP_COSH", "tanh": "OP_TANH", "asinh": "OP_ASINH",
-    "acosh": "OP_ACOSH", "atanh": "OP_ATANH", "exp": "OP_EXP", "log": "OP_LOG", "log1p": "OP_LOG1P",
-    "expm1": "OP_EXPM1", "hypot": "OP_HYPOT", "fabs": "OP_FABS", "sign": "OP_SIGN", "floor": "OP_FLOOR",
-    "ceil": "OP_CEIL", "fmin": "OP_FMIN", "fmax": "OP_FMAX", "lt": "OP_LT", "le": "OP_LE", "eq": "OP_EQ",
-    "ne": "OP_NE", "not": "OP_NOT", "and": "OP_AND", "or": "OP_OR", "if_else_zero": "OP_IF_ELSE_ZERO",
-    "copysign": "OP_COPYSIGN", "fmod": "OP_FMOD", "assign": "OP_ASSIGN",
-}  # fmt: skip
+#: The operations that backends know: CasADi calls `add` OP_ADD.
+_NAMES = (
+    "add sub mul div neg sq twice inv sqrt pow constpow sin cos tan asin acos atan atan2 sinh "
+    "cosh tanh asinh acosh atanh exp log log1p expm1 hypot fabs sign floor ceil fmin fmax lt le "
+    "eq ne not and or if_else_zero copysign fmod assign"
+)
+_OPERATIONS = {name: f"OP_{name.upper()}" for name in _NAMES.split()}
 
 
 _COMMUTATIVE = frozenset({"add", "mul"})
@@ -89,7 +86,9 @@ class Program:
 
 
 @without_gc
-def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip: Iterable[int] = ()) -> Program:
+def straight_line(
+    name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip: Iterable[int] = ()
+) -> Program:
     """The program of dense column outputs (SX) as functions of the standard inputs (SX columns).
 
     `skip` lists places of the output that need not be written.
@@ -99,7 +98,9 @@ def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip
     names = _operation_names()
     slots: dict[int, int] = {}
     steps: list[Instruction] = []
-    known: dict[tuple[Any, ...], int] = {}  # equal steps are one: CasADi's own search for them takes ten times as long
+    known: dict[
+        tuple[Any, ...], int
+    ] = {}  # equal steps are one: CasADi's own search for them takes ten times as long
     results: list[int | None] = [None] * flat.numel()
     for k in range(function.n_instructions()):
         code = function.instruction_id(k)
@@ -121,9 +122,12 @@ def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip
         else:
             found = names.get(code)
             if found is None:
-                raise ModelError("An operation of the model cannot be compiled", seen=f"operation {code}")
+                raise ModelError(
+                    "An operation of the model cannot be compiled", seen=f"operation {code}"
+                )
             arguments = tuple([slots[a] for a in function.instruction_input(k)])
-            operation, key = found, (found, *(sorted(arguments) if found in _COMMUTATIVE else arguments))
+            operation = found
+            key = (found, *(sorted(arguments) if found in _COMMUTATIVE else arguments))
         target = known.setdefault(key, len(steps))
         if target == len(steps):
             steps.append(Instruction(operation, target, arguments, data))
@@ -135,8 +139,10 @@ def straight_line(name: str, inputs: Sequence[Any], outputs: Sequence[Any], skip
     return Program(name, sizes, tuple(steps), tuple(results), frozenset(skip))
 
 
-def _in_pairs(steps: list[Instruction], results: list[int | None]) -> tuple[list[Instruction], list[int | None]]:
-    """The same program with the sine and the cosine of a value next to each other: code generation makes one call of them."""
+def _in_pairs(
+    steps: list[Instruction], results: list[int | None]
+) -> tuple[list[Instruction], list[int | None]]:
+    """Place sine and cosine of a value next to each other, so that one call computes both."""
     first: dict[int, int] = {}
     behind: dict[int, int] = {}
     for step in steps:

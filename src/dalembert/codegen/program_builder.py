@@ -1,11 +1,12 @@
 """Programs written directly, value by value, without a graph in between.
 
-A solve with thousands of unknowns is tens of thousands of scalar operations. In Python each of them costs ten times less here
-than on a CasADi graph. A `Value` has the operators of a number, so that `SparseFactor` works on either.
+A solve with thousands of unknowns is tens of thousands of scalar operations. In Python each of them
+costs ten times less here than on a CasADi graph. A `Value` has the operators of a number, so that
+`SparseFactor` works on either.
 
-What is written twice is kept once, zeros and ones disappear, and the finished program holds only what its outputs need, in the
-order of a depth-first walk from them. That order puts what belongs to one unknown next to each other, and so shows the
-repetition that `reroll` looks for.
+What is written twice is kept once, zeros and ones disappear, and the finished program holds only
+what its outputs need, in the order of a depth-first walk from them. That order puts what belongs to
+one unknown next to each other, and so shows the repetition that `reroll` looks for.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from .backends.interpreter import FUNCTIONS
 from .program import Instruction, Program
 
-__all__ = ["Value", "Writer"]
+__all__ = ["ProgramWriter", "Value"]
 
 
 class Value:
@@ -26,7 +27,7 @@ class Value:
 
     __slots__ = ("number", "writer")
 
-    def __init__(self, writer: Writer, number: int) -> None:
+    def __init__(self, writer: ProgramWriter, number: int) -> None:
         self.writer, self.number = writer, number
 
     def __add__(self, other: Value) -> Value:
@@ -49,10 +50,10 @@ class Value:
         return self.number == self.writer.zero.number
 
 
-class Writer:
-    """Values by number: each an operation with the numbers of its arguments, an entry of an input, or a constant.
+class ProgramWriter:
+    """Values by number: an operation with its arguments' numbers, an input entry, or a constant.
 
-    >>> writer = Writer()
+    >>> writer = ProgramWriter()
     >>> x, y = writer.entry(1, 0), writer.entry(1, 1)
     >>> total = (x + y) * (x + y) + writer.zero
     >>> [step.operation for step in writer.program("square", (1, 2, 0, 0, 0), [total]).instructions]
@@ -79,9 +80,16 @@ class Writer:
         """The result of an operation of programs."""
         if second is None:
             return self._folded(operation, first) or self._kept(operation, (first.number,))
-        return self._trivial(operation, first, second) or self._kept(operation, (first.number, second.number))
+        return self._trivial(operation, first, second) or self._kept(
+            operation, (first.number, second.number)
+        )
 
-    def _kept(self, operation: str, arguments: tuple[int, ...], data: Any = None) -> Value:
+    def _kept(
+        self,
+        operation: str,
+        arguments: tuple[int, ...],
+        data: tuple[int, int] | float | None = None,
+    ) -> Value:
         key = (operation, arguments, data)
         known = self._known.get(key)
         if known is None:
@@ -107,7 +115,9 @@ class Writer:
             case "add":
                 return second if a == zero else first if b == zero else None
             case "sub":
-                return -second if a == zero else first if b == zero else self.zero if a == b else None
+                return (
+                    -second if a == zero else first if b == zero else self.zero if a == b else None
+                )
             case "mul" | "div" if a == zero:
                 return self.zero
             case "mul" | "div" if b == one:
@@ -122,7 +132,7 @@ class Writer:
                 return -second
         return None
 
-    # -- what a solve asks of its scalars ------------------------------------------------------------------------
+    # -- what a solve asks of its scalars ----------------------------------------------------------
 
     def magnitude(self, value: Value) -> Value:
         """|value|."""
@@ -140,10 +150,12 @@ class Writer:
         """Whether two values are the same expression."""
         return first.number == second.number
 
-    # -- programs in and out -------------------------------------------------------------------------------------
+    # -- programs in and out -----------------------------------------------------------------------
 
-    def inline(self, program: Program, inputs: dict[int, Sequence[Value]] | None = None) -> list[Value]:
-        """The outputs of a program as values here; some of its inputs may be values, the others are inputs here as well."""
+    def inline(
+        self, program: Program, inputs: dict[int, Sequence[Value]] | None = None
+    ) -> list[Value]:
+        """Insert a program's outputs as values; inputs not given as values become inputs here."""
         given, values = inputs or {}, list[Value]()
         for step in program.instructions:
             if step.operation == "input":
@@ -175,6 +187,10 @@ class Writer:
                 if len(pending) == depth:
                     pending.pop()
                     places[number] = len(found)
-                    found.append(Instruction(operation, len(found), tuple([places[k] for k in arguments]), data))
+                    found.append(
+                        Instruction(
+                            operation, len(found), tuple([places[k] for k in arguments]), data
+                        )
+                    )
         results = tuple(None if output.is_zero() else places[output.number] for output in outputs)
         return Program(name, sizes, tuple(found), results)

@@ -1,15 +1,19 @@
 """Programs as text in the languages of other people: what C and JAX have in common.
 
-A dialect says how a language writes what programs do; arithmetic is written the same way everywhere.
+A dialect says how a language writes what programs do; arithmetic is written the same way
+everywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .program import INPUTS, Program
+
+if TYPE_CHECKING:
+    from .protocols import KernelPrograms
 
 __all__ = ["Dialect", "ProgramText", "operation_text", "program_text", "programs_of"]
 
@@ -44,14 +48,14 @@ class Dialect:
 
 @dataclass(frozen=True)
 class ProgramText:
-    """A program in a dialect: steps (name, expression) in their order, and the text of each output."""
+    """A program in a dialect: steps (name, expression) in order, and the text of each output."""
 
     steps: tuple[tuple[str, str], ...]
     outputs: tuple[str, ...]
 
 
-def programs_of(kernel: Any) -> list[Program]:
-    """The programs that make up the rates: the whole solve written out where there is one, the blocks, what follows from z."""
+def programs_of(kernel: KernelPrograms) -> list[Program]:
+    """The programs of the rates: the written-out solve if it exists, the blocks, and the rest."""
     names = ["blocks", "rates"] if kernel.solved is None else ["fast", "blocks", "rates"]
     return [kernel.program(name) for name in names]
 
@@ -68,8 +72,13 @@ def program_text(program: Program, dialect: Dialect) -> ProgramText:
             values[step.target] = dialect.number(step.data)
         else:
             name = values[step.target] = f"v{step.target}"
-            steps.append((name, operation_text(step.operation, [values[a] for a in step.arguments], dialect)))
-    return ProgramText(tuple(steps), tuple("0.0" if source is None else values[source] for source in program.outputs))
+            steps.append(
+                (name, operation_text(step.operation, [values[a] for a in step.arguments], dialect))
+            )
+    return ProgramText(
+        tuple(steps),
+        tuple("0.0" if source is None else values[source] for source in program.outputs),
+    )
 
 
 def operation_text(operation: str, arguments: Sequence[str], dialect: Dialect) -> str:

@@ -12,7 +12,9 @@ from .optimal.rest_to_rest import rest_to_rest as rest_to_rest
 from .optimal.rest_to_rest import torque_flow as torque_flow
 from .ports.energy_balance import energy_balance as energy_balance
 from .ports.impulse_response import input_output as input_output
-from .ports.impulse_response import is_hamiltonian_impulse_response as is_hamiltonian_impulse_response
+from .ports.impulse_response import (
+    is_hamiltonian_impulse_response as is_hamiltonian_impulse_response,
+)
 from .ports.interconnection import interconnect as interconnect
 from .ports.ports import hamiltonian_control as hamiltonian_control
 from .ports.ports import port_form as port_form
@@ -22,6 +24,6 @@ from .steering.controllability import controllability as controllability
 from .steering.fibration import fibration as fibration
 from .steering.fibration import kinematic_flow as kinematic_flow
 from .steering.holonomy import holonomy as holonomy
-from .steering.holonomy import holonomy_loop as holonomy_loop
+from .steering.holonomy_loops import holonomy_loop as holonomy_loop
 from .steering.loop_feedback import stabilise_by_loops as stabilise_by_loops
 from .steering.so_feedback import stabilise_so as stabilise_so

@@ -1,1 +1,3 @@
-"""Equations of motion as files for other programs: C99 source, and units of the Functional Mock-up Interface."""
+"""Equations of motion as files for other programs: C99 source, and units of the Functional Mock-up
+Interface.
+"""

@@ -1,14 +1,15 @@
 """The equations of motion as one C99 file and its header, which need nothing but libm.
 
-Everything numeric in them is translated: the programs of the kernel (`compiled.c_programs`), and the native loops around them
-(`compiled.c_language`): the constrained solve with its rank decision, the projection onto the constraints, Dormand and Prince's
-method with its step control. What is written here is what callers see: names, structures, and functions that pass arguments on.
+Everything numeric in them is translated: the programs of the kernel (`compiled.c_programs`), and
+the native loops around them (`compiled.c_language`): the constrained solve with its rank decision,
+the projection onto the constraints, Dormand and Prince's method with its step control. What is
+written here is what callers see: names, structures, and functions that pass arguments on.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -17,11 +18,14 @@ from typing import Any
 from .._version import __version__
 from ..codegen.backends.c_programs import c_comment
 from ..codegen.native.c_language import c_functions
+from ..codegen.native.native_module import specialised
 from ..errors import FileError
 from ..formulations.equations import Equations
 from ..integrate.events.stop_times import model_switches
+from ..integrate.methods.adaptive.dop853 import DOP853_STEP
 from ..model.io.atomic_file import write_whole
 from ..runtime.projection import evaluate, project
+from ..typing import ArrayLike, Parameters, Span, Start
 from .c_functions import public_functions
 from .c_header import header_text
 from .c_layout import Layout, layout_of
@@ -44,7 +48,8 @@ class CSource:
     header, source : str
         The text of the two files.
     state : tuple of str
-        The symbols of the state in their order; a form that chooses independent velocities chooses them at the start.
+        The symbols of the state in their order; a form that chooses independent velocities chooses
+        them at the start.
     """
 
     name: str
@@ -53,7 +58,7 @@ class CSource:
     state: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Both as one text that compiles by itself: the header stands where the source includes it."""
+        """Both as one text that compiles by itself, the header in place of its inclusion."""
         return self.source.replace(f'#include "{self.name}.h"\n', self.header, 1)
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
@@ -65,7 +70,8 @@ class CSource:
             write_whole(header, self.header)
             write_whole(source, self.source)
         except OSError as error:
-            raise FileError(f"The C files cannot be written to {place}", seen=error.strerror, remedy="name a folder") from error
+            what = f"The C files cannot be written to {place}"
+            raise FileError(what, error.strerror, "name a folder") from error
         return header, source
 
 
@@ -74,11 +80,11 @@ def export_c(
     path: str | PathLike[str] | None = None,
     *,
     name: str | None = None,
-    parameters: Any = None,
-    start: Mapping[Any, Any] | None = None,
-    span: Any = None,
+    parameters: Parameters | None = None,
+    start: Start | None = None,
+    span: Span | None = None,
     rtol: float = 1e-10,
-    atol: Any = None,
+    atol: ArrayLike | None = None,
     step: float | None = None,
 ) -> CSource:
     """The C files of equations of motion; see `Equations.to_c`."""
@@ -95,16 +101,17 @@ def export_c(
 def c_source_of(model: CModel) -> CSource:
     """The C files of a model."""
     layout = layout_of(model.task.kernel, model.name, model.task.threshold)
-    head = _head(model, layout)
-    state = tuple(name for _, name in model.state)
-    return CSource(model.name, header_text(model, layout, head), _source_text(model, layout, head), state)
+    head, state = _head(model, layout), tuple(name for _, name in model.state)
+    header, source = header_text(model, layout, head), _source_text(model, layout, head)
+    return CSource(model.name, header, source, state)
 
 
 def _head(model: CModel, layout: Layout) -> str:
     """What the files are about, as a comment."""
     equations, task = model.task.kernel.equations, model.task
+    form = f"form `{equations.form}` ({equations.citation})"
     lines = [
-        f"{equations.system.name}: equations of motion, form `{equations.form}` ({equations.citation})",
+        f"{equations.system.name}: equations of motion, {form}",
         f"written by dalembert {__version__}",
         "",
         f"coordinates: {', '.join(symbol.name for symbol in equations.system.coordinates)}",
@@ -115,46 +122,66 @@ def _head(model: CModel, layout: Layout) -> str:
     if model.rows:
         lines.append(f"constraints: {', '.join(model.rows)}")
     if not layout.has_dense_solve:
-        lines += ["", "The dense solve, which decides the rank of dependent constraints, was left out because of its size."]
+        lines += [
+            "",
+            "The dense solve, which decides the rank of dependent constraints, was left"
+            " out because of its size.",
+        ]
     if task.threshold is not None:
         lines += [
             "",
-            "The independent velocities are chosen for good. A run ends with the status DEGENERATE where they cease to",
+            "The independent velocities are chosen for good. A run ends with the status DEGENERATE"
+            f" where they cease to determine the others well (quality below {task.threshold:g});"
+            " the form `lagrange` has no such place.",
         ]
-        lines += [f"determine the others well (quality below {task.threshold:g}); the form `lagrange` has no such place."]
     switching = [f"{switch.node} in {switch.place}" for switch in model_switches(model.task.kernel)]
     if switching:
         lines += [
             "",
-            f"The equations switch: {'; '.join(switching[:3])}{'; ...' if len(switching) > 3 else ''}.",
-            "A run of this code does not stop at switches, as one of dalembert does: keep the steps between them.",
+            "The equations switch:"
+            f" {'; '.join(switching[:3])}{'; ...' if len(switching) > 3 else ''}.",
+            "A run of this code does not stop at switches, as one of dalembert does: keep the steps"
+            " between them.",
         ]
-    wrapped = [part for line in lines for part in (textwrap.wrap(c_comment(line), 110, subsequent_indent="    ") or [""])]
+    texts = [textwrap.wrap(c_comment(line), 96, subsequent_indent="    ") for line in lines]
+    wrapped = [part for text in texts for part in text or [""]]
     return "\n".join(["/*", *(f" * {line}".rstrip() for line in wrapped), " */"])
 
 
 def _source_text(model: CModel, layout: Layout, head: str) -> str:
-    cases = [
-        f"    case {name}:\n        {function}(t, y, p, u, w, out, context->scratch);\n        break;"
-        for name, function in layout.numbers.items()
-    ]
-    names = ",\n".join(f"    {name} = {number}" for number, name in enumerate(layout.numbers, start=1))
-    kernel = model.task.kernel
-    entries: list[Any] = [evaluate, observe_state, begin, follow, *([project] if kernel.is_constrained else [])]
+    names = ",\n".join(f"    {name} = {k}" for k, name in enumerate(layout.numbers, start=1))
+    entries: list[Callable[..., Any]] = [evaluate, observe_state, begin, follow]
+    entries += [project] if model.task.kernel.is_constrained else []
     parts = [
-        f"{head}\n\n#include \"{model.name}.h\"\n\n#include <math.h>\n#include <string.h>",
-        "/* -- the model: straight-line programs, values in the order of the enumerations in the header -- */",
+        f'{head}\n\n#include "{model.name}.h"\n\n#include <math.h>\n#include <string.h>',
+        "/* -- the model: straight-line programs, values in the order of the header -- */",
         *(program.text for program in layout.programs),
         f"enum {{\n{names}\n}};",
-        "\n".join([
-            f"static void call_program({layout.context.type} *context, long which, const double *t, const double *y,",
-            "                         const double *p, const double *u, const double *w, double *out)",
-            "{", "    switch (which) {", *cases, "    default:", "        break;", "    }", "}",
-        ]),
-        "/* -- the solve, the projection and the integrator, which are the same for all models -- */",
-        c_functions(entries, layout.context),
+        _call_text(layout),
+        "/* -- the solve, the projection and the integrator, the same for all models -- */",
+        c_functions(specialised(entries, dict(DOP853_STEP.bound)), layout.context),
         "/* -- what the header declares -- */",
         public_functions(model, layout),
         main_text(model),
-    ]  # fmt: skip
+    ]
     return "\n\n".join(parts) + "\n"
+
+
+def _call_text(layout: Layout) -> str:
+    """The function that calls a program by its number."""
+    lines = []
+    for name, function in layout.numbers.items():
+        call = f"{function}(t, y, p, u, w, out, context->scratch);"
+        lines += [f"    case {name}:", f"        {call}", "        break;"]
+    cases = "\n".join(lines)
+    return f"""\
+static void call_program({layout.context.type} *context, long which, const double *t,
+                         const double *y, const double *p, const double *u, const double *w,
+                         double *out)
+{{
+    switch (which) {{
+{cases}
+    default:
+        break;
+    }}
+}}"""

@@ -1,13 +1,13 @@
-"""The functions that the header declares: they copy arguments into the workspace and call what was translated."""
+"""The functions that the header declares: they copy arguments and call what was translated."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from string import ascii_letters, digits
 
-from ..codegen.native.c_language import c_number
+from ..codegen.native.c_text import c_number
 from ..integrate.driver import EXACT_TIMES
-from ..integrate.native_run import LEAST_RTOL, LOCAL_SHARE
+from ..integrate.tolerances import LEAST_RTOL, LOCAL_SHARE
 from ..runtime.gauss.solve_status import SINGULAR
 from ..runtime.projection import MISSING, MOST_PROJECTIONS
 from .c_layout import Layout
@@ -22,11 +22,14 @@ MOST_STEPS = 10_000_000
 
 def public_functions(model: CModel, layout: Layout) -> str:
     """C text of everything that the header declares."""
-    return "\n\n".join([_defaults(model), _settings(model), _evaluations(model), _run(model), _names(model)])
+    parts = (_defaults, _settings, _evaluations, _run, _names)
+    return "\n\n".join(part(model) for part in parts)
 
 
-def _values(numbers: Sequence[Any] | None, places: Sequence[str]) -> list[str]:
-    values = ["NAN"] * len(places) if numbers is None else [c_number(float(number)) for number in numbers]
+def _values(numbers: Iterable[float] | None, places: Sequence[str]) -> list[str]:
+    values = ["NAN"] * len(places)
+    if numbers is not None:
+        values = [c_number(float(number)) for number in numbers]
     return [f"    {place} = {value};" for place, value in zip(places, values, strict=True)]
 
 
@@ -35,17 +38,21 @@ def _defaults(model: CModel) -> str:
     fields = [f"parameters->{word}" for word, _ in model.parameters]
     parameters = _values(task.parameters, fields) if fields else ["    parameters->none = 0.0;"]
     start = _values(task.start, [f"y[{model.head}_{word}]" for word, _ in model.state])
-    lines = [f"void {name}_default_parameters({name}_parameters *parameters)", "{", *parameters, "}", ""]
+    title = f"void {name}_default_parameters({name}_parameters *parameters)"
+    lines = [title, "{", *parameters, "}", ""]
     lines += [f"void {name}_default_start(double *y)", "{", *start, "}"]
     return "\n".join(lines)
 
 
 def _settings(model: CModel) -> str:
     name, head, task = model.name, model.head, model.task
-    taken = [f"    work->parameters[{k}] = parameters->{word};" for k, (word, _) in enumerate(model.parameters)]
+    words = [word for word, _ in model.parameters]
+    taken = [f"    work->parameters[{k}] = parameters->{word};" for k, word in enumerate(words)]
     taken = taken or ["    (void)work;", "    (void)parameters;"]
-    inputs = [f"    work->input_values[{k}] = u[{head}_INPUT_{word}];" for k, (word, _) in enumerate(model.inputs)]
+    places = [f"{head}_INPUT_{word}" for word, _ in model.inputs]
+    inputs = [f"    work->input_values[{k}] = u[{place}];" for k, place in enumerate(places)]
     inputs = inputs or ["    (void)work;", "    (void)u;"]
+    tolerances = [f"work->atol[{k}]" for k in range(task.kernel.n_state)]
     return f"""\
 void {name}_set_parameters({name}_work *work, const {name}_parameters *parameters)
 {{
@@ -78,7 +85,7 @@ void {name}_open({name}_work *work, const {name}_parameters *parameters)
     {name}_set_parameters(work, parameters);
     work->clock.rtol = {c_number(task.local_rtol)};
     work->clock.max_step = INFINITY;
-{chr(10).join(_values(task.local_atol, [f"work->atol[{k}]" for k in range(task.kernel.n_state)]))}
+{chr(10).join(_values(task.local_atol, tolerances))}
 }}"""
 
 
@@ -86,7 +93,8 @@ def _evaluations(model: CModel) -> str:
     name, head = model.name, model.head
     copied = []
     for quantity in model.observed:
-        target = f"seen->{quantity.field}" if quantity.size > 1 or quantity.entries else f"&seen->{quantity.field}"
+        is_array = quantity.size > 1 or quantity.entries
+        target = f"{'' if is_array else '&'}seen->{quantity.field}"
         size = f"{quantity.size} * sizeof(double)"
         copied.append(f"    memcpy({target}, work->reached + {quantity.first}, {size});")
     body = f"""\
@@ -110,7 +118,8 @@ def _evaluations(model: CModel) -> str:
     }}
     return status == 0 || status == {SINGULAR} ? (int)status : {LEFT_CONSTRAINTS};"""
     if not model.task.kernel.is_constrained:
-        projection = "    (void)work;\n    (void)t;\n    (void)y;\n    return 0; /* nothing is constrained */"
+        unused = "".join(f"    (void){word};\n" for word in ("work", "t", "y"))
+        projection = f"{unused}    return 0; /* nothing is constrained */"
     return f"""\
 int {name}_rates({name}_work *work, double t, const double *y, double *rates)
 {{
@@ -167,8 +176,8 @@ int {name}_run({name}_work *work, double t0, double *y, double t1, double *reach
     return status;
 }}
 
-int {name}_sample({name}_work *work, double t0, double *y, double t1, long count, double *times, double *states,
-{" " * (len(name) + 12)}long *filled)
+int {name}_sample({name}_work *work, double t0, double *y, double t1,
+{" " * (len(name) + 12)}long count, double *times, double *states, long *filled)
 {{
     int status;
     work->clock.h = 0.0;
@@ -186,12 +195,15 @@ int {name}_sample({name}_work *work, double t0, double *y, double t1, long count
 
 
 def _names(model: CModel) -> str:
-    cases = [f"    case {number}:\n        return \"{sentence}\";" for number, sentence in STATUSES.values()]  # fmt: skip
-    lines = [f"const char *{model.name}_message(int status)", "{", "    switch (status) {", *cases]
+    lines = [f"const char *{model.name}_message(int status)", "{", "    switch (status) {"]
+    for number, sentence in STATUSES.values():
+        lines += [f"    case {number}:", f'        return "{sentence}";']
     lines += ["    default:", '        return "An unknown status.";', "    }", "}"]
-    message = "\n".join(lines)
-    lists = (("state", model.state), ("parameter", model.parameters), ("input", model.inputs))
-    return "\n\n".join([message, *(_name_function(model, what, [name for _, name in pairs]) for what, pairs in lists)])
+    lists = {"state": model.state, "parameter": model.parameters, "input": model.inputs}
+    functions = [
+        _name_function(model, what, [name for _, name in pairs]) for what, pairs in lists.items()
+    ]
+    return "\n\n".join(["\n".join(lines), *functions])
 
 
 def _name_function(model: CModel, what: str, names: Sequence[str]) -> str:
@@ -210,10 +222,11 @@ def _name_function(model: CModel, what: str, names: Sequence[str]) -> str:
 
 
 def c_string(text: str) -> str:
-    r"""Text inside a string of C: other than plain symbols are written by their UTF-8 codes.
+    r"""Text inside a string of C: characters other than plain ones by their UTF-8 codes.
 
     >>> c_string('a "b" \\')
     'a \\042b\\042 \\134'
     """
-    plain = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;'()[]=/*<>")
-    return "".join(c if c in plain else "".join(f"\\{byte:03o}" for byte in c.encode()) for c in text)
+    plain = set(f"{ascii_letters}{digits} _-+.,:;'()[]=/*<>")
+    codes = {c: "".join(f"\\{byte:03o}" for byte in c.encode()) for c in set(text) - plain}
+    return "".join(codes.get(c, c) for c in text)

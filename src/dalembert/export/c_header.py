@@ -15,13 +15,16 @@ _FUNCTIONS = """\
 /* The default parameters: those that the model was exported with. */
 void {name}_default_parameters({name}_parameters *parameters);
 
-/* The default start, {head}_N_STATE numbers that obey the constraints; not numbers where the model was exported without one. */
+/* The default start, {head}_N_STATE numbers that obey the constraints; not numbers where the model
+   was exported without one. */
 void {name}_default_start(double *y);
 
-/* Make a workspace ready: it is cleared, takes the parameters (the default ones where 0 is passed) and default tolerances. */
+/* Make a workspace ready: it is cleared, takes the parameters (the default ones where 0 is passed)
+   and default tolerances. */
 void {name}_open({name}_work *work, const {name}_parameters *parameters);
 
-/* Other parameters, or other inputs ({head}_N_INPUTS numbers, held until they are set again), for what follows. */
+/* Other parameters, or other inputs ({head}_N_INPUTS numbers, held until they are set again), for
+   what follows. */
 void {name}_set_parameters({name}_work *work, const {name}_parameters *parameters);
 void {name}_set_inputs({name}_work *work, const double *u);
 
@@ -31,20 +34,23 @@ void {name}_set_tolerances({name}_work *work, double rtol, double atol);
 /* rates <- the time derivative of the state. */
 int {name}_rates({name}_work *work, double t, const double *y, double *rates);
 
-/* Accelerations, energy, reactions and residuals at a state; not numbers where the unknowns are not determined. */
+/* Accelerations, energy, reactions and residuals at a state; not numbers where the unknowns are not
+   determined. */
 int {name}_observe({name}_work *work, double t, const double *y, {name}_seen *seen);
 
-/* Bring a state to the constraints of positions and velocities, by the smallest way in the kinetic metric. */
+/* Bring a state to the constraints of positions and velocities, by the smallest way in the kinetic
+   metric. */
 int {name}_project({name}_work *work, double t, double *y);
 
-/* Follow the motion from (t0, y) to t1, in either direction; y becomes the state at t1, or the last one that was reached, and
-   *reached its time (reached may be 0). Steps have the size that the run before ended with, where there was one. */
+/* Follow the motion from (t0, y) to t1, in either direction; y becomes the state at t1, or the last
+   one that was reached, and *reached its time (reached may be 0). Steps have the size that the run
+   before ended with, where there was one. */
 int {name}_run({name}_work *work, double t0, double *y, double t1, double *reached);
 
-/* The same, and the states at `count` times between t0 and t1 in the direction of the motion, row after row. *filled is how
-   many of them were reached. The times are only read. */
-int {name}_sample({name}_work *work, double t0, double *y, double t1, long count, double *times, double *states,
-{indent}long *filled);
+/* The same, and the states at `count` times between t0 and t1 in the direction of the motion, row
+   after row. *filled is how many of them were reached. The times are only read. */
+int {name}_sample({name}_work *work, double t0, double *y, double t1,
+{indent}long count, double *times, double *states, long *filled);
 
 /* A sentence about a status. */
 const char *{name}_message(int status);
@@ -59,18 +65,20 @@ const char *{name}_input_name(int k);
 def header_text(model: CModel, layout: Layout, head: str) -> str:
     """The text of the header."""
     guard, name = f"{model.head}_H", model.name
+    state, inputs = f"{model.head}_N_STATE", f"{model.head}_N_INPUTS"
     parts = [
-        f"{head}\n\n#ifndef {guard}\n#define {guard}\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif",
+        f"{head}\n\n#ifndef {guard}\n#define {guard}",
+        '#ifdef __cplusplus\nextern "C" {\n#endif',
         _sizes(model),
-        _enumeration("The state: places in y.", f"{model.head}_", model.state, f"{model.head}_N_STATE"),
-        _enumeration("Inputs: places in u.", f"{model.head}_INPUT_", model.inputs, f"{model.head}_N_INPUTS"),
+        _enumeration("The state: places in y.", f"{model.head}_", model.state, state),
+        _enumeration("Inputs: places in u.", f"{model.head}_INPUT_", model.inputs, inputs),
         _statuses(model),
         _parameters(model),
         _seen(model),
         _work(model, layout),
         _FUNCTIONS.format(name=name, head=model.head, indent=" " * (len(name) + 12)).rstrip(),
         f"#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */",
-    ]  # fmt: skip
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -87,9 +95,10 @@ def _sizes(model: CModel) -> str:
         "N_POSITION_CONSTRAINTS": kernel.n_positions,
         "N_VELOCITY_CONSTRAINTS": kernel.n_velocities,
     }
-    return "/* Sizes: parameters, unknowns of the solve, its rows, constraints that the projection knows. */\n" + _enum(
-        f"{head}_{name} = {value}" for name, value in sizes.items()
+    what = (
+        "Sizes: parameters, unknowns of the solve, its rows, constraints that the projection knows."
     )
+    return f"/* {what} */\n" + _enum(f"{head}_{name} = {value}" for name, value in sizes.items())
 
 
 def _enumeration(what: str, prefix: str, pairs: Iterable[tuple[str, str]], last: str) -> str:
@@ -99,17 +108,18 @@ def _enumeration(what: str, prefix: str, pairs: Iterable[tuple[str, str]], last:
 
 def _statuses(model: CModel) -> str:
     """What functions return."""
-    last = len(STATUSES) - 1
     lines = []
-    for place, (word, (number, sentence)) in enumerate(STATUSES.items()):
-        lines.append(f"    {model.head}_{word} = {number}{',' if place < last else ''} /* {sentence} */")
-    return "\n".join(["/* What functions return; from 2 on, their result is not to be used. */", "enum {", *lines, "};"])
+    for word, (number, sentence) in STATUSES.items():
+        comma = "," if word != list(STATUSES)[-1] else ""
+        lines.append(f"    {model.head}_{word} = {number}{comma} /* {sentence} */")
+    what = "/* What functions return; from 2 on, their result is not to be used. */"
+    return "\n".join([what, "enum {", *lines, "};"])
 
 
 def _parameters(model: CModel) -> str:
-    fields = [
-        f"    double {word};" + (f" /* {c_comment(name)} */" if word != name else "") for word, name in model.parameters
-    ] or ["    double none; /* there are no parameters */"]
+    notes = {word: f" /* {c_comment(name)} */" for word, name in model.parameters if word != name}
+    fields = [f"    double {word};{notes.get(word, '')}" for word, _ in model.parameters]
+    fields = fields or ["    double none; /* there are no parameters */"]
     return "\n".join(["typedef struct {", *fields, f"}} {model.name}_parameters;"])
 
 
@@ -122,14 +132,19 @@ def _seen(model: CModel) -> str:
         note = f"{quantity.name}{': ' + entries if entries else ''}"
         lines.append(f"    double {quantity.field}{array}; /* {c_comment(note)} */")
     lines = lines or ["    double none; /* nothing is observed */"]
-    what = "/* What is observed at a state. A reaction is the generalised force of a constraint, +A^T mu on the force side. */"
+    what = (
+        "/* What is observed at a state. A reaction is the generalised force of a constraint,\n"
+        "   +A^T mu on the force side. */"
+    )
     return "\n".join([what, "typedef struct {", *lines, f"}} {model.name}_seen;"])
 
 
 def _work(model: CModel, layout: Layout) -> str:
     """The workspace; callers need not look inside."""
-    lines = [f"    {declaration};" + (f" /* {what} */" if what else "") for declaration, what in layout.fields]
+    notes = [(declared, f" /* {what} */" if what else "") for declared, what in layout.fields]
+    lines = [f"    {declared};{note}" for declared, note in notes]
     what = (
-        "/* A workspace, owned by the caller: one for each thread. Nothing is kept elsewhere; a copy of it is another one. */"
+        "/* A workspace, owned by the caller: one for each thread. Nothing is kept elsewhere;\n"
+        "   a copy of it is another one. */"
     )
     return "\n".join([what, "typedef struct {", *lines, f"}} {layout.context.type};"])

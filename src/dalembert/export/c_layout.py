@@ -1,26 +1,27 @@
-"""What a context holds, as a C structure: programs by number, sizes that are constants, arrays of fixed length.
+"""A context as a C structure: numbered programs, constant sizes, arrays of fixed length.
 
-Natively a context is an array of addresses and sizes. In C it is a structure that the caller owns; every
-size in it is known when the text is written, and it holds no address of its own, so that it can be copied as a whole.
+Natively a context is an array of addresses and sizes. In C it is a structure that the caller owns;
+every size in it is known when the text is written, and it holds no address of its own, so that it
+can be copied as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ..codegen.backends.c_programs import CProgram, c_program
-from ..codegen.native.c_language import ContextInC, c_structure
+from ..codegen.native.c_text import ContextInC, c_structure
 from ..codegen.program import Program, straight_line
 from ..integrate.run_fields import Clock, Counts
 from ..runtime.gauss.gauss_problem import order_size, work_size
+from ..runtime.kernel import Kernel
 from ..runtime.kernel_fields import KernelFields
 from .run_in_c import CAPACITY
 
 __all__ = ["Layout", "layout_of"]
 
-#: The largest work array of the dense solve, in doubles: beyond, a system with a sparse solve goes without it.
+#: The most doubles of a dense solve: beyond, a system with a sparse solve goes without it.
 MOST_DENSE = 2_000_000
 
 
@@ -62,8 +63,8 @@ class Layout:
     has_dense_solve: bool
 
 
-def layout_of(kernel: Any, prefix: str, threshold: float | None) -> Layout:
-    """The layout for a kernel; `threshold` is the quality at which its choice of independent velocities is given up."""
+def layout_of(kernel: Kernel, prefix: str, threshold: float | None) -> Layout:
+    """The layout for a kernel; below the quality `threshold` its velocities are given up."""
     sizes = _Sizes(kernel)
     has_fast = kernel.large is not None or kernel.solved is not None
     dense = sizes.work <= MOST_DENSE or not has_fast
@@ -83,11 +84,12 @@ def layout_of(kernel: Any, prefix: str, threshold: float | None) -> Layout:
     entries |= {"at": "context->at", "at_states": "context->at_states", "n_at": "context->n_at"}
     entries["exact_at"] = "context->exact_at"
     declared = list(fields.values())
-    declared += [
-        ("double *at, *at_states", "during a call: times that were asked for, and the states at them"),
-        ("long n_at, exact_at", "how many, and whether each is reached by a step of its own"),
-    ]
-    return Layout(ContextInC(f"{prefix}_work", entries), tuple(programs), numbers, tuple(declared), dense)
+    asked = "during a call: times that were asked for, and the states at them"
+    declared.append(("double *at, *at_states", asked))
+    exact = "how many, and whether each is reached by a step of its own"
+    declared.append(("long n_at, exact_at", exact))
+    context = ContextInC(f"{prefix}_work", entries)
+    return Layout(context, tuple(programs), numbers, tuple(declared), dense)
 
 
 def native_programs() -> tuple[str, ...]:
@@ -101,13 +103,15 @@ def native_programs() -> tuple[str, ...]:
 class _Sizes:
     """The lengths of the working arrays, as in `dalembert.runtime.context`."""
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         ns, n, m = kernel.n_state, kernel.n, kernel.m
-        self.position, self.velocity = (int(part.rows.shape[1]) for part in (kernel.graph.position, kernel.graph.velocity))
-        widest, count = max(n, self.position, self.velocity), max(m, kernel.n_positions, kernel.n_velocities)
+        parts = (kernel.graph.position, kernel.graph.velocity)
+        self.position, self.velocity = (int(part.rows.shape[1]) for part in parts)
+        widest = max(n, self.position, self.velocity)
+        count = max(m, kernel.n_positions, kernel.n_velocities)
         blocks = n * n + n + m * n + m
-        parts = 2 * count + count * widest + widest * widest + ns * widest + count + widest
-        self.work = max(blocks, parts) + work_size(widest, count)
+        whole = 2 * count + count * widest + widest * widest + ns * widest + count + widest
+        self.work = max(blocks, whole) + work_size(widest, count)
         self.order = order_size(widest, count)
         self.solution = widest + count + 1
         self.out = ns + 2 * count + 2
@@ -115,7 +119,9 @@ class _Sizes:
         self.observed = max((place.stop for place in kernel.observed.values()), default=0)
 
 
-def _wanted(kernel: Any, has_fast: bool, dense: bool, threshold: float | None) -> dict[str, Callable[[], Program]]:
+def _wanted(
+    kernel: Kernel, has_fast: bool, dense: bool, threshold: float | None
+) -> dict[str, Callable[[], Program]]:
     """The programs that go into the text, by their fields."""
     names: dict[str, str] = {"observe": "observe"}
     if has_fast:
@@ -128,9 +134,8 @@ def _wanted(kernel: Any, has_fast: bool, dense: bool, threshold: float | None) -
         names |= {"blocks": "blocks", "rates": "rates"}
         names |= {"position_parts": "position_parts"} if kernel.n_positions else {}
         names |= {"velocity_parts": "velocity_parts"} if kernel.n_velocities else {}
-    wanted: dict[str, Callable[[], Program]] = {
-        place: _maker(kernel, name) for place, name in sorted(names.items(), key=_order)
-    }
+    ordered = sorted(names.items(), key=_order)
+    wanted = {place: _maker(kernel, name) for place, name in ordered}
     if threshold is not None:
         quality = kernel.graph.chart_quality - threshold
         wanted["events"] = lambda: straight_line("quality", kernel._inputs(), [quality])
@@ -142,11 +147,11 @@ def _order(item: tuple[str, str]) -> int:
     return KernelFields.fields[item[0]][0]
 
 
-def _maker(kernel: Any, name: str) -> Callable[[], Program]:
-    return lambda: kernel.program(name)  # type: ignore[no-any-return]
+def _maker(kernel: Kernel, name: str) -> Callable[[], Program]:
+    return lambda: kernel.program(name)
 
 
-def _constants(kernel: Any, prefix: str, sizes: _Sizes, events: int) -> dict[str, int | str]:
+def _constants(kernel: Kernel, prefix: str, sizes: _Sizes, events: int) -> dict[str, int | str]:
     """Fields that are numbers."""
     head = prefix.upper()
     named = {
@@ -156,7 +161,9 @@ def _constants(kernel: Any, prefix: str, sizes: _Sizes, events: int) -> dict[str
         "n_positions": (kernel.n_positions, "N_POSITION_CONSTRAINTS"),
         "n_velocities": (kernel.n_velocities, "N_VELOCITY_CONSTRAINTS"),
     }
-    entries: dict[str, int | str] = {place: NamedNumber(value, f"{head}_{name}") for place, (value, name) in named.items()}
+    entries: dict[str, int | str] = {}
+    for place, (value, name) in named.items():
+        entries[place] = NamedNumber(value, f"{head}_{name}")
     entries |= {
         "is_definite": int(kernel.equations.is_definite),
         "has_gauge": int(kernel.equations.has_gauge),
@@ -168,15 +175,15 @@ def _constants(kernel: Any, prefix: str, sizes: _Sizes, events: int) -> dict[str
         "capacity": CAPACITY,
         "n_events": events,
         "n_searched": 0,
+        "n_parts": 0,  # of steps that are searched for events
         "is_controlled": 0,
         "projects": int(kernel.is_constrained),
-        "expansion": 0,
         "watch_program": 0,  # rows that vanish are looked at by the driver
     }
     return entries
 
 
-def _fields(kernel: Any, sizes: _Sizes, dense: bool, scratch: int) -> dict[str, tuple[str, str]]:
+def _fields(kernel: Kernel, sizes: _Sizes, dense: bool, scratch: int) -> dict[str, tuple[str, str]]:
     """The arrays of the structure: name, declaration and meaning."""
     ns = kernel.n_state
     arrays = [
@@ -186,9 +193,9 @@ def _fields(kernel: Any, sizes: _Sizes, dense: bool, scratch: int) -> dict[str, 
         ("solution", "double", sizes.solution, "unknowns and multipliers"),
         ("work", "double", sizes.work if dense else 1, "of the dense solve"),
         ("order", "long", sizes.order, "of its pivots"),
-        ("info", "double", 4, "rank, least pivot ratio, contradictory row or -1, least diagonal entry"),
+        ("info", "double", 4, "rank, least pivot ratio, contradictory row or -1, least diagonal"),
         ("out", "double", sizes.out, "of the projection"),
-        ("active_rows", "long", sizes.choices, "of rows that count: in the rates, in the projection of velocities"),
+        ("active_rows", "long", sizes.choices, "of the rates, of the projection of velocities"),
         ("y", "double", ns, "the state that was reached"),
         ("y_old", "double", ns, "before the last step"),
         ("y_new", "double", ns, "of the attempt"),

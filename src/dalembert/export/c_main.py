@@ -1,10 +1,10 @@
-"""The program in an exported file: it repeats the run that the model was exported with, and prints it as CSV."""
+"""The program in an exported file: it repeats the run of the export, and prints it as CSV."""
 
 from __future__ import annotations
 
 import math
 
-from ..codegen.native.c_language import c_number
+from ..codegen.native.c_text import c_number
 from .c_model import CModel
 
 __all__ = ["main_text"]
@@ -13,9 +13,8 @@ __all__ = ["main_text"]
 def main_text(model: CModel) -> str:
     """C text of ``main`` under ``#ifdef <NAME>_MAIN``: t, state and energy in each row."""
     guard, task = f"{model.head}_MAIN", model.task
-    missing = [
-        what for what, value in (("parameters", task.parameters), ("start", task.start), ("span", task.span)) if value is None
-    ]
+    given = {"parameters": task.parameters, "start": task.start, "span": task.span}
+    missing = [what for what, value in given.items() if value is None]
     if missing:
         fault = f"exported without {', '.join(missing)}: pass them to to_c for a program"
         return f'#ifdef {guard}\n#error "{fault}"\n#endif'
@@ -31,7 +30,7 @@ def main_text(model: CModel) -> str:
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Repeats the run that the model was exported with: one row of t, the state and the energy for each time. */
+/* Repeats the run that the model was exported with: t, the state and the energy in each row. */
 int main(void)
 {{
     const long rows = {rows}L;

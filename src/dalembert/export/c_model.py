@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import ModelError
-from ..model.constraints import HolonomicConstraint
 from ..model.names import shortened
+from ..runtime.kernel import Kernel
 from .c_names import export_word, identifier, identifiers, is_taken
 from .run_in_c import STATUSES
 from .task import ExportTask
 
-__all__ = ["CModel", "Observed", "c_model"]
+__all__ = ["CModel", "ObservedField", "c_model"]
 
-#: Constants of the header, which symbols of the state must not be called: sizes, statuses, its guard and that of the program.
-#: Characters of a name, which becomes that of files.
+#: Constants of the header, which symbols of the state must not be called: sizes, statuses, its
+#: guard and that of the program. Characters of a name, which becomes that of files.
 LONGEST_NAME = 100
-SIZES = ("STATE", "INPUTS", "PARAMETERS", "UNKNOWNS", "ROWS", "POSITION_CONSTRAINTS", "VELOCITY_CONSTRAINTS")
+_CONSTRAINTS = ("POSITION_CONSTRAINTS", "VELOCITY_CONSTRAINTS")
+SIZES = ("STATE", "INPUTS", "PARAMETERS", "UNKNOWNS", "ROWS", *_CONSTRAINTS)
 CONSTANTS = frozenset({*(f"N_{word}" for word in SIZES), *STATUSES, "H", "MAIN"})
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedField:
     """One observed quantity.
 
     Attributes
@@ -58,7 +58,7 @@ class CModel:
         Identifiers and names of the model.
     rows : tuple of str
         The constraints behind the multipliers.
-    observed : tuple of Observed
+    observed : tuple of ObservedField
     """
 
     task: ExportTask
@@ -67,14 +67,14 @@ class CModel:
     parameters: tuple[tuple[str, str], ...]
     inputs: tuple[tuple[str, str], ...]
     rows: tuple[str, ...]
-    observed: tuple[Observed, ...]
+    observed: tuple[ObservedField, ...]
 
     @property
     def head(self) -> str:
         """What every public constant begins with."""
         return self.name.upper()
 
-    def seen(self, name: str) -> Observed | None:
+    def seen(self, name: str) -> ObservedField | None:
         """An observed quantity by its name in the model, where there is one."""
         return next((quantity for quantity in self.observed if quantity.name == name), None)
 
@@ -85,34 +85,27 @@ def c_model(task: ExportTask, name: str | None = None) -> CModel:
     if name is not None and export_word(name) != name:
         raise ModelError(
             "The name of an export must be an identifier of C, and that of no standard file",
-            seen=shortened(name),
-            remedy=f"did you mean {export_word(name)[:LONGEST_NAME]}",
+            shortened(name),
+            f"did you mean {export_word(name)[:LONGEST_NAME]}",
         )
     word = name or export_word(kernel.equations.system.name.lower()[:LONGEST_NAME])[:LONGEST_NAME]
     if len(word) > LONGEST_NAME:
-        raise ModelError(
-            f"The name of an export has at most {LONGEST_NAME} characters", seen=f"{len(word)}", remedy="shorten it"
-        )
+        what = f"The name of an export has at most {LONGEST_NAME} characters"
+        raise ModelError(what, f"{len(word)}", "shorten it")
     inputs = _pairs([symbol.name for symbol in kernel.free_inputs])
     symbols = [symbol.name for symbol in kernel.equations.state]
     taken = CONSTANTS | {f"INPUT_{name}" for name, _ in inputs}
     taken |= {found for found in map(identifier, symbols) if is_taken(f"{word.upper()}_{found}")}
-    return CModel(
-        task,
-        word,
-        _pairs(symbols, taken),
-        _pairs([symbol.name for symbol in kernel.parameters]),
-        inputs,
-        tuple(kernel.multiplier_names),
-        _observed(kernel),
-    )
+    parameters, rows = [s.name for s in kernel.parameters], tuple(kernel.multiplier_names)
+    state = _pairs(symbols, taken)
+    return CModel(task, word, state, _pairs(parameters), inputs, rows, _observed(kernel))
 
 
 def _pairs(names: Sequence[str], taken: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
     return tuple(zip(identifiers(names, taken), names, strict=True))
 
 
-def _observed(kernel: Any) -> tuple[Observed, ...]:
+def _observed(kernel: Kernel) -> tuple[ObservedField, ...]:
     """Everything that the kernel observes, and has entries."""
     system = kernel.equations.system
     coordinates = tuple(symbol.name for symbol in system.coordinates)
@@ -129,12 +122,13 @@ def _observed(kernel: Any) -> tuple[Observed, ...]:
         elif name == "velocity residual":
             entries = tuple(constraint.name for constraint in system.bilateral)
         elif name == "position residual":
-            entries = tuple(constraint.name for constraint in system.bilateral if isinstance(constraint, HolonomicConstraint))
+            entries = tuple(c.name for c in system.bilateral if c.is_position_level)
         elif kind == "reaction":
             entries = coordinates
             if kernel.large:
-                entries = tuple(coordinates[k] for k in kernel.large.reaction_places[name.removeprefix("reaction ")])
+                chosen = kernel.large.reaction_places[name.removeprefix("reaction ")]
+                entries = tuple(coordinates[k] for k in chosen)
         if len(entries) != size:
             entries = () if size == 1 else tuple(str(k) for k in range(size))
-        found.append(Observed(field, name, place.start, size, entries))
+        found.append(ObservedField(field, name, place.start, size, entries))
     return tuple(found)

@@ -1,11 +1,12 @@
 """Functions of the interface in C, and the bodies that versions 2.0 and 3.0 have in common.
 
-A version says its types and argument lists; the words `status`, `FINE` and `FAILED` stand for its own in the bodies.
+A version has its own types and argument lists; `status`, `FINE` and `FAILED` in the bodies are its.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,7 +23,8 @@ _PREAMBLE = """\
 #define EXPORTED
 #endif
 
-/* Source code is linked with others, so that names need a prefix; a shared library is built with the override. */
+/* Source code is linked with others, so that names need a prefix; a shared library is built with
+   the override. */
 #ifdef @FMI@_OVERRIDE_FUNCTION_PREFIX
 #define NAMED(word) @fmi@##word
 #else
@@ -62,7 +64,8 @@ static void release(instance *i)
     }
 }
 
-static instance *instantiate(const char *name, const char *token, logger_type logger, void *environment)
+static instance *instantiate(const char *name, const char *token, logger_type logger,
+                             void *environment)
 {
     instance *i = calloc(1, sizeof *i);
     if (i == 0) {
@@ -75,7 +78,8 @@ static instance *instantiate(const char *name, const char *token, logger_type lo
         strcpy(i->name, name);
     }
     if (i->name == 0 || token == 0 || strcmp(token, TOKEN) != 0) {
-        complain(i, i->name == 0 ? "There is not enough memory." : "The token is not that of this unit.");
+        complain(i, i->name == 0 ? "There is not enough memory."
+                                 : "The token is not that of this unit.");
         release(i);
         return 0;
     }
@@ -113,7 +117,7 @@ _BODIES = {
     "leave initialisation": """\
 instance *i = c;
 i->model.runs = 1;
-return told(i, settle_model(&i->model));""",
+return told(i, project_model(&i->model));""",
     "reset": """\
 instance *i = c;
 reset_model(&i->model);
@@ -136,11 +140,14 @@ instance *i = c;
 size_t k;
 for (k = 0; k < count; k += 1) {
     if (!set_value(&i->model, references[k], values[k])) {
-        return complain(i, "Only parameters, inputs, and the start before it was initialised can be set.");
+        return complain(i, "Only parameters, inputs, and the start before it was initialised can"
+                           " be set.");
     }
 }
 return FINE;""",
-    "no such type": 'return count == 0 ? FINE : complain(c, "All variables of this unit are doubles.");',
+    "no such type": (
+        'return count == 0 ? FINE : complain(c, "All variables of this unit are doubles.");'
+    ),
     "get state": """\
 instance *i = c;
 if (*state == 0) {
@@ -161,9 +168,7 @@ if (state != 0) {
     *state = 0;
 }
 return FINE;""",
-    "size of state": """\
-*size = sizeof(model);
-return FINE;""",
+    "size of state": "*size = sizeof(model);\nreturn FINE;",
     "serialise": """\
 if (size < sizeof(model)) {
     return complain(c, "The buffer is too small for the state.");
@@ -207,15 +212,18 @@ class Function:
 
     def text(self) -> str:
         """The definition in C."""
-        names = [re.findall(r"\w+", argument)[-1] for argument in self.arguments.split(",") if argument.strip() != "void"]
+        arguments = [part for part in self.arguments.split(",") if part.strip() != "void"]
+        names = [re.findall(r"\w+", argument)[-1] for argument in arguments]
         lines = self.body.split("\n")
         unused = [f"(void){name};" for name in names if not re.search(rf"\b{name}\b", self.body)]
-        declared = next((k for k, line in enumerate(lines) if not re.match(r"(instance \*|size_t |int )", line)), 0)
+        is_code = [not re.match(r"(instance \*|size_t |int )", line) for line in lines]
+        declared = is_code.index(True) if True in is_code else 0
         inside = [*lines[:declared], *unused, *lines[declared:]]
         result = self.result if self.result.endswith("*") else f"{self.result} "
-        return "\n".join(
-            [f"EXPORTED {result}NAMED({self.word})({self.arguments})", "{", *(f"    {line}" for line in inside), "}"]
+        head = textwrap.fill(
+            f"EXPORTED {result}NAMED({self.word})({self.arguments})", 100, subsequent_indent=" " * 4
         )
+        return "\n".join([head, "{", *(f"    {line}" for line in inside), "}"])
 
 
 def bodies(name: str) -> str:
@@ -223,10 +231,15 @@ def bodies(name: str) -> str:
     return _BODIES[name]
 
 
-def interface_text(model: CModel, version: str, token: str, shared: str, types: str, functions: Iterable[Function]) -> str:
+def interface_text(
+    model: CModel, version: str, token: str, shared: str, types: str, functions: Iterable[Function]
+) -> str:
     """The C file of a version around a model."""
+    title = (
+        f"Functional Mock-up Interface {version} for co-simulation, around the model {model.name}."
+    )
     parts = [
-        f"/* Functional Mock-up Interface {version} for co-simulation, around the model {model.name}. */",
+        f"/* {title} */",
         shared.rstrip(),
         "/* -- the interface -- */",
         _PREAMBLE.rstrip(),
@@ -236,6 +249,7 @@ def interface_text(model: CModel, version: str, token: str, shared: str, types: 
     ]
     text = "\n\n".join(parts) + "\n"
     fmi = f"fmi{version[0]}"
-    for word, value in (("@FMI@", fmi.upper()), ("@fmi@", fmi), ("@name@", model.name), ("@token@", token)):
+    words = {"@FMI@": fmi.upper(), "@fmi@": fmi, "@name@": model.name, "@token@": token}
+    for word, value in words.items():
         text = text.replace(word, value)
     return text

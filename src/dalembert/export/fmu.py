@@ -1,7 +1,7 @@
-"""Units of the Functional Mock-up Interface for co-simulation: the exported C, the interface around it, and its description.
+"""Units of the Functional Mock-up Interface for co-simulation.
 
-A unit is a zip file with ``modelDescription.xml``, its sources, and a shared library for the platform that it was made on where
-there is a C compiler.
+A unit is a zip file with ``modelDescription.xml``, its sources, and a shared library for the
+platform that it was made on where there is a C compiler.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..errors import FileError, ModelError, RunError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.io.atomic_file import replaced_whole
 from ..model.symbols import name_of
+from ..typing import ArrayLike, Parameters, Span, Start, Symbol
 from .c_file import c_source_of
 from .c_model import CModel, c_model
 from .fmi2_text import fmi2_text
@@ -51,7 +51,8 @@ class Unit:
     version : str
         Of the interface.
     platforms : tuple of str
-        Those that it has a shared library for; without any it is a source unit, which the importing tool compiles.
+        Those that it has a shared library for; without any it is a source unit, which the importing
+        tool compiles.
     """
 
     path: Path
@@ -60,11 +61,9 @@ class Unit:
     platforms: tuple[str, ...]
 
     def __str__(self) -> str:
-        built = (
-            f"built for {', '.join(self.platforms)}"
-            if self.platforms
-            else "source code only: no C compiler was found or asked for"
-        )
+        built = "source code only: no C compiler was found or asked for"
+        if self.platforms:
+            built = f"built for {', '.join(self.platforms)}"
         return f"{self.path} (FMI {self.version} for co-simulation, {built})"
 
 
@@ -74,28 +73,28 @@ def export_fmu(
     version: str = "2.0",
     *,
     name: str | None = None,
-    parameters: Any = None,
-    start: Mapping[Any, Any] | None = None,
-    inputs: Iterable[Any] = (),
-    span: Any = None,
+    parameters: Parameters | None = None,
+    start: Start | None = None,
+    inputs: Iterable[Symbol] = (),
+    span: Span | None = None,
     rtol: float = 1e-10,
-    atol: Any = None,
+    atol: ArrayLike | None = None,
     step: float | None = None,
     binary: bool | None = None,
 ) -> Unit:
     """Write a unit; see `Equations.to_fmu`."""
     if version not in VERSIONS:
-        raise ModelError(
-            f"There is no FMI version {version!s:.20} here", seen=", ".join(VERSIONS), remedy="choose one of these"
-        )
+        what = f"There is no FMI version {version!s:.20} here"
+        raise ModelError(what, ", ".join(VERSIONS), "choose one of these")
     if isinstance(inputs, Mapping):
         raise ModelError(
             "The inputs of a unit are driven from outside",
-            seen=f"values for {', '.join(name_of(key) for key in inputs)}",
-            remedy="name the inputs, inputs=[...]; impose expressions by system.driven({...})",
+            f"values for {', '.join(name_of(key) for key in inputs)}",
+            "name the inputs, inputs=[...]; impose expressions by system.driven({...})",
         )
     released = _released(equations, list(inputs))
-    task = read_export(released, parameters if parameters is not None else {}, start or {}, span, rtol, atol, step)
+    values = parameters if parameters is not None else {}
+    task = read_export(released, values, start or {}, span, rtol, atol, step)
     model = c_model(task, name)
     sources, token = _sources(model, version)
     compiled = sorted(word for word in sources if word.endswith(".c"))
@@ -106,11 +105,12 @@ def export_fmu(
         files["sources/buildDescription.xml"] = build_description(model, compiled)
     folder, library = _platform(version), _library(model.name)
     built = _built(sources, compiled, library, version, binary)
-    place = _written(Path(path), files, {} if built is None else {f"binaries/{folder}/{library}": built})
+    libraries = {} if built is None else {f"binaries/{folder}/{library}": built}
+    place = _written(Path(path), files, libraries)
     return Unit(place, model.name, version, () if built is None else (folder,))
 
 
-def _released(equations: Equations, wanted: Sequence[Any]) -> Equations:
+def _released(equations: Equations, wanted: Sequence[Symbol]) -> Equations:
     """The equations with some inputs free that the system gives as expressions."""
     if not wanted:
         return equations
@@ -129,11 +129,13 @@ def _sources(model: CModel, version: str) -> tuple[dict[str, str], str]:
 
 def _platform(version: str) -> str:
     """The folder of shared libraries for this machine."""
-    system = {"linux": "linux", "darwin": "darwin", "win32": "windows"}.get(sys.platform, sys.platform)
-    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    systems = {"linux": "linux", "darwin": "darwin", "win32": "windows"}
+    system, machine = systems.get(sys.platform, sys.platform), platform.machine().lower()
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+    plain = f"{machine}-{system}"
     if version == "2.0" and machine == "x86_64":
-        return {"linux": "linux64", "darwin": "darwin64", "windows": "win64"}.get(system, f"{machine}-{system}")
-    return f"{machine}-{system}"
+        return {"linux": "linux64", "darwin": "darwin64", "windows": "win64"}.get(system, plain)
+    return plain
 
 
 def _library(name: str) -> str:
@@ -141,31 +143,30 @@ def _library(name: str) -> str:
 
 
 def _built(
-    sources: Mapping[str, str], compiled: Sequence[str], library: str, version: str, wanted: bool | None
-) -> bytes | None:
+    sources: Mapping[str, str], compiled: Sequence[str], library: str, version: str,
+    wanted: bool | None,
+) -> bytes | None:  # fmt: skip
     """The shared library, where there is a compiler."""
     if wanted is False:
         return None
-    compiler = next((found for word in ("cc", "gcc", "clang") if (found := shutil.which(word))), None)
+    compiler = next(
+        (found for word in ("cc", "gcc", "clang") if (found := shutil.which(word))), None
+    )
     if compiler is None:
         if wanted:
-            raise ModelError(
-                "A unit with a shared library needs a C compiler",
-                seen="no cc, gcc or clang",
-                remedy="install one, or pass binary=False",
-            )
+            what = "A unit with a shared library needs a C compiler"
+            raise ModelError(what, "no cc, gcc or clang", "install one, or pass binary=False")
         return None
     with tempfile.TemporaryDirectory() as folder:
         for word, text in sources.items():
             Path(folder, word).write_text(text, encoding="utf-8")
-        options = ["-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-DFMI{version[0]}_OVERRIDE_FUNCTION_PREFIX"]
-        run = subprocess.run([compiler, *options, "-o", library, *compiled, "-lm"], cwd=folder, capture_output=True, text=True)
+        options = ["-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden"]
+        options.append(f"-DFMI{version[0]}_OVERRIDE_FUNCTION_PREFIX")
+        command = [compiler, *options, "-o", library, *compiled, "-lm"]
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if run.returncode != 0:
-            raise RunError(
-                "The C compiler did not build the unit",
-                seen=run.stderr.strip()[:300],
-                remedy="pass binary=False for source code only",
-            )
+            what, seen = "The C compiler did not build the unit", run.stderr.strip()[:300]
+            raise RunError(what, seen, "pass binary=False for source code only")
         return Path(folder, library).read_bytes()
 
 
@@ -174,12 +175,16 @@ def _written(path: Path, texts: Mapping[str, str], libraries: Mapping[str, bytes
     contents = {**{name: text.encode() for name, text in texts.items()}, **libraries}
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with replaced_whole(place) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        with (
+            replaced_whole(place) as whole,
+            zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
             for name, data in contents.items():
                 entry = zipfile.ZipInfo(name, _WRITTEN)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.external_attr = (0o755 if name in libraries else 0o644) << 16
                 archive.writestr(entry, data)
     except OSError as error:
-        raise FileError(f"The unit cannot be written to {place}", seen=error.strerror, remedy="name another place") from error
+        what = f"The unit cannot be written to {place}"
+        raise FileError(what, error.strerror, "name another place") from error
     return place

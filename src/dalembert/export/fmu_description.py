@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from .._version import __version__
 from .c_model import CModel
@@ -17,20 +17,26 @@ __all__ = ["build_description", "instantiation_token", "model_description"]
 
 def instantiation_token(sources: Mapping[str, str]) -> str:
     """A name for what a unit computes: another one for other sources."""
-    digest = hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in sorted(sources.items())).encode()).digest()
+    whole = "\0".join(f"{name}\0{text}" for name, text in sorted(sources.items()))
+    digest = hashlib.sha256(whole.encode()).digest()
     return f"{{{uuid.UUID(bytes=digest[:16], version=4)}}}"
 
 
 def model_description(
-    model: CModel, variables: Sequence[UnitVariable], version: str, token: str, sources: Sequence[str]
+    model: CModel,
+    variables: Sequence[UnitVariable],
+    version: str,
+    token: str,
+    sources: Sequence[str],
 ) -> str:
     """The text of ``modelDescription.xml``."""
     equations = model.task.kernel.equations
+    what = f"Equations of motion in the form {equations.form}: {equations.citation}"
     head = {
         "fmiVersion": version,
         "modelName": _plain(equations.system.name),
         "guid" if version == "2.0" else "instantiationToken": token,
-        "description": _plain(f"Equations of motion in the form {equations.form}: {equations.citation}"),
+        "description": _plain(what),
         "generationTool": f"dalembert {__version__}",
         "variableNamingConvention": "flat",
     }
@@ -47,7 +53,7 @@ def model_description(
     return _text(root)
 
 
-def _co_simulation(root: Any, model: CModel, version: str, sources: Sequence[str]) -> None:
+def _co_simulation(root: Element, model: CModel, version: str, sources: Sequence[str]) -> None:
     state = "state" if version == "2.0" else "State"
     abilities = {
         "modelIdentifier": model.name,
@@ -64,7 +70,7 @@ def _co_simulation(root: Any, model: CModel, version: str, sources: Sequence[str
             ElementTree.SubElement(files, "File", {"name": name})
 
 
-def _default_experiment(root: Any, model: CModel) -> None:
+def _default_experiment(root: Element, model: CModel) -> None:
     task = model.task
     values = {"tolerance": repr(float(task.rtol))}
     if task.span is not None and task.step is not None and task.span[1] > task.span[0]:
@@ -73,9 +79,12 @@ def _default_experiment(root: Any, model: CModel) -> None:
     ElementTree.SubElement(root, "DefaultExperiment", values)
 
 
-def _variable(listed: Any, variable: UnitVariable, places: Mapping[int, str], version: str) -> None:
-    values = {"name": _plain(variable.name), "valueReference": str(variable.reference), "causality": variable.causality}
-    values |= {"variability": variable.variability, "description": _plain(variable.description)}
+def _variable(
+    listed: Element, variable: UnitVariable, places: Mapping[int, str], version: str
+) -> None:
+    values = {"name": _plain(variable.name), "valueReference": str(variable.reference)}
+    values |= {"causality": variable.causality, "variability": variable.variability}
+    values["description"] = _plain(variable.description)
     if variable.initial is not None:
         values["initial"] = variable.initial
     numbers = {} if variable.start is None else {"start": repr(variable.start)}
@@ -90,16 +99,17 @@ def _variable(listed: Any, variable: UnitVariable, places: Mapping[int, str], ve
     ElementTree.SubElement(listed, "Float64", values | numbers)
 
 
-def _structure(structure: Any, variables: Sequence[UnitVariable], version: str) -> None:
+def _structure(structure: Element, variables: Sequence[UnitVariable], version: str) -> None:
     """Outputs, and those among them that are computed at the start."""
     outputs = [k for k, variable in enumerate(variables) if variable.causality == "output"]
     unknown = [k for k in outputs if variables[k].initial == "calculated"]
-    for many, one, references in (("Outputs", "Output", outputs), ("InitialUnknowns", "InitialUnknown", unknown)):
+    for one, references in (("Output", outputs), ("InitialUnknown", unknown)):
         if version != "2.0":
             for k in references:
-                ElementTree.SubElement(structure, one, {"valueReference": str(variables[k].reference)})
+                reference = str(variables[k].reference)
+                ElementTree.SubElement(structure, one, {"valueReference": reference})
         elif references:
-            group = ElementTree.SubElement(structure, many)
+            group = ElementTree.SubElement(structure, f"{one}s")
             for k in references:
                 ElementTree.SubElement(group, "Unknown", {"index": str(k + 1)})
 
@@ -107,7 +117,8 @@ def _structure(structure: Any, variables: Sequence[UnitVariable], version: str) 
 def build_description(model: CModel, sources: Sequence[str]) -> str:
     """The text of ``sources/buildDescription.xml``, which FMI 3.0 asks for."""
     root = ElementTree.Element("fmiBuildDescription", {"fmiVersion": "3.0"})
-    configuration = ElementTree.SubElement(root, "BuildConfiguration", {"modelIdentifier": model.name})
+    named = {"modelIdentifier": model.name}
+    configuration = ElementTree.SubElement(root, "BuildConfiguration", named)
     files = ElementTree.SubElement(configuration, "SourceFileSet", {"language": "C99"})
     for name in sources:
         ElementTree.SubElement(files, "SourceFile", {"name": name})
@@ -119,6 +130,7 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _text(root: Any) -> str:
+def _text(root: Element) -> str:
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'

@@ -1,4 +1,4 @@
-"""C text that both versions of the interface share: an instance of the model, its values by reference, a communication step."""
+"""C text that both versions of the interface share: an instance, its values, a step."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ $defaults
 }
 
 /* The state brought to the constraints. */
-static int settle_model(model *m)
+static int project_model(model *m)
 {
     apply_settings(m);
     m->moved = 0;
@@ -123,14 +123,15 @@ static int set_value(model *m, unsigned int reference, double value)
     return 1;
 }
 
-/* One communication step, by as many steps of the integrator as the tolerance asks for; inputs are held. */
+/* One communication step, by as many steps of the integrator as the tolerance asks for; inputs are
+   held. */
 static int step_model(model *m, double time, double length)
 {
     int status = 0;
     m->time = time;
     apply_settings(m);
     if (m->moved) {
-        status = settle_model(m);
+        status = project_model(m);
     }
     if (status == 0) {
         status = ${name}_run(&m->work, time, m->state, time + length, &m->time);
@@ -143,8 +144,15 @@ static int step_model(model *m, double time, double length)
 def shared_text(model: CModel) -> str:
     """The text for a model."""
     seen = sum(quantity.size for quantity in model.observed)
-    pairs = [(f"values.{word}", f"m->parameters[{k}]") for k, (word, _) in enumerate(model.parameters)]
-    fields = "\n".join(f"    {field} = {place};" for field, place in pairs) or "    values.none = 0.0;"
+    names = [word for word, _ in model.parameters]
+    pairs = [(f"values.{word}", f"m->parameters[{k}]") for k, word in enumerate(names)]
+    fields = "\n".join(f"    {field} = {place};" for field, place in pairs)
     defaults = "\n".join(f"    {place} = {field};" for field, place in pairs) or "    (void)values;"
-    text = {"name": model.name, "HEAD": model.head, "seen": seen, "size": max(1, seen), "fields": fields, "defaults": defaults}
-    return _TEXT.substitute(text)
+    return _TEXT.substitute(
+        name=model.name,
+        HEAD=model.head,
+        seen=seen,
+        size=max(1, seen),
+        fields=fields or "    values.none = 0.0;",
+        defaults=defaults,
+    )

@@ -1,4 +1,4 @@
-"""The variables of a unit, in the order of their value references: time, parameters, inputs, state, rates, what is observed."""
+"""The variables of a unit by value reference: time, parameters, inputs, state, rates, observed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
-from .c_model import CModel, Observed
+from .c_model import CModel, ObservedField
 
 __all__ = ["UnitVariable", "unit_variables"]
 
@@ -55,33 +55,39 @@ def _listed(model: CModel) -> Iterator[UnitVariable]:
     assert task.parameters is not None and task.start is not None
     yield UnitVariable(next(references), "time", "independent", "continuous", None, None, "time")
     for (_, name), value in zip(model.parameters, task.parameters, strict=True):
-        yield UnitVariable(next(references), name, "parameter", "tunable", "exact", float(value), "parameter")
+        kind = ("parameter", "tunable", "exact", float(value), "parameter")
+        yield UnitVariable(next(references), name, *kind)
     for _, name in model.inputs:
-        yield UnitVariable(next(references), name, "input", "continuous", None, 0.0, "input, held over a communication step")
+        what = "input, held over a communication step"
+        yield UnitVariable(next(references), name, "input", "continuous", None, 0.0, what)
     states: list[tuple[int, str]] = []
     for (_, name), value in zip(model.state, task.start, strict=True):
         states.append((next(references), name))
-        yield UnitVariable(states[-1][0], name, "output", "continuous", "exact", float(value), "state")
+        kind = ("output", "continuous", "exact", float(value), "state")
+        yield UnitVariable(states[-1][0], name, *kind)
     for state, name in states:
-        what = f"rate of {name}"
-        yield UnitVariable(next(references), f"der({name})", "local", "continuous", "calculated", None, what, state)
+        rate = ("local", "continuous", "calculated", None, f"rate of {name}")
+        yield UnitVariable(next(references), f"der({name})", *rate, state)
     symbols = {name for _, name in model.state}
     for quantity in model.observed:
         for entry, reference in zip(quantity.entries or ("",), references, strict=False):
             name, what = _named(model, quantity, entry)
             if name not in symbols:
                 causality = "local" if "residual" in quantity.name else "output"
-                yield UnitVariable(reference, name, causality, "continuous", "calculated", None, what)
+                found = (causality, "continuous", "calculated", None, what)
+                yield UnitVariable(reference, name, *found)
 
 
-def _named(model: CModel, quantity: Observed, entry: str) -> tuple[str, str]:
+def _named(model: CModel, quantity: ObservedField, entry: str) -> tuple[str, str]:
     """The name of an entry of an observed quantity, and what it is."""
     system = model.task.kernel.equations.system
     kind, _, word = quantity.name.partition(" ")
     if kind in ("velocities", "momenta"):
-        symbols = dict(zip((q.name for q in system.coordinates), getattr(system, kind, ()), strict=False))
+        names = (q.name for q in system.coordinates)
+        symbols = dict(zip(names, getattr(system, kind, ()), strict=False))
         if entry in symbols:
-            return symbols[entry].name, f"{'velocity' if kind == 'velocities' else 'momentum'} of {entry}"
+            what = "velocity" if kind == "velocities" else "momentum"
+            return symbols[entry].name, f"{what} of {entry}"
     if kind == "accelerations":
         return f"{entry}_ddot", f"acceleration of {entry}"
     if kind == "multipliers":

@@ -1,37 +1,38 @@
-"""The equations of motion as a Python module for JAX: traceable, so that it can be differentiated, batched and compiled.
+"""The equations of motion as a Python module for JAX, which can trace it.
 
-It holds the same programs that run natively here. Where straight-line code is not healthy it turns to a least-squares
-solve of the whole problem at once; rows that contradict each other and states that do not determine their rates give NaN,
-because traced code cannot raise.
+It holds the same programs that run natively here. Where straight-line code is not healthy it turns
+to a least-squares solve of the whole problem at once; rows that contradict each other and states
+that do not determine their rates give NaN, because traced code cannot raise.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ..codegen.passes.unrolled import HEALTHY
 from ..codegen.program import INPUTS, Program
 from ..codegen.program_text import Dialect, program_text, programs_of
 from ..runtime.gauss.factorisations import RANK_TOLERANCE
 from ..runtime.gauss.solve_status import CONTRADICTION_TOLERANCE
+from ..runtime.kernel import Kernel
 
 __all__ = ["jax_source"]
 
 _NAMES = {
-    "pow": "power", "constpow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
-    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "pow": "power", "constpow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
+    "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
 }  # fmt: skip
 
 
-def jax_source(kernel: Any) -> str:
-    """Text of a Python module with ``rates(t, y, p, u=())`` in `jax.numpy`; doubles must be switched on in JAX.
+def jax_source(kernel: Kernel) -> str:
+    """Text of a Python module with ``rates(t, y, p, u=())`` in `jax.numpy`, for doubles.
 
     Examples
     --------
     >>> import dalembert as da
     >>> x = da.coordinates("x")
-    >>> kernel = da.derive(da.System(coordinates=[x], kinetic=x.dot**2/2, potential=x**2/2)).compile()
+    >>> spring = da.System(coordinates=[x], kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    >>> kernel = da.derive(spring).compile()
     >>> "def rates(t, y, p, u=()):" in jax_source(kernel)
     True
     """
@@ -40,19 +41,22 @@ def jax_source(kernel: Any) -> str:
     return "\n\n\n".join(parts)
 
 
-def _head(kernel: Any) -> str:
+def _head(kernel: Kernel) -> str:
     equations = kernel.equations
-    title = f"{equations.system.name}: equations of motion, form `{equations.form}` ({equations.citation})."
+    title = f"{equations.system.name}: equations of motion, form `{equations.form}`"
+    title = f"{title} ({equations.citation})."
     plain = "".join(c if c.isprintable() and c not in '\\"' else " " for c in title)
+    orders = {"STATE": equations.state, "PARAMETERS": kernel.parameters}
+    orders["INPUTS"] = kernel.free_inputs
     tables = [
-        f"{name} = {json.dumps([symbol.name for symbol in symbols])}"
-        for name, symbols in (("STATE", equations.state), ("PARAMETERS", kernel.parameters), ("INPUTS", kernel.free_inputs))
+        f"{name} = {json.dumps([s.name for s in symbols])}" for name, symbols in orders.items()
     ]
     return "\n".join(
         [
             f'"""{plain}',
             "",
-            "rates(t, y, p, u) is the time derivative of the state y, for parameters p and inputs u, in the orders below.",
+            "rates(t, y, p, u) is the time derivative of the state y, for parameters p and inputs"
+            " u, in the orders below.",
             'Switch doubles on first: jax.config.update("jax_enable_x64", True).',
             '"""',
             "",
@@ -69,8 +73,9 @@ def _program_text(program: Program) -> str:
     text = program_text(program, _JAX)
     lines = [f"    {name} = {expression}" for name, expression in text.steps]
     outputs = [f"        {value}," for value in text.outputs]
-    signature = ", ".join(INPUTS)
-    return "\n".join([f"def _{program.name}({signature}):", *lines, "    return jnp.array([", *outputs, "    ], dtype=float)"])
+    head = f"def _{program.name}({', '.join(INPUTS)}):"
+    end = ["    return jnp.array([", *outputs, "    ], dtype=float)"]
+    return "\n".join([head, *lines, *end])
 
 
 def _number(value: float) -> str:
@@ -84,14 +89,18 @@ _JAX = Dialect(
     choice=lambda test, first, second: f"jnp.where({test}, {first}, {second})",
     both="&",
     either="|",
-    call=lambda operation, arguments: f"jnp.{_NAMES.get(operation, operation)}({', '.join(arguments)})",
+    call=lambda operation, arguments: (
+        f"jnp.{_NAMES.get(operation, operation)}({', '.join(arguments)})"
+    ),
 )
 
 
-def _solve(kernel: Any) -> str:
-    """G z = f + A^T mu, A z = b by least squares in rows and columns of like size; a residual means that none solves it."""
+def _solve(kernel: Kernel) -> str:
+    """G z = f + A^T mu, A z = b by scaled least squares; a residual means that none solves it."""
     n, m = kernel.n, kernel.m
-    undetermined = "" if kernel.equations.has_gauge else f" & (singular[{n} - 1 + rank_of_rows] > tolerance)"
+    undetermined = f" & (singular[{n} - 1 + rank_of_rows] > tolerance)"
+    if kernel.equations.has_gauge:
+        undetermined = ""
     return f"""\
 def _solve(t, y, p, u):
     blocks = _blocks(t, y, p, u, ())
@@ -122,16 +131,18 @@ def _rank_text(m: int) -> str:
     return f"jnp.linalg.matrix_rank(rows, rtol={RANK_TOLERANCE!r})" if m else "0"
 
 
-def _entry(kernel: Any) -> str:
+def _entry(kernel: Kernel) -> str:
     ns = kernel.n_state
-    head = 'def rates(t, y, p, u=()):\n    """The time derivative of the state."""\n    y, p = jnp.asarray(y), jnp.asarray(p)\n'
+    head = '''\
+def rates(t, y, p, u=()):
+    """The time derivative of the state."""
+    y, p = jnp.asarray(y), jnp.asarray(p)
+'''
     if kernel.solved is None:
         return head + "    return _solve(t, y, p, u)\n"
-    return (
-        head
-        + f"""\
+    fast = f"""\
     result = _fast(t, y, p, u, ())
     healthy = (result[{ns}] > {HEALTHY!r}) & jnp.all(jnp.isfinite(result[:{ns}]))
     return jax.lax.cond(healthy, lambda: result[:{ns}], lambda: _solve(t, y, p, u))
 """
-    )
+    return head + fast

@@ -1,7 +1,8 @@
-"""The few native functions that an exported run needs beside those of `native` and `advance`: beginning, following, observing.
+"""Native functions of an exported run beside `native` and `advance`: begin, follow, observe.
 
-In a run of this library Python begins, looks at why `advance` came back, and goes on. Exported code has no Python; what it does
-instead is written here, in the language of all native loops, and translated to C with them.
+In a run of this library Python begins, looks at why `advance` came back, and goes on. Exported code
+has no Python; what it does instead is written here, in the language of all native loops, and
+translated to C with them.
 """
 
 from __future__ import annotations
@@ -20,11 +21,19 @@ from ..integrate.advance import (
     OFF_CONSTRAINTS,
     TOO_SMALL,
     advance,
-    scaled_norm,
 )
 from ..integrate.run_fields import RunFields
+from ..integrate.step_control import scaled_norm
 from ..runtime.gauss.solve_status import CONTRADICTORY, DEPENDENT, REGULAR, SINGULAR
-from ..runtime.projection import MISSING, STUCK, call_events, evaluate, evaluate_on_constraints, run_program, solve_unknowns
+from ..runtime.projection import (
+    MISSING,
+    STUCK,
+    call_events,
+    evaluate,
+    evaluate_on_constraints,
+    run_program,
+    solve_unknowns,
+)
 
 __all__ = ["STATUSES", "begin", "first_step", "follow", "observe_state"]
 
@@ -33,14 +42,17 @@ STEP_TOO_SMALL, LEFT_CONSTRAINTS, TOO_MANY_STEPS, DEGENERATE, LEFT_OUT = 4, 5, 6
 #: The statuses by name, with the sentence that belongs to each.
 STATUSES: dict[str, tuple[int, str]] = {
     "OK": (REGULAR, "Fine."),
-    "DEPENDENT": (DEPENDENT, "Constraints depend on each other; the rates are right, the multipliers are the smallest."),
+    "DEPENDENT": (
+        DEPENDENT,
+        "Constraints depend on each other: rates are right, multipliers least-norm.",
+    ),
     "CONTRADICTORY": (CONTRADICTORY, "Constraints contradict each other."),
     "SINGULAR": (SINGULAR, "The rates are not determined, or not finite."),
     "STEP_TOO_SMALL": (STEP_TOO_SMALL, "The steps became too small; the motion may end here."),
     "LEFT_CONSTRAINTS": (LEFT_CONSTRAINTS, "The state cannot be brought back to the constraints."),
     "TOO_MANY_STEPS": (TOO_MANY_STEPS, "More steps were needed than allowed."),
-    "DEGENERATE": (DEGENERATE, "The choice of independent velocities degenerates here; export the form lagrange."),
-    "LEFT_OUT": (LEFT_OUT, "The sparse solve cannot be trusted here, and the dense one was left out because of its size."),
+    "DEGENERATE": (DEGENERATE, "The choice of velocities degenerates; export the form lagrange."),
+    "LEFT_OUT": (LEFT_OUT, "The sparse solve fails here, and the dense one was left out (size)."),
 }
 
 #: Steps that are taken before the buffer of steps is emptied.
@@ -52,7 +64,7 @@ INFINITY = float("inf")
 
 @native
 def first_step(context: RunFields, length: float) -> float:
-    """A first step from the size of the state and of its first two derivatives (Hairer et al., section II.4).
+    """A first step from the size of the state and its first two derivatives (Hairer et al., II.4).
 
     The first stage is the rate at y. The same as `dalembert.integrate.native_run.first_step`.
     """
@@ -81,7 +93,7 @@ def first_step(context: RunFields, length: float) -> float:
 
 @native
 def begin(context: RunFields, time: float, until: float) -> int:
-    """Begin a run at (time, y) towards `until`: clock, counts, the first stage, the first step unless one is known."""
+    """Begin a run at (time, y) towards `until`: clock, counts, first stage and first step."""
     ns = context.n_state
     clock, counts, y = context.clock, context.counts, context.y
     clock.t, clock.t_end = time, until
@@ -109,7 +121,7 @@ def begin(context: RunFields, time: float, until: float) -> int:
 
 @native
 def follow(context: RunFields, most: int) -> int:
-    """Go on to the end of a run that has begun, by at most so many attempts; returns one of `STATUSES`."""
+    """Go on to the end of a run by at most `most` attempts; returns one of `STATUSES`."""
     clock, counts = context.clock, context.counts
     code = BUDGET
     while code == BUDGET or code == FULL:
@@ -134,7 +146,7 @@ def follow(context: RunFields, most: int) -> int:
 
 @native
 def observe_state(context: RunFields, time: float, y: Reals, out: Reals) -> int:
-    """Everything that is observed at one state; nothing is written where the unknowns are not determined."""
+    """Everything observed at one state; nothing where the unknowns are not determined."""
     clock = context.time
     clock[0] = time
     status = solve_unknowns(context, y)

@@ -1,49 +1,54 @@
-r"""The equations of motion as functions of CasADi: to differentiate, to integrate, to put into an optimisation.
+r"""The equations of motion as functions of CasADi, to differentiate, integrate and optimise.
 
-The constrained solve is part of every function. A kernel decides at run time which rows of A are independent; an expression
-cannot. So the decision is made once, by the same `rank`, where `Equations.to_jax` makes it as well: at a generic state. Rows
-that depend on others there are left out of the solve, and their multipliers follow from those of the rows A_k that stay,
+The constrained solve is part of every function. A kernel decides at run time which rows of A are
+independent; an expression cannot. So the decision is made once, by the same `rank`, where
+`Equations.to_jax` makes it as well: at a generic state. Rows that depend on others there are left
+out of the solve, and their multipliers follow from those of the rows A_k that stay,
 
     A = C A_k,     C = A A_k^T (A_k A_k^T)^-1,     mu = C (C^T C)^-1 mu_k,
 
-which is the mu of least norm with A^T mu = A_k^T mu_k, the one that the kernel finds. Where the solve degenerates at a state,
-the results are NaN, because an expression cannot raise; ``health`` says how far that is. A solve that no choice of rows makes
-regular is refused, and so is one whose rates depend on multipliers that the constraints do not determine.
+which is the mu of least norm with A^T mu = A_k^T mu_k, the one that the kernel finds. Where the
+solve degenerates at a state, the results are NaN, because an expression cannot raise; ``health``
+says how far that is. A solve that no choice of rows makes regular is refused, and so is one whose
+rates depend on multipliers that the constraints do not determine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from ..codegen.passes.unrolled import HEALTHY, unrolled_solve
 from ..errors import FormError, ModelError
+from ..runtime.kernel import Kernel
 from ..runtime.kernel_derivatives import _generic_instants, _health, _written_out, independent_rows
 from ..runtime.parameter_values import parameter_values
+from ..typing import Parameters, Values
 
 __all__ = ["CasadiEquations", "to_casadi"]
 
 ARGUMENTS = ["t", "state", "parameters", "inputs"]
 
 
-class _Solution(NamedTuple):
+class _WrittenSolve(NamedTuple):
     """z (n x 1), mu (m x 1), the health of their solve, and the rows it kept."""
 
-    z: Any
-    multipliers: Any
-    health: Any
+    z: ca.SX
+    multipliers: ca.SX
+    health: ca.SX
     kept: tuple[int, ...]
 
 
 class CasadiEquations:
-    """Functions of CasADi with the arguments ``t, state, parameters, inputs``, positional or by name.
+    """Functions of CasADi with arguments ``t, state, parameters, inputs``, positional or by name.
 
     Attributes
     ----------
-    state, parameters, inputs, coordinates, constraints, multiplier_names, output_names : tuples of str
+    state, parameters, inputs, coordinates, constraints : tuples of str
+    multiplier_names, output_names : tuples of str
         The symbols of the arguments and of the results, in their order.
     rates : Function -> (n_state x 1)
         The time derivative of the state.
@@ -60,7 +65,8 @@ class CasadiEquations:
     gauss : Function -> metric G (n x n), force f (n x 1), rows A (m x n), right b (m x 1)
         The blocks of G z = f + A^T mu, A z = b, with every row.
     health : Function -> (1 x 1)
-        The least pivot of the solve relative to its scale: 1 is best; results are NaN where it is below 1e-7.
+        The least pivot of the solve relative to its scale: 1 is best; results are NaN where it is
+        below 1e-7.
     left_out : tuple of str
         Constraints whose rows depend on others at generic states, and take no part in the solve.
 
@@ -78,7 +84,7 @@ class CasadiEquations:
     ['jac_rates_t', 'jac_rates_state', 'jac_rates_parameters', 'jac_rates_inputs']
     """
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         equations, g = kernel.equations, kernel.graph
         system = equations.system
         self.state = tuple(symbol.name for symbol in equations.state)
@@ -90,14 +96,19 @@ class CasadiEquations:
         self.output_names = tuple(g.outputs)
         self._kernel, self._symbols = kernel, kernel._inputs()[:4]
         self._solution = solution = _solved(kernel)
-        self.left_out = tuple(name for k, name in enumerate(equations.row_names) if k not in solution.kept)
-        unknown, found = ca.vertcat(g.unknowns, g.multipliers), ca.vertcat(solution.z, solution.multipliers)
-        determined = _is_finite(solution.z) if solution.health.is_constant() else _is_finite(solution.z) * solution.health
+        rows = enumerate(equations.row_names)
+        self.left_out = tuple(name for k, name in rows if k not in solution.kept)
+        unknown = ca.vertcat(g.unknowns, g.multipliers)
+        found = ca.vertcat(solution.z, solution.multipliers)
+        determined = _is_finite(solution.z)
+        if not solution.health.is_constant():
+            determined = determined * solution.health
 
-        def put(block: Any) -> Any:
+        def put(block: ca.SX) -> ca.SX:
             if not unknown.numel() or not ca.depends_on(ca.SX(block), unknown):
                 return ca.SX(block)
-            return _where(determined > HEALTHY, kernel.algebra.substitute(ca.SX(block), unknown, found))
+            written = kernel.algebra.substitute(ca.SX(block), unknown, found)
+            return _where(determined > HEALTHY, written)
 
         mu = g.multipliers if g.row_multipliers is None else g.row_multipliers
         reactions = [ca.densify(ca.SX(force)) for force in g.reactions.values()]
@@ -105,9 +116,11 @@ class CasadiEquations:
         self.rates = self._function("rates", self._rates)
         self.velocities = self._function("velocities", ca.SX(g.velocities))
         self.accelerations = self._function("accelerations", put(g.accelerations))
-        self.momenta = self._function("momenta", ca.SX(0, 1) if g.momenta is None else ca.SX(g.momenta))
+        momenta = ca.SX(0, 1) if g.momenta is None else ca.SX(g.momenta)
+        self.momenta = self._function("momenta", momenta)
         self.multipliers = self._function("multipliers", put(mu))
-        self.reactions = self._function("reactions", put(_side_by_side(reactions, len(self.coordinates))))
+        together = _side_by_side(reactions, len(self.coordinates))
+        self.reactions = self._function("reactions", put(together))
         self.energy = self._function("energy", put(g.energy))
         self.residuals = self._function("residuals", *g.residuals, names=["position", "velocity"])
         self.outputs = self._function("outputs", put(_stacked(g.outputs.values())))
@@ -119,27 +132,30 @@ class CasadiEquations:
         form, name = self._kernel.equations.form, self._kernel.equations.system.name
         return f'<CasADi functions of "{form}" of {name}: state {", ".join(self.state)}>'
 
-    def _function(self, name: str, *results: Any, names: Sequence[str] | None = None) -> Any:
+    def _function(
+        self, name: str, *results: ca.SX, names: Sequence[str] | None = None
+    ) -> ca.Function:
         columns = [ca.densify(ca.SX(result)) for result in results]
         return ca.Function(name, self._symbols, columns, ARGUMENTS, list(names or [name]))
 
-    # -- for casadi.integrator -----------------------------------------------------------------------------------
+    # -- for casadi.integrator ---------------------------------------------------------------------
 
     @property
-    def ode(self) -> dict[str, Any]:
-        """``{"t", "x", "p", "u", "ode"}`` for `casadi.integrator`; "p" and "u" only where there are any.
+    def ode(self) -> dict[str, ca.SX]:
+        """``{"t", "x", "p", "u", "ode"}`` for `casadi.integrator`, without "p" or "u" if empty.
 
-        Nothing is projected there: constraints are kept as well as the integrator keeps invariants. Forms on independent
-        velocities (`maggi`) obey constraints on velocities by construction.
+        Nothing is projected there: constraints are kept as well as the integrator keeps invariants.
+        Forms on independent velocities (`maggi`) obey constraints on velocities by construction.
         """
         return self._problem() | {"ode": self._rates}
 
     @property
-    def dae(self) -> dict[str, Any]:
-        """The same with the unknowns z and mu as algebraic variables: ``{"t", "x", "z", "p", "u", "ode", "alg"}``.
+    def dae(self) -> dict[str, ca.SX]:
+        """The same with algebraic variables z, mu: ``{"t", "x", "z", "p", "u", "ode", "alg"}``.
 
-        It is of index one, for `casadi.integrator` with "idas" or "collocation", and for transcriptions that would rather
-        carry G z - f - A^T mu = 0 and A z - b = 0 than solve them. Rows in `left_out` are not part of it.
+        It is of index one, for `casadi.integrator` with "idas" or "collocation", and for
+        transcriptions that would rather carry G z - f - A^T mu = 0 and A z - b = 0 than solve them.
+        Rows in `left_out` are not part of it.
         """
         kernel = self._kernel
         g, kept = kernel.graph, list(self._solution.kept)
@@ -147,83 +163,92 @@ class CasadiEquations:
         if not is_whole and ca.depends_on(g.rates, g.multipliers):
             raise _undetermined(kernel)
         mu = g.multipliers if is_whole else ca.SX.sym("mu", len(kept))
-        rows, right = (g.rows[kept, :], g.right[kept]) if kept else (ca.SX(0, kernel.n), ca.SX(0, 1))
+        rows, right = ca.SX(0, kernel.n), ca.SX(0, 1)
+        if kept:
+            rows, right = g.rows[kept, :], g.right[kept]
         balance = g.metric @ g.unknowns - g.force - rows.T @ mu
         alg = ca.vertcat(balance, rows @ g.unknowns - right)
-        return self._problem() | {"z": ca.vertcat(g.unknowns, mu), "ode": ca.densify(ca.SX(g.rates)), "alg": ca.densify(alg)}
+        rates = ca.densify(ca.SX(g.rates))
+        own = {"z": ca.vertcat(g.unknowns, mu), "ode": rates, "alg": ca.densify(alg)}
+        return self._problem() | own
 
-    def _problem(self) -> dict[str, Any]:
+    def _problem(self) -> dict[str, ca.SX]:
         t, x, p, u = self._symbols
-        return {"t": t, "x": x} | ({"p": p} if self.parameters else {}) | ({"u": u} if self.inputs else {})
+        given = ({"p": p} if self.parameters else {}) | ({"u": u} if self.inputs else {})
+        return {"t": t, "x": x} | given
 
-    # -- values by name ------------------------------------------------------------------------------------------
+    # -- values by name ----------------------------------------------------------------------------
 
-    def parameter_vector(self, parameters: Any) -> Any:
+    def parameter_vector(self, parameters: Parameters) -> ca.DM:
         """Values of parameters by name or symbol as a DM (n_parameters x 1)."""
         return ca.DM(parameter_values(self._kernel.parameters, parameters))
 
-    def state_vector(self, values: Mapping[Any, Any]) -> Any:
-        """Values of the state by name or symbol as a DM (n_state x 1), such as ``motion.start``; it may hold more."""
+    def state_vector(self, values: Values) -> ca.DM:
+        """Values of the state by name, such as ``motion.start``, as a DM (n_state x 1)."""
         table = {str(getattr(key, "name", key)): value for key, value in values.items()}
         missing = [symbol for symbol in self.state if symbol not in table]
         if missing:
-            raise ModelError(
-                "A value of the state is missing",
-                seen=", ".join(missing),
-                remedy="give them all; motion.start of a run has a consistent set",
-            )
+            remedy = "give them all; motion.start of a run has a consistent set"
+            raise ModelError("A value of the state is missing", ", ".join(missing), remedy)
         return ca.DM(np.array([float(table[symbol]) for symbol in self.state]))
 
 
-def to_casadi(kernel: Any) -> CasadiEquations:
+def to_casadi(kernel: Kernel) -> CasadiEquations:
     """The functions of a kernel for CasADi; see `dalembert.Equations.to_casadi`."""
     return CasadiEquations(kernel)
 
 
-def _solved(kernel: Any) -> _Solution:
+def _solved(kernel: Kernel) -> _WrittenSolve:
     """The solve written out, with the rows that are independent at a generic state."""
     every = tuple(range(kernel.m))
     if kernel.solved is not None:
-        return _Solution(kernel.solved.z, kernel.solved.multipliers, kernel.solved.health, every)
+        return _WrittenSolve(
+            kernel.solved.z, kernel.solved.multipliers, kernel.solved.health, every
+        )
     for place in _generic_instants(kernel):
         kept = independent_rows(kernel, place).solve
         for augment in (False, True) if kept else (False,):
             found = _written_out(kernel, kept, augment)
             if found is not None and _health(kernel, found, place) > 10 * HEALTHY:
-                mu = found.multipliers if len(kept) == kernel.m else _least_norm(kernel, kept, found.multipliers)
-                return _Solution(found.z, mu, found.health, tuple(kept))
+                mu = found.multipliers
+                if len(kept) < kernel.m:
+                    mu = _least_norm(kernel, kept, mu)
+                return _WrittenSolve(found.z, mu, found.health, tuple(kept))
     raise FormError(
-        f'The solve of the form "{kernel.equations.form}" cannot be written out as one regular expression',
-        seen=f"{kernel.n} unknowns, {kernel.m} constraint rows",
-        remedy="use another form, such as maggi, or drop constraints that repeat others",
+        f'The solve of the form "{kernel.equations.form}" cannot be written out as one regular'
+        " expression",
+        f"{kernel.n} unknowns, {kernel.m} constraint rows",
+        "use another form, such as maggi, or drop constraints that repeat others",
     )
 
 
-def _least_norm(kernel: Any, kept: Sequence[int], multipliers: Any) -> Any:
+def _least_norm(kernel: Kernel, kept: Sequence[int], multipliers: ca.SX) -> ca.SX:
     """mu = C (C^T C)^-1 mu_k of the module's head, (m x 1)."""
     if ca.depends_on(kernel.graph.rates, kernel.graph.multipliers):
         raise _undetermined(kernel)
     rows = kernel.graph.rows
     chosen = rows[list(kept), :]
-    products = ca.horzcat(*(_regular(chosen @ chosen.T, chosen @ rows[k, :].T) for k in range(kernel.m)))  # C^T
+    columns = [_regular(chosen @ chosen.T, chosen @ rows[k, :].T) for k in range(kernel.m)]
+    products = ca.horzcat(*columns)  # C^T
     return products.T @ _regular(products @ products.T, multipliers)
 
 
-def _regular(matrix: Any, right: Any) -> Any:
+def _regular(matrix: ca.SX, right: ca.SX) -> ca.SX:
     """The solution of a small regular symmetric system in straight-line code."""
     size = matrix.shape[0]
     return unrolled_solve(matrix, right, ca.SX(0, size), ca.SX(0, 1)).z
 
 
-def _undetermined(kernel: Any) -> FormError:
+def _undetermined(kernel: Kernel) -> FormError:
     return FormError(
-        f'The rates of the form "{kernel.equations.form}" depend on multipliers that are not determined',
-        seen=", ".join(kernel.equations.row_names),
-        remedy="drop the constraints that repeat others",
+        f'The rates of the form "{kernel.equations.form}" depend on multipliers that are not'
+        " determined",
+        ", ".join(kernel.equations.row_names),
+        "drop the constraints that repeat others",
     )
 
 
-def _is_finite(column: Any) -> Any:
+def _is_finite(column: ca.SX) -> ca.SX:
     """1 where every entry is a number, else 0."""
     found = ca.SX(1)
     for k in range(column.numel()):
@@ -231,16 +256,16 @@ def _is_finite(column: Any) -> Any:
     return found
 
 
-def _where(condition: Any, block: Any) -> Any:
+def _where(condition: ca.SX, block: ca.SX) -> ca.SX:
     """The block where a condition holds, NaN elsewhere."""
     block = ca.densify(block)
     return ca.if_else(condition, block, ca.SX.nan(*block.shape)) if block.numel() else block
 
 
-def _stacked(columns: Iterable[Any]) -> Any:
+def _stacked(columns: Iterable[ca.SX]) -> ca.SX:
     found = [ca.densify(ca.vec(ca.SX(column))) for column in columns]
     return ca.vertcat(*found) if found else ca.SX(0, 1)
 
 
-def _side_by_side(columns: Sequence[Any], rows: int) -> Any:
+def _side_by_side(columns: Sequence[ca.SX], rows: int) -> ca.SX:
     return ca.horzcat(*columns) if columns else ca.SX(rows, 0)

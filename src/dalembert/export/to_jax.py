@@ -1,50 +1,59 @@
 """The equations of motion as a function of JAX, from the same program as native code.
 
-JAX differentiates, batches and compiles it. `jax_source` writes a module as text; here the program itself is run by
-`jax.numpy`, one instruction after another, when JAX traces the function. The whole constrained solve is part of it.
+JAX differentiates, batches and compiles it. `jax_source` writes a module as text; here the program
+itself is run by `jax.numpy`, one instruction after another, when JAX traces the function. The whole
+constrained solve is part of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..codegen.passes.unrolled import HEALTHY
 from ..codegen.program import OPERATORS, Program, straight_line
 from ..errors import MissingExtraError, ModelError
 from ..model.labels import labelled
+from ..runtime.kernel import Kernel
 from ..runtime.kernel_derivatives import regular_rates
+from ..typing import ArrayLike, Values
+
+if TYPE_CHECKING:
+    import jax
 
 __all__ = ["JaxRates", "to_jax"]
 
+#: Numbers, or what JAX traces in their place.
+Traced: TypeAlias = "jax.Array | ArrayLike"
+
 _NAMES = {
-    "sub": "subtract", "mul": "multiply", "div": "divide", "neg": "negative", "sq": "square", "inv": "reciprocal",
-    "pow": "power", "constpow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
-    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "sub": "subtract", "mul": "multiply", "div": "divide", "neg": "negative", "sq": "square",
+    "inv": "reciprocal", "pow": "power", "constpow": "power", "asin": "arcsin", "acos": "arccos",
+    "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
+    "atanh": "arctanh",
 }  # fmt: skip
 _COMPARE = {"lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal"}
 
 
 class JaxRates:
-    """``rates(t, y, p, u)``: the time derivative of the state, for `jax.jit`, `jax.grad`, `jax.vmap` and the others.
+    """``rates(t, y, p, u)``, the time derivative of the state, for `jax.jit`, `jax.grad`, ....
 
     Attributes
     ----------
     state, parameters, inputs : tuples of str
-        The symbols of y (n_state,), p (n_parameters,) and u (n_inputs,). p may be a mapping of names to values as well.
+        The symbols of y (n_state,), p (n_parameters,) and u (n_inputs,). p may be a mapping of
+        names to values as well.
     """
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         try:
-            import jax  # type: ignore[import-not-found]
+            import jax
         except ImportError:
             raise MissingExtraError("jax", "jax") from None
         if not jax.config.jax_enable_x64:
-            raise ModelError(
-                "JAX computes in single precision",
-                seen="jax_enable_x64 is off",
-                remedy='run jax.config.update("jax_enable_x64", True) first',
-            )
+            remedy = 'run jax.config.update("jax_enable_x64", True) first'
+            raise ModelError("JAX computes in single precision", "jax_enable_x64 is off", remedy)
         self._numpy = jax.numpy
         self.state = tuple(symbol.name for symbol in kernel.equations.state)
         self.parameters = tuple(symbol.name for symbol in kernel.parameters)
@@ -52,8 +61,10 @@ class JaxRates:
         self._program = straight_line("jax_rates", kernel._inputs(), list(regular_rates(kernel)))
         self._functions = _functions(jax.numpy, self._program)
 
-    def __call__(self, t: Any, y: Any, p: Any = (), u: Any = ()) -> Any:
-        """The rates (n_state,); NaN where the state does not determine them, because traced code cannot raise."""
+    def __call__(
+        self, t: Traced, y: Traced, p: Values | Traced = (), u: Values | Traced = ()
+    ) -> jax.Array:
+        """The rates (n_state,); NaN where the state does not determine them."""
         numpy = self._numpy
         blocks = [
             numpy.asarray(t, dtype=float).reshape(1),
@@ -61,7 +72,7 @@ class JaxRates:
             self._block("p", p, self.parameters),
             self._block("u", u, self.inputs),
         ]
-        values: list[Any] = []
+        values: list[jax.Array] = []
         for step in self._program.instructions:
             if step.operation == "input":
                 which, place = step.data
@@ -75,26 +86,28 @@ class JaxRates:
         determined = (results[-1] > HEALTHY) & numpy.all(numpy.isfinite(rates))
         return numpy.where(determined, rates, numpy.nan)
 
-    def _block(self, name: str, given: Any, symbols: tuple[str, ...]) -> Any:
+    def _block(self, name: str, given: Values | Traced, symbols: tuple[str, ...]) -> jax.Array:
         numpy = self._numpy
         given = labelled(given)
         if isinstance(given, Mapping):
             table = {str(getattr(key, "name", key)): value for key, value in given.items()}
-            wrong = [symbol for symbol in symbols if symbol not in table] + [key for key in table if key not in symbols]
+            wrong = [symbol for symbol in symbols if symbol not in table]
+            wrong += [key for key in table if key not in symbols]
             if wrong:
-                raise ModelError(f"`{name}` must name {', '.join(symbols) or 'nothing'}", seen=f"{wrong[0]} missing or unknown")
+                what = f"`{name}` must name {', '.join(symbols) or 'nothing'}"
+                raise ModelError(what, seen=f"{wrong[0]} missing or unknown")
             given = [table[symbol] for symbol in symbols]
         block = numpy.asarray(given, dtype=float)
         if block.shape != (len(symbols),):
             raise ModelError(
                 f"`{name}` must hold {len(symbols)} numbers",
-                seen=f"shape {block.shape}",
-                remedy=f"the order is {', '.join(symbols)}; use jax.vmap for many",
+                f"shape {block.shape}",
+                f"the order is {', '.join(symbols)}; use jax.vmap for many",
             )
         return block
 
 
-def _functions(numpy: Any, program: Program) -> dict[str, Callable[..., Any]]:
+def _functions(numpy: ModuleType, program: Program) -> dict[str, Callable[..., Any]]:
     """How `jax.numpy` does each operation of a program."""
     special: dict[str, Callable[..., Any]] = {
         **{name: OPERATORS[name] for name in ("twice", "assign")},
@@ -114,10 +127,10 @@ def _functions(numpy: Any, program: Program) -> dict[str, Callable[..., Any]]:
     return found
 
 
-def _as_number(numpy: Any, compare: Callable[..., Any]) -> Callable[..., Any]:
+def _as_number(numpy: ModuleType, compare: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, b: numpy.where(compare(a, b), 1.0, 0.0)
 
 
-def to_jax(kernel: Any) -> JaxRates:
+def to_jax(kernel: Kernel) -> JaxRates:
     """The rates of a kernel for JAX; see `dalembert.Equations.to_jax`."""
     return JaxRates(kernel)

@@ -1,20 +1,21 @@
-r"""The equations of motion in the symbols of `sympy.physics.mechanics`: q(t), its derivatives, and plain symbols.
+r"""The equations of motion in the symbols of `sympy.physics.mechanics`.
 
-The record of a form, G z = f + A^T mu and A z = b with the rates of the state, becomes one linear system in the manner of
-SymPy's `LagrangesMethod` and `KanesMethod`,
+The record of a form, G z = f + A^T mu and A z = b with the rates of the state, becomes one linear
+system in the manner of SymPy's `LagrangesMethod` and `KanesMethod`,
 
     mass_matrix_full [q' ; u' ; mu] = forcing_full,       [ 1  0   0   ] [q']   [q_dot]
                                                           [ 0  G  -A^T ] [u'] = [  f  ]
                                                           [ 0  A   0   ] [mu]   [  b  ]
 
-for coordinates q and what the state holds beside them, u. Forms on all velocities have u = q', as Lagrange's method there;
-forms on fewer symbols (independent velocities, momenta, quasi-velocities) have symbols u(t) of their own, as Kane's. Where the
-rate of a symbol is an unknown z or, in the vakonomic form, -mu, it takes that column itself. Where G^-1 f and G^-1 A^T
-are known, as for Hamilton's equations, these rows are [ 1  -G^-1 A^T ] and G^-1 f.
+for coordinates q and what the state holds beside them, u. Forms on all velocities have u = q', as
+Lagrange's method there; forms on fewer symbols (independent velocities, momenta, quasi-velocities)
+have symbols u(t) of their own, as Kane's. Where the rate of a symbol is an unknown z or, in the
+vakonomic form, -mu, it takes that column itself. Where G^-1 f and G^-1 A^T are known, as for
+Hamilton's equations, these rows are [ 1  -G^-1 A^T ] and G^-1 f.
 
-All constraints are in the matrices, also those that depend on others; there `mass_matrix_full` is singular, and `rhs` says so.
-The reaction is +A^T mu on the side of the forces. That is the sign of `mass_matrix_full` of SymPy's LagrangesMethod too; its
-`eom` has the other one.
+All constraints are in the matrices, also those that depend on others; there `mass_matrix_full` is
+singular, and `rhs` says so. The reaction is +A^T mu on the side of the forces. That is the sign of
+`mass_matrix_full` of SymPy's LagrangesMethod too; its `eom` has the other one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy
 
@@ -33,18 +34,22 @@ from ..algebra.simplify.simplifying_algebra import SimplifyingAlgebra
 from ..algebra.simplify.statement import helpful_turns
 from ..algebra.tree import TreeAlgebra
 from ..errors import FormError, ModelError
-from ..formulations.blocks import Blocks
-from ..formulations.constraint_equations import velocity_level
+from ..formulations.blocks import GaussBlocks
+from ..formulations.constraint_equations import VelocityLevel, velocity_level
 from ..formulations.forms import lagrange
-from ..model.constraints import HolonomicConstraint
 from ..model.symbols import Coordinate, Velocity, t
 from ..model.system import System
 from ..presentation.equation_printer import _stated
 
 if TYPE_CHECKING:
+    from sympy.physics.mechanics import LagrangesMethod
+
     from ..formulations.equations import Equations
 
 __all__ = ["SympyEquations", "to_sympy"]
+
+#: The column of an unknown, and the sign that it has there.
+Column = tuple[int, int]
 
 
 class SympyEquations:
@@ -53,12 +58,14 @@ class SympyEquations:
     Attributes
     ----------
     q, u : matrices (n x 1), (k x 1)
-        Coordinates, and what the state holds beside them, in the order of the state: the derivatives q(t)', or symbols of time
-        such as p_x(t), and u_x(t) for an independent velocity x_dot.
+        Coordinates, and what the state holds beside them, in the order of the state: the
+        derivatives q(t)', or symbols of time such as p_x(t), and u_x(t) for an independent velocity
+        x_dot.
     lam : matrix (m x 1)
         The multipliers mu_<constraint>(t) that the equations keep; empty where they have none.
     constants : tuple of symbols
-        Parameters as plain symbols, the ones that ``sympy.symbols`` gives, in the order of ``system.parameters``.
+        Parameters as plain symbols, the ones that ``sympy.symbols`` gives, in the order of
+        ``system.parameters``.
     specifieds : tuple of dynamic symbols
         Inputs that are left open.
     unknowns : matrix (n_state + m x 1)
@@ -87,20 +94,23 @@ class SympyEquations:
         self.q = sympy.Matrix([symbols.dynamic(s) for s in equations.state if s.name in names])
         rest = [symbols.dynamic(s) for s in equations.state if s.name not in names]
         self.u = sympy.Matrix(rest) if rest else sympy.zeros(0, 1)
-        self.constants: tuple[sympy.Symbol, ...] = tuple(sympy.Symbol(p.name) for p in system.parameters)
-        self.specifieds = tuple(symbols.dynamic(s) for s, value in system.inputs.items() if value is None)
+        self.constants = tuple(sympy.Symbol(p.name) for p in system.parameters)
+        free = [symbol for symbol, value in system.inputs.items() if value is None]
+        self.specifieds = tuple(symbols.dynamic(symbol) for symbol in free)
         self._assemble()
 
     def __repr__(self) -> str:
-        return f'<SymPy equations of "{self.form}" of {self._equations.system.name}: q {list(self.q)}, u {list(self.u)}>'
+        symbols = f"q {list(self.q)}, u {list(self.u)}"
+        return f'<SymPy equations of "{self.form}" of {self._equations.system.name}: {symbols}>'
 
-    # -- the linear system ---------------------------------------------------------------------------------------
+    # -- the linear system -------------------------------------------------------------------------
 
     def _assemble(self) -> None:
-        """Columns for the rates of the state and for unknowns that are none of these; rows for rates, balance, constraints."""
+        """Columns for rates and for other unknowns; rows for rates, balance and constraints."""
         blocks, state = self._blocks, self._equations.state
         z, mu, rates = list(blocks.unknowns), list(blocks.multipliers), list(blocks.rates)
-        column: dict[sympy.Symbol, tuple[int, int]] = {}  # a symbol is this sign times the unknown in this column
+        # A symbol is this sign times the unknown in this column.
+        column: dict[sympy.Symbol, Column] = {}
         for place, rate in enumerate(rates):
             for sign in (1, -1):
                 if sign * rate in (*z, *mu) and sign * rate not in column:
@@ -108,8 +118,9 @@ class SympyEquations:
         own = [symbol for symbol in (*z, *mu) if symbol not in column]
         for place, symbol in enumerate(own, start=len(state)):
             column[symbol] = (place, 1)
-        collected = [self._symbols.rate(symbol) for symbol in state]
-        self.unknowns = sympy.Matrix([*collected, *(self._symbols.dynamic(symbol) for symbol in own)])
+        unknowns = [self._symbols.rate(symbol) for symbol in state]
+        unknowns += [self._symbols.dynamic(symbol) for symbol in own]
+        self.unknowns = sympy.Matrix(unknowns)
         kept = [self._symbols.dynamic(symbol) for symbol in own if symbol in mu]
         self.lam = sympy.Matrix(kept) if kept else sympy.zeros(0, 1)
         table: list[tuple[dict[int, sympy.Expr], sympy.Expr]] = []
@@ -117,9 +128,12 @@ class SympyEquations:
         taken = {place for place, _ in column.values()}
         for place, rate in enumerate(rates):
             if place not in taken:
-                moving = {symbol: sympy.diff(rate, symbol) for symbol in symbols if rate.has(symbol)}
                 rest = rate.xreplace(dict.fromkeys(symbols, sympy.S.Zero))
-                entries = {column[symbol][0]: -column[symbol][1] * derivative for symbol, derivative in moving.items()}
+                entries = {}
+                for symbol in symbols:
+                    if rate.has(symbol):
+                        index, sign = column[symbol]
+                        entries[index] = -sign * sympy.diff(rate, symbol)
                 table.append((entries | {place: sympy.S.One}, rest))
         self._kinematic = len(table)
         table += [(_placed(row, symbols, column), right) for row, right in self._balance()]
@@ -153,7 +167,7 @@ class SympyEquations:
 
     @property
     def mass_matrix(self) -> sympy.Matrix:
-        """The balance of forces alone: its rows, with the columns of u' and of the multipliers, [G  -A^T]."""
+        """The balance of forces alone, with the columns of u' and multipliers: [G  -A^T]."""
         first, count = self._kinematic, len(self._blocks.unknowns)
         return self.mass_matrix_full[first : first + count, self._moving :]
 
@@ -184,8 +198,8 @@ class SympyEquations:
         Raises
         ------
         FormError
-            Where they are not determined: constraints that depend on each other leave multipliers open, a matrix G that is
-            singular on the allowed directions leaves accelerations open.
+            Where they are not determined: constraints that depend on each other leave multipliers
+            open, a matrix G that is singular on the allowed directions leaves accelerations open.
         """
         self._check_determined()
         if inv_method is None:
@@ -200,16 +214,18 @@ class SympyEquations:
         if m and algebra.rank(blocks.rows).value < m:
             raise FormError(
                 "The multipliers are not determined: constraints depend on each other",
-                seen=", ".join(self._equations.row_names),
-                remedy='drop those that repeat others, or use a form without multipliers, such as "maggi"',
+                ", ".join(self._equations.row_names),
+                'drop those that repeat others, or use a form without multipliers, such as "maggi"',
             )
         above = algebra.columns([blocks.metric, -blocks.rows.T]) if m else blocks.metric
-        whole = algebra.stack([above, algebra.columns([blocks.rows, algebra.zeros(m, m)])]) if m else above
+        whole = above
+        if m:
+            whole = algebra.stack([above, algebra.columns([blocks.rows, algebra.zeros(m, m)])])
         if algebra.rank(whole).value < n + m:
             raise FormError(
                 f'The unknowns of the form "{self.form}" are not determined',
-                seen=f"{n} unknowns, {m} constraint rows",
-                remedy="add the missing inertia or a constraint, or use another form",
+                f"{n} unknowns, {m} constraint rows",
+                "add the missing inertia or a constraint, or use another form",
             )
 
     @cached_property
@@ -217,25 +233,26 @@ class SympyEquations:
         """Jacobi's energy function, or H, in the symbols of the state."""
         return self._written(entries_of(self._blocks.energy)[0])
 
-    # -- the constraints, and SymPy's own object -----------------------------------------------------------------
+    # -- the constraints, and SymPy's own object ---------------------------------------------------
 
     @cached_property
     def coneqs(self) -> sympy.Matrix:
-        """All two-sided constraints at velocity level (m x 1), in q(t) and its derivatives; holonomic ones differentiated."""
-        residual = list(self._velocity_level().residual) if isinstance(self._equations.system, System) else []
+        """All two-sided constraints at velocity level (m x 1), in q(t) and its derivatives."""
+        is_system = isinstance(self._equations.system, System)
+        residual = list(self._velocity_level().residual) if is_system else []
         written = [self._symbols.written(simplify(entry)) for entry in residual]
         return sympy.Matrix(written) if written else sympy.zeros(0, 1)
 
-    def _velocity_level(self) -> Any:
+    def _velocity_level(self) -> VelocityLevel:
         algebra = TreeAlgebra()
         _, momenta = lagrange.lagrangian_and_momenta(self._equations.system, algebra)
         return velocity_level(self._equations.system, algebra, momenta)
 
-    def lagranges_method(self) -> Any:
-        """The system as a `sympy.physics.mechanics.LagrangesMethod`, whatever the form; `da.from_sympy` reads it back.
+    def lagranges_method(self) -> LagrangesMethod:
+        """The system as a `sympy.physics.mechanics.LagrangesMethod`, for `da.from_sympy` as well.
 
-        Generalised forces stand at points of their own, each moving with the speed of one coordinate. Call its
-        ``form_lagranges_equations`` before its matrices are read.
+        Generalised forces stand at points of their own, each moving with the speed of one
+        coordinate. Call its ``form_lagranges_equations`` before its matrices are read.
 
         Raises
         ------
@@ -256,7 +273,8 @@ class SympyEquations:
                 point = Point(f"P_{q.name}")
                 point.set_vel(frame, plain(q.dot) * frame.x)
                 loads.append((point, plain(force) * frame.x))
-        on_velocities = [level.residual[k] for k in range(len(level.residual)) if k not in level.holonomic_rows]
+        rows = enumerate(level.residual)
+        on_velocities = [row for k, row in rows if k not in level.holonomic_rows]
         return LagrangesMethod(
             plain(entries_of(function)[0]),
             [plain(q) for q in system.coordinates],
@@ -269,20 +287,19 @@ class SympyEquations:
     def _refuse_what_sympy_lacks(self) -> None:
         system = self._equations.system
         if not isinstance(system, System):
-            raise FormError("A flow, or a reduced system, has no Lagrangian of its own", seen=system.name, remedy="use rhs()")
-        odd = [c.name for c in system.constraints if c not in system.bilateral or (not c.is_ideal and c.work)]
+            what = "A flow, or a reduced system, has no Lagrangian of its own"
+            raise FormError(what, system.name, "use rhs()")
+        working = [c for c in system.constraints if not c.is_ideal and c.work]
+        odd = [c.name for c in system.constraints if c not in system.bilateral or c in working]
         if odd:
-            raise FormError(
-                "LagrangesMethod has no place for these constraints",
-                seen=", ".join(odd),
-                remedy="use the matrices of to_sympy()",
-            )
-        mixed = [isinstance(c, HolonomicConstraint) for c in system.bilateral]
+            what = "LagrangesMethod has no place for these constraints"
+            raise FormError(what, ", ".join(odd), "use the matrices of to_sympy()")
+        mixed = [c.is_position_level for c in system.bilateral]
         if mixed != sorted(mixed, reverse=True):
             raise FormError(
                 "LagrangesMethod takes holonomic constraints first",
-                seen=", ".join(c.name for c in system.bilateral),
-                remedy="state the system with its holonomic constraints before the others",
+                ", ".join(c.name for c in system.bilateral),
+                "state the system with its holonomic constraints before the others",
             )
 
     def _written(self, expression: sympy.Expr) -> sympy.Expr:
@@ -290,7 +307,7 @@ class SympyEquations:
 
 
 class _Symbols:
-    """Takes the symbols of a model to dynamic symbols and plain symbols; no two symbols become the same one."""
+    """Takes the symbols of a model to dynamic symbols and plain symbols, one to one."""
 
     def __init__(self, equations: Equations) -> None:
         from sympy.physics.mechanics import dynamicsymbols
@@ -303,25 +320,26 @@ class _Symbols:
             moving = self._function(q.name)
             self._table[q] = moving
             if isinstance(q, Coordinate):
-                self._table |= {q.dot: moving.diff(self._clock), q.ddot: moving.diff(self._clock, 2)}
+                self._table[q.dot] = moving.diff(self._clock)
+                self._table[q.ddot] = moving.diff(self._clock, 2)
         chosen = [s for s in equations.state if isinstance(s, Velocity)]
         independent = chosen if len(chosen) < len(system.coordinates) else []
         symbols = (*equations.state, *system.inputs, *getattr(system, "momenta", ()))
         own = dict.fromkeys(s for s in symbols if s not in self._table)
         self._table |= {s: self._function(s.name) for s in own}
         self._table |= {p: sympy.Symbol(p.name) for p in system.parameters}
-        #: Velocities that are in the state without all the others are speeds of their own, as in Kane's method.
+        #: Velocities in the state without all the others are speeds, as in Kane's method.
         self.speeds = {s: self._function(f"u_{s.coordinate.name}") for s in independent}
 
     def _function(self, name: str) -> sympy.Expr:
-        """A function of time by a name that is free; it may hold any characters, such as the name of a constraint."""
+        """A function of time by a name that is free, of any characters."""
         while name in self._taken:
             name += "_"
         self._taken.add(name)
         return sympy.Function(name)(self._clock)
 
     def dynamic(self, symbol: sympy.Symbol) -> sympy.Expr:
-        """q(t), its derivative or a speed for a velocity; other symbols, such as multipliers, are functions of time as well."""
+        """q(t), its derivative or a speed for a velocity; another function of time otherwise."""
         if symbol in self.speeds:
             return self.speeds[symbol]
         if symbol not in self._table:
@@ -333,12 +351,12 @@ class _Symbols:
         return self.dynamic(symbol).diff(self._clock)
 
     def written(self, expression: sympy.Expr, on_state: bool = False) -> sympy.Expr:
-        """An expression of the model's symbols in these; `on_state` where its velocities are those of the state."""
+        """An expression in these symbols; `on_state` where its velocities are in the state."""
         return expression.xreplace(self._table | self.speeds if on_state else self._table)
 
 
 def _placed(
-    row: Iterable[sympy.Expr], symbols: Sequence[sympy.Symbol], column: dict[sympy.Symbol, tuple[int, int]]
+    row: Iterable[sympy.Expr], symbols: Sequence[sympy.Symbol], column: dict[sympy.Symbol, Column]
 ) -> dict[int, sympy.Expr]:
     """The entries of a row before the symbols, by the column that each symbol has."""
     found: dict[int, sympy.Expr] = {}
@@ -349,12 +367,14 @@ def _placed(
     return found
 
 
-def _short_blocks(equations: Equations) -> Blocks:
-    """The blocks as matrices of expressions: in lowest terms, or as plain derivatives where that takes too much work."""
+def _short_blocks(equations: Equations) -> GaussBlocks:
+    """The blocks as matrices, in lowest terms, or as plain derivatives if that is too much work."""
     try:
-        blocks = equations.blocks(SimplifyingAlgebra(named=False, turns=helpful_turns(_stated(equations))))
-        names = ("metric", "force", "rows", "right", "unknowns", "multipliers", "rates", "free", "dual_rows")
-        return replace(blocks, **{name: now(getattr(blocks, name)) for name in names})
+        turns = helpful_turns(_stated(equations))
+        blocks = equations.blocks(SimplifyingAlgebra(named=False, turns=turns))
+        names = ("force", "rows", "right", "unknowns", "multipliers", "rates", "free", "dual_rows")
+        found = {name: now(getattr(blocks, name)) for name in names}
+        return replace(blocks, stated_metric=now(blocks.metric), **found)
     except FormError:
         raise
     except ModelError:  # too much work to shorten: as they come
@@ -366,8 +386,8 @@ def _short_blocks(equations: Equations) -> Blocks:
     except ModelError:
         raise ModelError(
             "These equations are too large to be written out",
-            seen=f'the form "{equations.form}" of {equations.system.name}',
-            remedy='ask for a form that inverts nothing, such as "lagrange" or "maggi", or use to_casadi()',
+            f'the form "{equations.form}" of {equations.system.name}',
+            'ask for a form that inverts nothing, such as "lagrange" or "maggi", or to_casadi()',
         ) from None
 
 

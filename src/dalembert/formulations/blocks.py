@@ -4,8 +4,9 @@ Every second-order form of mechanics is one small problem at each instant:
 
     find z minimising (z - a)^T G (z - a) / 2  subject to  A z = b,    with G a = f,
 
-that is G z = f + A^T mu and A z = b, with the least-norm mu where rows of A depend on each other. A formulation states
-the blocks G, f, A, b in its own unknowns z; nothing after it needs to know which formulation it was.
+that is G z = f + A^T mu and A z = b, with the least-norm mu where rows of A depend on each other. A
+formulation states the blocks G, f, A, b in its own unknowns z; nothing after it needs to know which
+formulation it was.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Blocks", "Hessian", "Projection", "WhenRead"]
+if TYPE_CHECKING:
+    from ..algebra.protocol import Algebra, Block, Scalar
+
+__all__ = ["GaussBlocks", "Hessian", "Projection", "WhenRead"]
 
 
 class Hessian:
-    """The matrix of second derivatives of a scalar, formed when someone reads it: a large solve may do without."""
+    """The matrix of second derivatives of a scalar, formed when it is first read."""
 
-    def __init__(self, algebra: Any, scalar: Any, symbols: Any) -> None:
+    def __init__(self, algebra: Algebra, scalar: Scalar, symbols: Block) -> None:
         self.algebra, self.scalar, self.symbols = algebra, scalar, symbols
 
     @cached_property
@@ -30,28 +34,8 @@ class Hessian:
         return self.algebra.hessian(self.scalar, self.symbols)[0]
 
 
-class _Formed:
-    """An attribute that may be given as a `Hessian` and is read as its matrix."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, record: Any, owner: type | None = None) -> Any:
-        if record is None:
-            raise AttributeError(self.name)  # a dataclass then sees no default
-        given = record.__dict__[self.name]
-        return given.matrix if isinstance(given, Hessian) else given
-
-    def __set__(self, record: Any, value: Any) -> None:
-        record.__dict__[self.name] = value
-
-
-class _WithMetric:
-    metric = _Formed()
-
-
 class WhenRead(Mapping[str, Any]):
-    """A mapping that is made when it is first read: a large system may have thousands of reactions that nobody asks for."""
+    """A mapping that is made when it is first read, such as thousands of reactions."""
 
     def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
         self._make = make
@@ -72,7 +56,7 @@ class WhenRead(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Projection:
-    """How a state is brought back to its constraints: the least step d in a metric with rows @ d = -residual.
+    """A projection onto constraints: the least step d in a metric with rows @ d = -residual.
 
     Attributes
     ----------
@@ -93,13 +77,13 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Blocks(_WithMetric):
+class GaussBlocks:
     """Expressions in one algebra; n unknowns, m rows, n_state state symbols.
 
     Attributes
     ----------
-    metric : matrix (n x n)
-        G, symmetric. It may be given as a `Hessian`, and is then formed when it is first read.
+    stated_metric : matrix (n x n) or Hessian
+        G, symmetric; a `Hessian` is formed when `metric` is first read.
     force : column (n x 1)
         f.
     rows, right : matrix (m x n) and column (m x 1)
@@ -117,23 +101,25 @@ class Blocks(_WithMetric):
     reactions : mapping of constraint name to column
         The generalised force of each constraint, by coordinate.
     position, velocity : Projection
-        Residuals at position and at velocity level with the steps that remove them. A form whose velocities obey the
-        constraints by construction has none at velocity level.
+        Residuals at position and at velocity level with the steps that remove them. A form whose
+        velocities obey the constraints by construction has none at velocity level.
     residuals : pair of columns
         What is left of the holonomic constraints, and of all two-sided ones at velocity level.
     row_multipliers : column or None
-        Multipliers of the constraints in a form that has no rows, read off the equations it does not solve.
+        Multipliers of the constraints in a form that has no rows, read off the equations it does
+        not solve.
     chart_quality : scalar or None
         How far the choice of independent velocities is from degenerating: 1 is best, 0 is the end.
-    own_letters : column or None
-        The symbols of the state that are neither coordinates nor velocities, as functions of q, q_dot and t.
+    own_symbols : column or None
+        The symbols of the state that are neither coordinates nor velocities, as functions of q,
+        q_dot and t.
     free : column (n x 1) or None
         The unconstrained a, where it is known without solving with G.
     dual_rows : matrix (n x m) or None
         G^-1 A^T, where it is known without solving with G.
     """
 
-    metric: Any
+    stated_metric: Any
     force: Any
     rows: Any
     right: Any
@@ -158,10 +144,15 @@ class Blocks(_WithMetric):
     @property
     def hessian(self) -> Hessian | None:
         """What G is the matrix of second derivatives of, where it is known; nothing is formed."""
-        given = self.__dict__["metric"]
+        given = self.stated_metric
         return given if isinstance(given, Hessian) else None
 
-    def substituted(self, algebra: Any, symbols: Any, values: Any) -> Blocks:
+    @property
+    def metric(self) -> Any:
+        """G, (n x n)."""
+        return self.stated_metric if self.hessian is None else self.hessian.matrix
+
+    def substituted(self, algebra: Algebra, symbols: Block, values: Block) -> GaussBlocks:
         """Every block with some symbols replaced."""
 
         def change(item: Any) -> Any:
@@ -172,13 +163,19 @@ class Blocks(_WithMetric):
             if isinstance(item, Mapping):
                 return {key: change(value) for key, value in item.items()}
             if isinstance(item, Projection):
-                return Projection(change(item.residual), change(item.rows), change(item.lift), change(item.metric))
+                return Projection(
+                    change(item.residual), change(item.rows), change(item.lift), change(item.metric)
+                )
             return algebra.substitute(item, symbols, values)
 
-        changed = {f.name: change(getattr(self, f.name)) for f in fields(self) if f.name not in _NOT_SUBSTITUTED}
+        changed = {
+            f.name: change(getattr(self, f.name))
+            for f in fields(self)
+            if f.name not in _NOT_SUBSTITUTED
+        }
         hessian = self.hessian
         kept = hessian is not None and not algebra.depends(hessian.scalar, symbols)
-        return replace(self, **changed, metric=hessian if kept else change(self.metric))
+        return replace(self, **changed, stated_metric=hessian if kept else change(self.metric))
 
 
-_NOT_SUBSTITUTED = {"unknowns", "multipliers", "metric"}
+_NOT_SUBSTITUTED = {"unknowns", "multipliers", "stated_metric"}

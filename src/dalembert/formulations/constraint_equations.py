@@ -1,13 +1,15 @@
-"""Constraints as rows: their residuals at position and velocity level, and which row belongs to which constraint."""
+"""Constraints as rows: residuals at position and velocity level, and the names of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..model.constraints import HolonomicConstraint, MomentumConstraint
 from ..model.symbols import t
 from ..model.system import System
+
+if TYPE_CHECKING:
+    from ..algebra.protocol import Algebra, Block
 
 __all__ = ["VelocityLevel", "row_names", "velocity_level"]
 
@@ -36,25 +38,26 @@ class VelocityLevel:
     residual: Any
 
 
-def velocity_level(system: System, algebra: Any, momenta: Any | None = None) -> VelocityLevel:
-    """Every two-sided constraint at velocity level; momentum constraints with p replaced by `momenta`(q, q_dot, t)."""
+def velocity_level(system: System, algebra: Algebra, momenta: Block | None = None) -> VelocityLevel:
+    """Every two-sided constraint at velocity level, with p replaced by `momenta`(q, q_dot, t)."""
     q, v, time = (
         algebra.vector(system.coordinates),
         algebra.vector(system.velocities),
         algebra.vector([t]),
     )
-    places = tuple(k for k, c in enumerate(system.bilateral) if isinstance(c, HolonomicConstraint))
+    places = tuple(k for k, c in enumerate(system.bilateral) if c.is_position_level)
     holonomic = algebra.vector([system.bilateral[k].expression for k in places])
-    rates = algebra.along(holonomic, q, v) + algebra.jacobian(holonomic, time) if places else algebra.zeros(0)
+    rates = (
+        algebra.along(holonomic, q, v) + algebra.jacobian(holonomic, time)
+        if places
+        else algebra.zeros(0)
+    )
     if len(places) == len(system.bilateral):
         return VelocityLevel(holonomic, places, rates)
-    residuals = []
-    for place, constraint in enumerate(system.bilateral):
-        if isinstance(constraint, HolonomicConstraint):
-            residuals.append(algebra.part(rates, [places.index(place)], [0]))
-            continue
-        residual = algebra.vector([constraint.expression])
-        if isinstance(constraint, MomentumConstraint) and momenta is not None:
-            residual = algebra.substitute(residual, algebra.vector(system.momenta), momenta)
-        residuals.append(residual)
+    residuals = [
+        algebra.part(rates, [places.index(place)], [0])
+        if place in places
+        else constraint.velocity_residual(system, algebra, momenta)
+        for place, constraint in enumerate(system.bilateral)
+    ]
     return VelocityLevel(holonomic, places, algebra.stack(residuals))

@@ -1,30 +1,33 @@
-"""The rows f_v of the constraints at generic states, as numbers: what a choice of independent velocities is judged by.
+"""The rows f_v of the constraints at generic states, by which independent velocities are chosen.
 
-Some constraints follow from the others only where these hold, such as the third crank of a parallelogram. Their rows depend on
-each other on the constraints alone, so that rank is asked for there too.
+Some constraints follow from the others only where these hold, such as the third crank of a
+parallelogram. Their rows depend on each other on the constraints alone, so that rank is asked for
+there too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ..algebra.graph import GraphAlgebra
 from ..algebra.structure import numeric_rank
-from ..model.constraints import MomentumConstraint
 from ..model.system import System
 from .constraint_equations import velocity_level
 from .forms import lagrange
+
+if TYPE_CHECKING:
+    from ..typing import Array
 
 __all__ = ["ConstraintRows", "constraint_rows", "independent_rows"]
 
 #: How many generic states are looked at, and how near to zero some of them are.
 STATES, NEAR = 24, 0.1
-#: An entry of a row that is smaller on the constraints than this part of what it is elsewhere vanishes there.
+#: An entry of a row vanishes on the constraints where it is this much smaller than elsewhere.
 VANISHING = 1e-9
 #: A row that follows from others leaves no more than this where they hold.
 AGREEMENT = 1e-8
@@ -41,8 +44,9 @@ class ConstraintRows:
     function : callable
         The symbols of the algebra to f_v.
     landing : callable
-        The symbols to what must vanish, (k x 1), and its derivatives by coordinates and velocities, (k x 2n); each row in a
-        unit, a power of 1000, in which its derivatives at a generic state are not far from one.
+        The symbols to what must vanish, (k x 1), and its derivatives by coordinates and velocities,
+        (k x 2n); each row in a unit, a power of 1000, in which its derivatives at a generic state
+        are not far from one.
     movable : list of int
         The places of the coordinates and velocities among the symbols.
     positions : int
@@ -50,22 +54,26 @@ class ConstraintRows:
     """
 
     algebra: GraphAlgebra
-    matrix: Any
-    function: Any
-    landing: Any
+    matrix: ca.SX
+    function: ca.Function
+    landing: ca.Function
     movable: list[int]
     positions: int
 
     def near(self, values: Mapping[str, float]) -> list[Any]:
         """The rows at one state, (m x n), each of length one; empty where they are not defined."""
-        return self._scaled([np.array([values.get(symbol.name, 0.0) for symbol in self.algebra.symbols])])
+        return self._scaled(
+            [np.array([values.get(symbol.name, 0.0) for symbol in self.algebra.symbols])]
+        )
 
     def generic(self) -> tuple[list[Any], int]:
-        """The rows at generic states, and their rank; at states on the constraints where it is lower there."""
+        """The rows at generic states and their rank; on the constraints if it is lower there."""
         random = np.random.default_rng(3)
         points = [random.uniform(0.2, 1.4, len(self.algebra.symbols)) for _ in range(STATES)]
         samples = self._scaled(points)
-        near = [point.copy() for point in points[:4]]  # a closed mechanism is often stated where it is assembled
+        near = [
+            point.copy() for point in points[:4]
+        ]  # a closed mechanism is often stated where it is assembled
         for point in near:
             point[self.movable] *= NEAR
         rank = max((numeric_rank(sample) for sample in samples[:4]), default=0)
@@ -84,7 +92,7 @@ class ConstraintRows:
         return _best_half(regular, lower), lower
 
     def contradicted(self, chosen: Sequence[int]) -> tuple[int, float] | None:
-        """A row that does not hold where all positions and the chosen rows do, with its residual there; None if all hold."""
+        """A row that fails where positions and chosen rows hold, with its residual; or None."""
         count = self.matrix.shape[0]
         dropped = [k for k in range(count) if k not in chosen]
         kept = [*range(self.positions), *(self.positions + k for k in chosen)]
@@ -93,18 +101,23 @@ class ConstraintRows:
             place = self._landed(random.uniform(0.2, 1.4, len(self.algebra.symbols)), kept)
             if place is None:
                 continue
-            value = np.abs(np.asarray(self.landing(*place)[0], dtype=float).ravel()[self.positions :])
+            value = np.abs(
+                np.asarray(self.landing(*place)[0], dtype=float).ravel()[self.positions :]
+            )
             worst = max(dropped, key=lambda k: value[k])
             if value[worst] > AGREEMENT:
                 return worst, float(value[worst])
         return None
 
-    def _on_constraints(self, points: list[Any], typical: Any) -> list[Any]:
-        """The rows at states on the constraints; what is rounding beside `typical` entries elsewhere is zero there.
+    def _on_constraints(self, points: list[Any], typical: Array) -> list[Any]:
+        """The rows at states on the constraints, without rounding beside `typical` entries.
 
-        A constraint f g = 0 beside g = 0 has the row f g_q + g f_q: its second part is no direction where g vanishes.
+        A constraint f g = 0 beside g = 0 has the row f g_q + g f_q: its second part is no direction
+        where g vanishes.
         """
-        samples = self._scaled([place for point in points if (place := self._landed(point)) is not None])
+        samples = self._scaled(
+            [place for point in points if (place := self._landed(point)) is not None]
+        )
         return [np.where(np.abs(sample) < VANISHING * typical, 0.0, sample) for sample in samples]
 
     def _scaled(self, points: list[Any]) -> list[Any]:
@@ -116,11 +129,13 @@ class ConstraintRows:
                 samples.append(value / lengths)
         return samples
 
-    def _landed(self, point: Any, kept: Any = slice(None)) -> Any | None:
-        """A point moved to the constraints, or to some of them, by Newton's method; None where it does not get there."""
+    def _landed(self, point: Array, kept: Sequence[int] | slice = slice(None)) -> Any | None:
+        """A point moved to constraints by Newton's method; None if it does not converge."""
         place = point.copy()
         for _ in range(20):
-            value, derivative = (np.asarray(block, dtype=float)[kept] for block in self.landing(*place))
+            value, derivative = (
+                np.asarray(block, dtype=float)[kept] for block in self.landing(*place)
+            )
             worst = np.max(np.abs(value))
             if worst < 1e-13:
                 return place
@@ -128,16 +143,20 @@ class ConstraintRows:
             if not (worst < 1e50 and 0 < size < 1e50):
                 return None
             normal = derivative @ derivative.T
-            place[self.movable] -= derivative.T @ np.linalg.solve(normal + 1e-13 * size**2 * np.eye(len(normal)), value.ravel())
+            place[self.movable] -= derivative.T @ np.linalg.solve(
+                normal + 1e-13 * size**2 * np.eye(len(normal)), value.ravel()
+            )
         return None
 
 
 def constraint_rows(system: System) -> ConstraintRows:
     """The rows of a system with two-sided constraints, made once."""
-    if "_constraint_rows" in system.__dict__:
-        return system.__dict__["_constraint_rows"]  # type: ignore[no-any-return]
+    return system.cache.get("constraint rows", lambda: _constraint_rows(system))
+
+
+def _constraint_rows(system: System) -> ConstraintRows:
     algebra = GraphAlgebra()
-    by_momenta = any(isinstance(c, MomentumConstraint) for c in system.bilateral)
+    by_momenta = any(c.is_momentum_level for c in system.bilateral)
     momenta = lagrange.lagrangian_and_momenta(system, algebra)[1] if by_momenta else None
     level = velocity_level(system, algebra, momenta)
     rows = algebra.jacobian(level.residual, algebra.vector(system.velocities))
@@ -145,9 +164,9 @@ def constraint_rows(system: System) -> ConstraintRows:
     holding = algebra.stack([level.holonomic, level.residual])
     derivatives = algebra.jacobian(holding, algebra.vector(state))
     names, variables = list(algebra.symbols), list(algebra.symbols.values())
-    units = ca.DM(_units(ca.Function("slopes", variables, [ca.densify(derivatives)])))
+    units = ca.DM(_units(ca.Function("derivatives", variables, [ca.densify(derivatives)])))
     holding, derivatives = holding / units, derivatives / ca.repmat(units, 1, derivatives.shape[1])
-    made = ConstraintRows(
+    return ConstraintRows(
         algebra,
         rows,
         ca.Function("rows", variables, [rows]),
@@ -155,11 +174,9 @@ def constraint_rows(system: System) -> ConstraintRows:
         [names.index(symbol) for symbol in state],
         int(level.holonomic.numel()),
     )
-    object.__setattr__(system, "_constraint_rows", made)
-    return made
 
 
-def _units(derivatives: Any) -> Any:
+def _units(derivatives: ca.Function) -> Array:
     """The power of 1000 next to the length of each row at a generic state, (k,)."""
     point = np.random.default_rng(7).uniform(0.2, 1.4, derivatives.n_in())
     lengths = np.linalg.norm(np.asarray(derivatives(*point), dtype=float), axis=1)
@@ -167,7 +184,7 @@ def _units(derivatives: Any) -> Any:
     return 1000.0 ** np.round(np.log10(np.where(usable, lengths, 1.0)) / 3)
 
 
-def independent_rows(sample: Any, rank: int) -> tuple[int, ...]:
+def independent_rows(sample: Array, rank: int) -> tuple[int, ...]:
     """The first rows that span all of them."""
     chosen: list[int] = []
     for k in range(len(sample)):

@@ -1,4 +1,4 @@
-"""The one record of equations of motion that every formulation fills and everything after it reads."""
+"""The one record of equations of motion that every form fills and everything later reads."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ import sympy
 from ..algebra.structure import Verdict
 from ..algebra.tree import TreeAlgebra
 from ..errors import FileError, FormError
+from ..model.cache import Cache
 from ..model.io.atomic_file import write_whole
 from ..model.system import System
-from .blocks import Blocks
+from .blocks import GaussBlocks
 from .rederived import Rechosen, Rederived
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from ..algebra.protocol import Algebra
     from ..model.scenario import Scenario
     from ..presentation.equation_printer import Written
+    from ..typing import ArrayLike, Parameters, Span, Values
 
 __all__ = ["Equations"]
 
@@ -43,16 +46,17 @@ class Equations:
     row_names : tuple of str (m,)
         The constraint behind each row of A.
     derivation : callable
-        The derivation itself: an algebra in, `Blocks` out.
+        The derivation itself: an algebra in, `GaussBlocks` out.
     is_definite : bool
         Whether G is positive (semi)definite; a vakonomic one may be indefinite.
     has_gauge : bool
         Whether z may be undetermined although the motion is not (dependent speeds).
     start_form : str or None
-        The form in which a start is made consistent, where the state of this one cannot even say that it is not.
+        The form in which a start is made consistent, where the state of this one cannot even say
+        that it is not.
     rechoose : callable or None
-        The same form with its independent velocities chosen again, near a state (a mapping of names to values) or by their
-        names, for forms that make such a choice.
+        The same form with its independent velocities chosen again, near a state (a mapping of names
+        to values) or by their names, for forms that make such a choice.
     chart : tuple of str
         The independent velocities by name, for forms that choose them.
     chart_is_steady : bool
@@ -60,8 +64,8 @@ class Equations:
     options : mapping
         What `derive` was asked for beside the form.
     hypotheses : mapping of statement to Verdict
-        What the derivation assumes of the system beside the form's own hypotheses: proved, or "not established" where it
-        holds to the rounding of constants such as 0.8414709848.
+        What the derivation assumes of the system beside the form's own hypotheses: proved, or "not
+        established" where it holds to the rounding of constants such as 0.8414709848.
 
     Examples
     --------
@@ -71,7 +75,9 @@ class Equations:
     >>> equations = da.derive(da.System([x], kinetic=m/2*x.dot**2, potential=k/2*x**2))
     >>> print(equations.text())
     m*x_ddot = -k*x
-    >>> equations.state, equations.unknowns, equations.function()(0.0, [1.0, 0.0], {m: 2, k: 8}).tolist()
+    >>> equations.state, equations.unknowns, equations.function()(
+    ...     0.0, [1.0, 0.0], {m: 2, k: 8}
+    ... ).tolist()
     ((x, x_dot), (x_ddot,), [0.0, -4.0])
     """
 
@@ -81,7 +87,7 @@ class Equations:
     state: tuple[sympy.Symbol, ...]
     unknowns: tuple[sympy.Symbol, ...]
     row_names: tuple[str, ...]
-    derivation: Callable[[Any], Blocks] = field(repr=False, compare=False)
+    derivation: Callable[[Any], GaussBlocks] = field(repr=False, compare=False)
     is_definite: bool = True
     has_gauge: bool = False
     start_form: str | None = None
@@ -90,6 +96,10 @@ class Equations:
     chart_is_steady: bool = False
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     hypotheses: Mapping[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
+    #: The kernel, the equations written out, and other results that are computed once from these.
+    cache: Cache = field(
+        default_factory=lambda: Cache("results of equations"), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         """The symbols of a form must not be symbols of the model with another meaning."""
@@ -99,7 +109,11 @@ class Equations:
         needed = {symbol.name: symbol for symbol in (*self.state, *self.unknowns)}
         taken = [name for name in needed if name in system.outputs]
         needed |= {f"mu_{name}": None for name in self.row_names}
-        taken += [name for name, symbol in needed.items() if name in fixed or moving.get(name, symbol) != symbol]
+        taken += [
+            name
+            for name, symbol in needed.items()
+            if name in fixed or moving.get(name, symbol) != symbol
+        ]
         if taken:
             raise FormError(
                 f'The form "{self.form}" needs the symbol `{taken[0]}` for itself',
@@ -108,18 +122,21 @@ class Equations:
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """The record without what was computed from it; derivations are made again where it is unpickled."""
+        """The record without its cache; derivations are made again where it is unpickled."""
         state = {each.name: getattr(self, each.name) for each in fields(self)}
         derivation = Rederived.of(self)
-        return state | {"derivation": derivation, "rechoose": self.rechoose and Rechosen(derivation)}
+        return state | {
+            "derivation": derivation,
+            "rechoose": self.rechoose and Rechosen(derivation),
+        }
 
     def __copy__(self) -> Equations:
         return self
 
-    def __deepcopy__(self, _: Any) -> Equations:
+    def __deepcopy__(self, _: object) -> Equations:
         return self
 
-    def blocks(self, algebra: Any) -> Blocks:
+    def blocks(self, algebra: Algebra) -> GaussBlocks:
         """The blocks in an algebra, with the inputs that the system gives as expressions put in."""
         blocks = self.derivation(algebra)
         given = {symbol: value for symbol, value in self.system.inputs.items() if value is not None}
@@ -127,11 +144,13 @@ class Equations:
             return blocks
         values = algebra.vector(list(given.values()))
         values = algebra.substitute(values, algebra.vector(self.system.momenta), blocks.momenta)
-        values = algebra.substitute(values, algebra.vector(self.system.velocities), blocks.velocities)
+        values = algebra.substitute(
+            values, algebra.vector(self.system.velocities), blocks.velocities
+        )
         return blocks.substituted(algebra, algebra.vector(list(given)), values)
 
     @property
-    def symbolic(self) -> Blocks:
+    def symbolic(self) -> GaussBlocks:
         """The blocks as SymPy matrices, for reading."""
         return self.blocks(TreeAlgebra())
 
@@ -141,14 +160,12 @@ class Equations:
         Parameters
         ----------
         compact : bool
-            Whether parts that recur or are long get names. Without names, equations may be too long to be written out.
+            Whether parts that recur or are long get names. Without names, equations may be too long
+            to be written out.
         """
         from ..presentation.equation_printer import write
 
-        kept: dict[bool, Written] = self.__dict__.setdefault("_written", {})
-        if compact not in kept:
-            kept[compact] = write(self, compact)
-        return kept[compact]
+        return self.cache.get(("written", compact), lambda: write(self, compact))
 
     def text(self, compact: bool = True) -> str:
         """The equations as lines of plain text; what names stand for comes after the word ``with``.
@@ -157,17 +174,23 @@ class Equations:
         """
         from ..presentation.typeset import text
 
-        unproved = [f"{claim}: {verdict}" for claim, verdict in self.hypotheses.items() if not verdict.is_proved]
+        unproved = [
+            f"{claim}: {verdict}"
+            for claim, verdict in self.hypotheses.items()
+            if not verdict.is_proved
+        ]
         return "\n".join([text(self.written(compact)), *unproved])
 
     def latex(self, compact: bool = True) -> str:
-        """The equations as a LaTeX ``aligned`` environment; what names stand for comes after the word ``with``."""
+        """The equations as a LaTeX ``aligned`` environment; names are explained after ``with``."""
         from ..presentation.typeset import latex
 
         return latex(self.written(compact))
 
-    def to_latex(self, path: str | PathLike[str] | None = None, scenario: Scenario | None = None) -> str:
-        """The derivation as a LaTeX document that compiles with the standard packages; written to `path` where one is given.
+    def to_latex(
+        self, path: str | PathLike[str] | None = None, scenario: Scenario | None = None
+    ) -> str:
+        """The derivation as a LaTeX document for the standard packages, written to `path` if given.
 
         Parameters
         ----------
@@ -175,8 +198,9 @@ class Equations:
         scenario : Scenario or None
             Of this system: values of parameters and start for the document, and how it is run.
 
-        It has the system, the principle of the form with its equation, the steps of its own road, the equations, reactions,
-        what is conserved, and how to run it. Formulas are broken so that nothing leaves the page.
+        It has the system, the principle of the form with its equation, the steps of its own road,
+        the equations, reactions, what is conserved, and how to run it. Formulas are broken so that
+        nothing leaves the page.
         """
         from ..presentation.document import latex_document
 
@@ -186,24 +210,26 @@ class Equations:
                 write_whole(path, text)
             except OSError as error:
                 reason = error.strerror or str(error)
-                raise FileError("The derivation cannot be written", seen=reason, remedy="check the path") from error
+                raise FileError(
+                    "The derivation cannot be written", seen=reason, remedy="check the path"
+                ) from error
         return text
 
     def lines(self) -> list[tuple[sympy.Expr, sympy.Expr]]:
-        """The equations without names as pairs of a left and a right side: kinematics, dynamics, differentiated constraints."""
+        """The equations without names as pairs of sides: kinematics, dynamics, constraints."""
         return [line.sides for line in self.written(compact=False).lines]
 
     def to_sympy(self) -> Any:
-        """The equations in SymPy's `dynamicsymbols`: ``mass_matrix_full``, ``forcing_full``, ``rhs()``, ``q``, ``u`` and more.
+        """The equations in SymPy's `dynamicsymbols`, with ``mass_matrix_full``, ``rhs()`` and more.
 
-        They are what `LagrangesMethod` and `KanesMethod` have, so that code written for these goes on. See
-        `dalembert.export.to_sympy`.
+        They are what `LagrangesMethod` and `KanesMethod` have, so that code written for these goes
+        on. See `dalembert.export.to_sympy`.
         """
         from ..export.to_sympy import to_sympy
 
         return to_sympy(self)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
         from ..plotting.display import equations_bundle
 
@@ -222,32 +248,34 @@ class Equations:
         return compile_equations(self, backend)
 
     def to_jax(self) -> Any:
-        """The rates as a function ``rates(t, y, p, u)`` of JAX: differentiable, for `jax.jit` and `jax.vmap`.
+        """The rates as a differentiable function ``rates(t, y, p, u)`` of JAX.
 
-        It runs the same program as native code, in double precision, which JAX must be told to use first; it needs the extra
-        `jax`. See `dalembert.export.to_jax`.
+        It runs the same program as native code, in double precision, which JAX must be told to use
+        first; it needs the extra `jax`. See `dalembert.export.to_jax`.
         """
         from ..export.to_jax import to_jax
 
         return to_jax(self.compile())
 
     def to_casadi(self) -> Any:
-        """The equations as functions of CasADi with named arguments ``t, state, parameters, inputs``, solve included.
+        """The equations as CasADi functions of ``t, state, parameters, inputs``, solve included.
 
-        ``rates``, ``accelerations``, ``reactions``, ``energy`` and others are differentiable; ``ode`` and ``dae`` are problems
-        for `casadi.integrator`. Rows that depend on others at generic states are left out of the solve, by the one rank
-        decision. See `dalembert.export.to_casadi`.
+        ``rates``, ``accelerations``, ``reactions``, ``energy`` and others are differentiable;
+        ``ode`` and ``dae`` are problems for `casadi.integrator`. Rows that depend on others at
+        generic states are left out of the solve, by the one rank decision. See
+        `dalembert.export.to_casadi`.
         """
         from ..export.to_casadi import to_casadi
 
         return to_casadi(self.compile())
 
     def to_heyoka(self) -> list[tuple[Any, Any]]:
-        """The rates as pairs ``(variable, expression)`` of heyoka, ready for ``heyoka.taylor_adaptive``.
+        """The rates as pairs ``(variable, expression)`` for ``heyoka.taylor_adaptive``.
 
-        Variables have the names of ``equations.state``, in its order. ``heyoka.par[k]`` is the k-th of ``system.parameters``:
-        pass their values as ``pars``. ``heyoka.time`` is t. The constrained solve is part of the expressions, which are as
-        short as those that run natively here; they hold where that solve is regular. It needs the extra `heyoka`.
+        Variables have the names of ``equations.state``, in its order. ``heyoka.par[k]`` is the k-th
+        of ``system.parameters``: pass their values as ``pars``. ``heyoka.time`` is t. The
+        constrained solve is part of the expressions, which are as short as those that run natively
+        here; they hold where that solve is regular. It needs the extra `heyoka`.
         """
         from ..codegen.backends.heyoka_source import heyoka_system
 
@@ -258,31 +286,36 @@ class Equations:
         path: str | PathLike[str] | None = None,
         *,
         name: str | None = None,
-        parameters: Any = None,
+        parameters: Parameters | None = None,
         start: Mapping[Any, Any] | None = None,
-        span: Any = None,
+        span: Span | None = None,
         rtol: float = 1e-10,
-        atol: Any = None,
+        atol: ArrayLike | None = None,
         step: float | None = None,
     ) -> Any:
         """These equations as one C99 file and its header, which need nothing but libm.
 
-        They hold the rates, accelerations, reactions, energy and residuals, the solve with its rank decision, the projection
-        onto the constraints and the integrator of `simulate`: the same programs and loops as native code here, translated.
-        There are no globals; the caller owns a workspace of fixed size.
+        They hold the rates, accelerations, reactions, energy and residuals, the solve with its rank
+        decision, the projection onto the constraints and the integrator of `simulate`: the same
+        programs and loops as native code here, translated. There are no globals; the caller owns a
+        workspace of fixed size.
 
         Parameters
         ----------
         path : path, optional
-            Where the files are written: a folder, or the path of the ``.c`` file. Nothing is written by default.
+            Where the files are written: a folder, or the path of the ``.c`` file. Nothing is
+            written by default.
         name : str
-            What every name in the files begins with, and what they are called; that of the system by default.
+            What every name in the files begins with, and what they are called; that of the system
+            by default.
         parameters : mapping of symbol or name to value
             Default values of the fields of the parameter structure.
         start : mapping of symbol or name to value
-            The default start, made consistent as by `simulate`. Forms that choose independent velocities choose them there.
+            The default start, made consistent as by `simulate`. Forms that choose independent
+            velocities choose them there.
         span : (t0, t1)
-            From when to when the program goes that is compiled with ``-D<NAME>_MAIN``; it prints t, state and energy as CSV.
+            From when to when the program goes that is compiled with ``-D<NAME>_MAIN``; it prints t,
+            state and energy as CSV.
         rtol, atol : float
             Tolerances of the motion, as in `simulate`.
         step : float
@@ -296,21 +329,34 @@ class Equations:
         Raises
         ------
         ModelError
-            Where there are one-sided constraints: exported code cannot decide what follows an impact.
+            Where there are one-sided constraints: exported code cannot decide what follows an
+            impact.
 
         Examples
         --------
         >>> import dalembert as da
         >>> x = da.coordinates("x")
         >>> m, k = da.parameters("m k", positive=True)
-        >>> spring = da.System(coordinates=[x], kinetic=m/2*x.dot**2, potential=k/2*x**2, name="spring")
+        >>> spring = da.System(
+        ...     coordinates=[x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2, name="spring"
+        ... )
         >>> exported = da.derive(spring).to_c(parameters={m: 1, k: 4}, start={x: 1}, span=(0, 10))
-        >>> "int spring_rates(spring_work *work, double t, const double *y, double *rates);" in exported.header
+        >>> "int spring_rates(spring_work *work, double t, const double *y," in exported.header
         True
         """
         from ..export.c_file import export_c
 
-        return export_c(self, path, name=name, parameters=parameters, start=start, span=span, rtol=rtol, atol=atol, step=step)
+        return export_c(
+            self,
+            path,
+            name=name,
+            parameters=parameters,
+            start=start,
+            span=span,
+            rtol=rtol,
+            atol=atol,
+            step=step,
+        )
 
     def to_fmu(
         self,
@@ -318,20 +364,21 @@ class Equations:
         version: str = "2.0",
         *,
         name: str | None = None,
-        parameters: Any = None,
+        parameters: Parameters | None = None,
         start: Mapping[Any, Any] | None = None,
         inputs: Iterable[Any] = (),
-        span: Any = None,
+        span: Span | None = None,
         rtol: float = 1e-10,
-        atol: Any = None,
+        atol: ArrayLike | None = None,
         step: float | None = None,
         binary: bool | None = None,
     ) -> Any:
-        """A unit of the Functional Mock-up Interface for co-simulation: the C of `to_c` and the interface around it.
+        """An FMU for co-simulation (Functional Mock-up Interface): the C of `to_c` in it.
 
-        Within a communication step the unit takes as many steps of the integrator as its tolerance asks for. Parameters are
-        tunable, the start of the state can be set before it is initialised and is then brought to the constraints, inputs are
-        held over a communication step; outputs are the state, accelerations, energy, reactions and the outputs of the model.
+        Within a communication step the unit takes as many steps of the integrator as its tolerance
+        asks for. Parameters are tunable, the start of the state can be set before it is initialised
+        and is then brought to the constraints, inputs are held over a communication step; outputs
+        are the state, accelerations, energy, reactions and the outputs of the model.
 
         Parameters
         ----------
@@ -339,12 +386,14 @@ class Equations:
             The file to be written; ``.fmu`` is added where it is missing.
         version : "2.0" or "3.0"
         name, parameters, start, span, rtol, atol, step
-            As in `to_c`. Every parameter needs a value. The span and the step are those of the default experiment.
+            As in `to_c`. Every parameter needs a value. The span and the step are those of the
+            default experiment.
         inputs : sequence of symbols or names
-            Inputs to be driven from outside although the system gives them as expressions; free inputs always are.
+            Inputs to be driven from outside although the system gives them as expressions; free
+            inputs always are.
         binary : bool, optional
-            Whether there must be a shared library for this platform. By default there is one where a C compiler is found, and a
-            source unit otherwise, which the importing tool compiles.
+            Whether there must be a shared library for this platform. By default there is one where
+            a C compiler is found, and a source unit otherwise, which the importing tool compiles.
 
         Returns
         -------
@@ -353,14 +402,23 @@ class Equations:
         """
         from ..export.fmu import export_fmu
 
-        given: dict[str, Any] = {"name": name, "parameters": parameters, "start": start, "inputs": inputs, "span": span}
-        return export_fmu(self, path, version, rtol=rtol, atol=atol, step=step, binary=binary, **given)
+        given: dict[str, Any] = {
+            "name": name,
+            "parameters": parameters,
+            "start": start,
+            "inputs": inputs,
+            "span": span,
+        }
+        return export_fmu(
+            self, path, version, rtol=rtol, atol=atol, step=step, binary=binary, **given
+        )
 
     def function(self) -> Callable[..., Any]:
         """A plain numeric function ``f(t, state, parameters=(), inputs=()) -> rates``.
 
-        `state` follows ``equations.state``, `parameters` those of the system, and `inputs` the inputs that it leaves free. Each
-        is a sequence in that order, or a mapping by name or symbol.
+        `state` follows ``equations.state``, `parameters` those of the system, and `inputs` the
+        inputs that it leaves free. Each is a sequence in that order, or a mapping by name or
+        symbol.
 
         >>> import dalembert as da
         >>> x, u = da.coordinates("x"), da.inputs("u")
@@ -370,7 +428,12 @@ class Equations:
         """
         kernel = self.compile()
 
-        def rates(time: float, state: Any, parameters: Any = (), inputs: Any = ()) -> Any:
+        def rates(
+            time: float,
+            state: ArrayLike | Values,
+            parameters: Parameters = (),
+            inputs: Parameters = (),
+        ) -> Any:
             return kernel.rates(time, state, parameters, inputs)
 
         return rates

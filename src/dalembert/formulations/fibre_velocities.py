@@ -1,4 +1,4 @@
-r"""The Lagrangian on its bundle: fibre velocities v = sigma(q) q_dot, and whether p = dL/dv can be turned around.
+r"""The Lagrangian on its bundle: v = sigma(q) q_dot, and whether p = dL/dv can be inverted.
 
 Without a bundle of its own a system lives on its tangent bundle: v = q_dot, sigma = 1.
 """
@@ -6,12 +6,17 @@ Without a bundle of its own a system lives on its tangent bundle: v = q_dot, sig
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..algebra.graph import GraphAlgebra
 from ..model.symbols import t
 from ..model.system import System
 from .forms.lagrange import lagrangian_and_momenta
+
+if TYPE_CHECKING:
+    from ..algebra.protocol import Algebra, Block, Scalar
+    from ..formulations.independent_velocities import Reduction
+    from ..formulations.speeds import OnSpeeds
 
 __all__ = ["Fibre", "LegendreState", "fibre_of", "legendre_state"]
 
@@ -33,33 +38,35 @@ class Fibre:
         sigma q_dot along the velocities.
     """
 
-    algebra: Any
-    q: Any
-    velocities: Any
-    symbols: Any
-    sigma: Any
-    lagrangian: Any
-    hamiltonian: Any | None
-    momenta: Any | None
-    values: Any
+    algebra: Algebra
+    q: Block
+    velocities: Block
+    symbols: Block
+    sigma: Block
+    lagrangian: Scalar
+    hamiltonian: Scalar | None
+    momenta: Block | None
+    values: Block
 
-    def here(self, block: Any) -> Any:
+    def here(self, block: Block) -> Any:
         """A block of q and v along the velocities."""
         return self.algebra.substitute(block, self.symbols, self.values)
 
-    def turning(self, momenta: Any) -> Any:
-        """p_m (d_i sigma_mj - d_j sigma_mi) q_dot_j, (n x 1), for momenta p along the velocities."""
+    def turning(self, momenta: Block) -> Block:
+        """p_m (d_i sigma_mj - d_j sigma_mi) q_dot_j, (n x 1), for momenta p on the velocities."""
         algebra = self.algebra
         n, count = self.q.shape[0], self.symbols.shape[0]
         total = algebra.zeros(n)
         for m in range(count):
             row = algebra.part(self.sigma, [m], range(n)).T
             derivative = algebra.jacobian(row, self.q)  # derivative[j, i] = d_i sigma_mj
-            total = total + ((derivative.T - derivative) @ self.velocities) @ algebra.part(momenta, [m], [0])
+            total = total + ((derivative.T - derivative) @ self.velocities) @ algebra.part(
+                momenta, [m], [0]
+            )
         return total
 
 
-def fibre_of(on: Any) -> Fibre:
+def fibre_of(on: Reduction | OnSpeeds) -> Fibre:
     """The fibre along the velocities of a reduction or of speeds."""
     system, algebra = on.system, on.algebra
     v = algebra.vector(system.velocities)
@@ -73,7 +80,9 @@ def fibre_of(on: Any) -> Fibre:
         hamiltonian = algebra.scalar(system.hamiltonian) if system.hamiltonian is not None else None
         momenta = algebra.vector(system.momenta)
     values = sigma @ on.velocities
-    return Fibre(algebra, on.q, on.velocities, symbols, sigma, lagrangian, hamiltonian, momenta, values)
+    return Fibre(
+        algebra, on.q, on.velocities, symbols, sigma, lagrangian, hamiltonian, momenta, values
+    )
 
 
 @dataclass(frozen=True)
@@ -87,8 +96,8 @@ class LegendreState:
     is_regular : bool
         L_vv is regular at generic states.
     is_hyperregular : bool or None
-        p = dL/dv is one to one on every fibre: so where L is quadratic in v with a constant regular matrix. None where the
-        matrix depends on the state, and is regular at generic ones.
+        p = dL/dv is one to one on every fibre: so where L is quadratic in v with a constant regular
+        matrix. None where the matrix depends on the state, and is regular at generic ones.
     reason : str
     """
 
@@ -109,7 +118,11 @@ def legendre_state(system: System) -> LegendreState:
     >>> theta = da.coordinates("theta")
     >>> v = da.speeds("v")
     >>> m, g, l = da.parameters("m g l", positive=True)
-    >>> bar = da.System([theta], lagrangian=m*v**2/2 + m*g*l*cos(theta), bundle={v: l*sin(theta)*theta.dot})
+    >>> bar = da.System(
+    ...     [theta],
+    ...     lagrangian=m * v**2 / 2 + m * g * l * cos(theta),
+    ...     bundle={v: l * sin(theta) * theta.dot},
+    ... )
     >>> legendre_state(bar).is_hyperregular
     True
     """
@@ -124,13 +137,15 @@ def legendre_state(system: System) -> LegendreState:
     second, _ = algebra.hessian(function, symbols)
     size, rank = symbols.shape[0], algebra.rank(second).value
     if rank < size:
-        return LegendreState(rank, size, False, False, f"a matrix of second derivatives of rank {rank} of {size}")
+        return LegendreState(
+            rank, size, False, False, f"a matrix of second derivatives of rank {rank} of {size}"
+        )
     if _is_constant(algebra, second, system):
         return LegendreState(rank, size, True, True, "quadratic, with a constant regular matrix")
     return LegendreState(rank, size, True, None, "regular at generic states; elsewhere not decided")
 
 
-def _is_constant(algebra: GraphAlgebra, matrix: Any, system: System) -> bool:
+def _is_constant(algebra: GraphAlgebra, matrix: Block, system: System) -> bool:
     """Whether a matrix depends on parameters alone."""
     symbols = [symbol for symbol in algebra.symbols if symbol not in system.parameters]
     return algebra.without(matrix, algebra.vector(symbols)) is not None

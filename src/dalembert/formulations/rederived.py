@@ -1,4 +1,4 @@
-"""Derivations that were left behind when equations went to another process, and are made again there.
+"""Derivations of equations that went to another process, and are made again there.
 
 A derivation is a function with what it closes over, which cannot be pickled. The system, the form,
 its options and its independent velocities say the same.
@@ -15,7 +15,10 @@ from ..model.flow_system import Flow
 from ..model.system import System
 
 if TYPE_CHECKING:
-    from .blocks import Blocks
+    from collections.abc import Collection
+
+    from ..algebra.protocol import Algebra
+    from .blocks import GaussBlocks
     from .equations import Equations
 
 __all__ = ["Rechosen", "Rederived"]
@@ -42,7 +45,9 @@ class Rederived:
         from .registry import forms
 
         system = equations.system
-        is_listed = isinstance(system, Flow) or (isinstance(system, System) and equations.form in forms())
+        is_listed = isinstance(system, Flow) or (
+            isinstance(system, System) and equations.form in forms()
+        )
         if not is_listed:
             raise ModelError(
                 f'Equations in the form "{equations.form}" cannot be pickled',
@@ -60,7 +65,7 @@ class Rederived:
             found = found.rechoose(self.chart)
         return found
 
-    def __call__(self, algebra: Any) -> Blocks:
+    def __call__(self, algebra: Algebra) -> GaussBlocks:
         return self.equations().derivation(algebra)
 
 
@@ -70,7 +75,7 @@ class Rechosen:
 
     derivation: Rederived
 
-    def __call__(self, where: Any) -> Equations:
+    def __call__(self, where: Mapping[str, float] | Collection[str]) -> Equations:
         rechoose = self.derivation.equations().rechoose
         assert rechoose is not None
         return rechoose(where)

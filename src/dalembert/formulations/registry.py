@@ -2,62 +2,52 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from types import ModuleType
-from typing import Any
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, cast
 
 from ..errors import FormError, ModelError, nearest
 from ..model.flow_system import Flow
 from ..model.system import System
 from .equations import Equations
-from .forms import (
-    bates_sniatycki,
-    canonical_quasi,
-    canonical_voronets,
-    chaplygin,
-    constrained_lagrangian,
-    elimination,
-    flow,
-    gibbs_appell,
-    hamel,
-    hamel_orthonormal,
-    hamilton,
-    implicit_hamiltonian,
-    implicit_lagrangian,
-    kane,
-    lagrange,
-    maggi,
-    poincare_chetaev,
-    pontryagin,
-    vakonomic,
-    voronets,
+from .form import Form
+from .independent_velocities import Reduction, choose_split
+from .velocity_splits import steady_columns
+
+__all__ = [
+    "applicability",
+    "default_form",
+    "derive",
+    "fastest_form",
+    "find_form",
+    "forms",
+    "is_variational",
+    "takes_contacts",
+]
+
+#: The forms, each the `FORM` of the module of its name in `forms/`, loaded when first asked for.
+_FORMS = (
+    "lagrange",
+    "hamilton",
+    "maggi",
+    "voronets",
+    "chaplygin",
+    "constrained-lagrangian",
+    "hamel",
+    "hamel-orthonormal",
+    "gibbs-appell",
+    "kane",
+    "poincare-chetaev",
+    "elimination",
+    "canonical-voronets",
+    "canonical-quasi",
+    "bates-sniatycki",
+    "implicit-lagrangian",
+    "implicit-hamiltonian",
+    "vakonomic",
+    "pontryagin",
 )
-from .independent_velocities import Reduction, choose_split, steady_columns
-
-__all__ = ["applicability", "default_form", "derive", "fastest_form", "forms"]
-
-_FORMS: dict[str, ModuleType] = {
-    "lagrange": lagrange,
-    "hamilton": hamilton,
-    "maggi": maggi,
-    "voronets": voronets,
-    "chaplygin": chaplygin,
-    "constrained-lagrangian": constrained_lagrangian,
-    "hamel": hamel,
-    "hamel-orthonormal": hamel_orthonormal,
-    "gibbs-appell": gibbs_appell,
-    "kane": kane,
-    "poincare-chetaev": poincare_chetaev,
-    "elimination": elimination,
-    "canonical-voronets": canonical_voronets,
-    "canonical-quasi": canonical_quasi,
-    "bates-sniatycki": bates_sniatycki,
-    "implicit-lagrangian": implicit_lagrangian,
-    "implicit-hamiltonian": implicit_hamiltonian,
-    "vakonomic": vakonomic,
-    "pontryagin": pontryagin,
-}
 
 #: Other names of the same record.
 _ALIASES = {"gauss": "lagrange", "udwadia-kalaba": "lagrange"}
@@ -88,53 +78,62 @@ def derive(system: System | Flow, form: str | None = None, **options: object) ->
     if isinstance(system, Flow):
         return _of_flow(system, form, options)
     if not isinstance(system, System):
-        raise ModelError("derive needs a System", seen=type(system).__name__, remedy="pass da.System(...)")
+        raise ModelError(
+            "derive needs a System", seen=type(system).__name__, remedy="pass da.System(...)"
+        )
     name = form or default_form(system)
     if options:
-        return _with_options(system, name, options)
-    kept: dict[str, Equations] = system.__dict__.setdefault("_derived", {})
-    if name not in kept:
-        kept[name] = form_module(name).derive(system)
-    return kept[name]
+        return _with_options(system, find_form(name), options)
+    return system.cache.get(("equations", name), lambda: find_form(name).derive(system))
 
 
 def _of_flow(system: Flow, form: str | None, options: dict[str, Any]) -> Equations:
     """A first-order system has one form, without options."""
+    from .forms import flow
+
     if options:
-        raise FormError("A first-order flow has no options", seen=", ".join(options), remedy="leave them out")
-    kept: dict[str | None, Equations] = system.__dict__.setdefault("_derived", {})
-    if form not in kept:
-        kept[form] = flow.derive(system, form)
-    return kept[form]
+        raise FormError(
+            "A first-order flow has no options", seen=", ".join(options), remedy="leave them out"
+        )
+    return system.cache.get(("equations", form), lambda: flow.derive(system, form))
 
 
-def _with_options(system: System, form: str, options: dict[str, Any]) -> Equations:
+def _with_options(system: System, form: Form, options: dict[str, Any]) -> Equations:
     """A form with options of its own."""
-    derivation = form_module(form).derive
-    known = [name for name in inspect.signature(derivation).parameters if name != "system"]
-    strange = [name for name in options if name not in known]
+    strange = [name for name in options if name not in form.options]
     if strange:
         raise FormError(
-            f'The form "{form}" has no option `{strange[0]}`',
-            seen=", ".join(known) or "none",
-            remedy="leave it out" if not known else "use one of these",
+            f'The form "{form.name}" has no option `{strange[0]}`',
+            seen=", ".join(form.options) or "none",
+            remedy="use one of these" if form.options else "leave it out",
         )
-    found: Equations = derivation(system, **options)
-    object.__setattr__(found, "options", dict(options))
-    return found
+    found = form.derive(system, **options)
+    key = ("with options", *options)
+    return found.cache.get(key, lambda: replace(found, options=dict(options)))
 
 
-def form_module(form: str) -> ModuleType:
-    """The module that derives a form."""
-    known = _FORMS.get(_ALIASES.get(str(form), str(form)))
-    if known is None:
-        near = nearest(str(form), forms())
+def find_form(name: str) -> Form:
+    """The record of a form, by its name or another name of it."""
+    known = _ALIASES.get(str(name), str(name))
+    if known not in _FORMS:
+        near = nearest(str(name), forms())
         raise FormError(
-            f"There is no form `{form}`",
+            f"There is no form `{name}`",
             seen=", ".join(forms()),
             remedy=f"did you mean {near}" if near else "choose one of these",
         )
-    return known
+    module = import_module(f".forms.{known.replace('-', '_')}", __package__)
+    return cast(Form, module.FORM)
+
+
+def is_variational(form: str) -> bool:
+    """Whether equations of this form follow another principle than d'Alembert's."""
+    return form in _FORMS and find_form(form).is_variational
+
+
+def takes_contacts(form: str) -> bool:
+    """Whether equations of this form can be simulated with one-sided constraints."""
+    return form in _FORMS and find_form(form).takes_contacts
 
 
 def default_form(system: System) -> str:
@@ -144,28 +143,31 @@ def default_form(system: System) -> str:
     return "hamilton" if system.is_hamiltonian else "lagrange"
 
 
-#: No search for independent velocities is made for a run where there would be more choices than this.
+#: No independent velocities are chosen for a run if there are more choices than this.
 MOST_CHOICES = 300
 
 
 def fastest_form(system: System) -> str:
     """The form that `simulate` takes when none is named.
 
-    Maggi's equations have fewer unknowns, no multipliers and no velocities to project: they are the choice where the
-    constraints are affine and independent, with a choice of independent velocities that cannot degenerate. Elsewhere a motion
-    would have to change that choice on its way, and the form that the system was stated in is faster (benchmarks/forms.py).
+    Maggi's equations have fewer unknowns, no multipliers and no velocities to project: they are the
+    choice where the constraints are affine and independent, with a choice of independent velocities
+    that cannot degenerate. Elsewhere a motion would have to change that choice on its way, and the
+    form that the system was stated in is faster (benchmarks/forms.py).
     """
-    kept: str | None = system.__dict__.get("_fastest_form")
-    if kept is None:
-        kept = _fastest_form(system)
-        object.__setattr__(system, "_fastest_form", kept)
-    return kept
+    return system.cache.get("fastest form", lambda: _fastest_form(system))
 
 
 def _fastest_form(system: System) -> str:
     stated = default_form(system)
     count, n = len(system.bilateral), len(system.coordinates)
-    if stated != "lagrange" or not count or system.unilateral or count > n or math.comb(n, count) > MOST_CHOICES:
+    if (
+        stated != "lagrange"
+        or not count
+        or system.unilateral
+        or count > n
+        or math.comb(n, count) > MOST_CHOICES
+    ):
         return stated
     try:
         if len(steady_columns(system)) < count:
@@ -181,9 +183,9 @@ def _fastest_form(system: System) -> str:
 def applicability(system: System) -> dict[str, FormError | None]:
     """Every form with None where it applies, and with the failing hypothesis where it does not."""
     found: dict[str, FormError | None] = {}
-    for name, module in _FORMS.items():
+    for name in _FORMS:
         try:
-            module.hypotheses(system)
+            find_form(name).hypotheses(system)
             found[name] = None
         except FormError as error:
             found[name] = error

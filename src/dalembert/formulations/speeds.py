@@ -1,23 +1,30 @@
-r"""A system on speeds: q_dot = E(q, t) u with the speeds u in the state, and the record around a residual in their rates.
+r"""Systems on speeds, q_dot = E(q, t) u with u in the state, and the record around a residual.
 
-The implicit forms and the Poincare-Chetaev equations are written here. Constraints beside the speeds give the rows f_v E. The
-speeds need not be unique: E may lose rank, and then the velocities are determined, and u is not.
+The implicit forms and the Poincare-Chetaev equations are written here. Constraints beside the
+speeds give the rows f_v E. The speeds need not be unique: E may lose rank, and then the velocities
+are determined, and u is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from ..algebra.structure import Verdict
 from ..model.symbols import Parameter, t
 from ..model.system import System
-from .blocks import Blocks, Projection
+from .blocks import GaussBlocks, Projection
 from .constraint_equations import row_names
 from .equations import Equations
+from .form import Form
 from .forms import lagrange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..algebra.protocol import Algebra, Block
 
 __all__ = ["OnSpeeds", "speed_equations", "speed_rates"]
 
@@ -40,8 +47,11 @@ class OnSpeeds:
         u_dot.
     """
 
-    def __init__(self, system: System, algebra: Any, speeds: tuple[sympy.Symbol, ...], velocities: Any) -> None:
-        self.system, self.algebra = system, algebra
+    def __init__(
+        self, system: System, algebra: Algebra, speeds: tuple[sympy.Symbol, ...], velocities: Block
+    ) -> None:
+        self.system = system
+        self.algebra: Any = algebra  # callers ask more of the algebra that they chose
         self.q, self.v, self.time = (
             algebra.vector(system.coordinates),
             algebra.vector(system.velocities),
@@ -52,11 +62,11 @@ class OnSpeeds:
         self.frame = algebra.jacobian(velocities, self.u)
         self.full = lagrange.derive_with(system.replacing(constraints=system.bilateral), algebra)
 
-    def here(self, block: Any) -> Any:
+    def here(self, block: Block) -> Any:
         """A block of q and v on the speeds."""
         return self.algebra.substitute(block, self.v, self.velocities)
 
-    def rate(self, block: Any) -> Any:
+    def rate(self, block: Block) -> Block:
         """The time derivative of a column of (q, u, t) along the motion, affine in z."""
         algebra = self.algebra
         return (
@@ -71,19 +81,24 @@ class OnSpeeds:
         momenta = self.full.momenta
         return self.frame.T @ self.here(lagrange.applied_force(self.system, self.algebra, momenta))
 
-    def from_residual(self, residual: Any) -> Blocks:
-        """Blocks of residual(q, u, z, t) = E^T f_v^T mu with f_v (q_ddot) = b, for a residual that is affine in z."""
+    def from_residual(self, residual: Block) -> GaussBlocks:
+        """Blocks of residual(q, u, z, t) = E^T f_v^T mu, f_v (q_ddot) = b, affine in z."""
         algebra, full, here = self.algebra, self.full, self.here
         n, k = len(self.system.coordinates), self.u.shape[0]
-        mass, force, rows, right = here(full.metric), here(full.force), here(full.rows), here(full.right)
+        mass, force, rows, right = (
+            here(full.metric),
+            here(full.force),
+            here(full.rows),
+            here(full.right),
+        )
         acceleration = self.rate(self.velocities)
         drift = algebra.substitute(acceleration, self.z, algebra.zeros(k))
         reactions = {name: here(reaction) for name, reaction in full.reactions.items()}
         if self.system.image is not None:
             held = mass @ acceleration - force - rows.T @ full.multipliers
             reactions = {self.system.image.name: held} | reactions
-        return Blocks(
-            metric=algebra.jacobian(residual, self.z),
+        return GaussBlocks(
+            stated_metric=algebra.jacobian(residual, self.z),
             force=-algebra.substitute(residual, self.z, algebra.zeros(k)),
             rows=rows @ self.frame,
             right=right - rows @ drift,
@@ -112,10 +127,9 @@ class OnSpeeds:
 
 def speed_equations(
     system: System,
-    form: str,
-    citation: str,
+    form: Form,
     speeds: tuple[sympy.Symbol, ...],
-    derivation: Any,
+    derivation: Callable[[Algebra], GaussBlocks],
     *,
     has_gauge: bool,
     hypotheses: Mapping[str, Verdict] | None = None,
@@ -123,8 +137,8 @@ def speed_equations(
     """The record of a form whose state is (q, u) and whose unknowns are the rates of the speeds."""
     return Equations(
         system=system,
-        form=form,
-        citation=citation,
+        form=form.name,
+        citation=form.citation,
         state=(*system.coordinates, *speeds),
         unknowns=speed_rates(speeds),
         row_names=row_names(system),

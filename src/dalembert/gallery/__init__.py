@@ -1,4 +1,4 @@
-"""Every built-in system, one file each: ``load("rolling-disk")`` gives a `Scenario` that is ready to run.
+"""Every built-in system, one file each: ``load("rolling-disk")`` gives a `Scenario` to run.
 
 >>> load("chaplygin-sleigh").system.coordinates
 (x, y, theta)
@@ -13,66 +13,67 @@ from ..model.scenario import Scenario
 
 __all__ = ["load", "names"]
 
-#: In the order of the source documents: Udwadia, Gavin, Moreau and van der Schaft, Rumyantsev, Bloch.
+#: By folder, in the order of the source documents: Udwadia, Gavin, Moreau and van der Schaft,
+#: Rumyantsev, Bloch.
 _NAMES = (
-    "spherical-pendulum",
-    "nonholonomic-particle",
-    "two-particles-incline",
-    "driven-double-pendulum",
-    "forced-oscillator",
-    "elastic-pendulum",
-    "elastic-pendulum-arc",
-    "elastic-pendulum-printed",
-    "elastic-pendulum-steered",
-    "elastic-pendulum-wall",
-    "linked-particles",
-    "linked-particles-zero-distance",
-    "bar-pendulum",
-    "lc-circuit",
-    "appell",
-    "appell-vakonomic",
-    "nonholonomic-particle-vakonomic",
-    "rolling-disk",
-    "rolling-disk-vakonomic",
-    "particle-in-potential",
-    "blow-up",
-    "two-planar-bodies",
-    "three-planar-bodies",
-    "planar-chain",
-    "constrained-particle",
-    "snakeboard",
-    "snakeboard-gait",
-    "bicycle",
-    "knife-edge",
-    "chaplygin-sleigh",
-    "ball-on-rotating-plate",
-    "unicycle-rider",
+    "oscillators/spherical-pendulum",
+    "particles/nonholonomic-particle",
+    "particles/two-particles-incline",
+    "oscillators/driven-double-pendulum",
+    "oscillators/forced-oscillator",
+    "oscillators/elastic-pendulum",
+    "oscillators/elastic-pendulum-arc",
+    "oscillators/elastic-pendulum-printed",
+    "oscillators/elastic-pendulum-steered",
+    "oscillators/elastic-pendulum-wall",
+    "particles/linked-particles",
+    "particles/linked-particles-zero-distance",
+    "oscillators/bar-pendulum",
+    "oscillators/lc-circuit",
+    "wheels/appell",
+    "wheels/appell-vakonomic",
+    "particles/nonholonomic-particle-vakonomic",
+    "wheels/rolling-disk",
+    "wheels/rolling-disk-vakonomic",
+    "particles/particle-in-potential",
+    "particles/blow-up",
+    "bodies/two-planar-bodies",
+    "bodies/three-planar-bodies",
+    "bodies/planar-chain",
+    "particles/constrained-particle",
+    "wheels/snakeboard",
+    "wheels/snakeboard-gait",
+    "wheels/bicycle",
+    "wheels/knife-edge",
+    "wheels/chaplygin-sleigh",
+    "wheels/ball-on-rotating-plate",
+    "wheels/unicycle-rider",
 )
 #: Mechanical systems with inputs and the laws that drive them.
 _CONTROLLED = (
-    "tracking-double-pendulum",
-    "tracking-crane",
-    "formation-satellites",
-    "knife-edge-stabilised",
-    "unicycle-balanced",
-    "cart-pendulum",
-    "cart-pendulum-matched",
-    "furuta-matched",
+    "controlled/tracking-double-pendulum",
+    "controlled/tracking-crane",
+    "controlled/formation-satellites",
+    "controlled/knife-edge-stabilised",
+    "controlled/unicycle-balanced",
+    "controlled/cart-pendulum",
+    "controlled/cart-pendulum-matched",
+    "controlled/furuta-matched",
 )
 #: First-order flows.
 _FLOWS = (
-    "so-stabilisation",
-    "lorenz-on-sphere",
-    "adjoint-orbit",
-    "brockett-orbit",
-    "grassmannian",
-    "sphere-geodesic",
-    "rigid-body",
-    "rigid-body-four",
-    "symmetric-rigid-body",
-    "double-bracket",
-    "toda-lattice",
-    "full-toda",
+    "flows/so-stabilisation",
+    "flows/lorenz-on-sphere",
+    "flows/adjoint-orbit",
+    "flows/brockett-orbit",
+    "flows/grassmannian",
+    "flows/sphere-geodesic",
+    "flows/rigid-body",
+    "flows/rigid-body-four",
+    "flows/symmetric-rigid-body",
+    "flows/double-bracket",
+    "flows/toda-lattice",
+    "flows/full-toda",
 )
 _KINDS = {
     "all": (*_NAMES, *_CONTROLLED, *_FLOWS),
@@ -88,15 +89,26 @@ def names(kind: str = "all") -> tuple[str, ...]:
     Parameters
     ----------
     kind : str
-        "all", or "mechanical" for systems as nature made them, "controlled" for those with a law that drives them, or "flows"
-        for first-order Flows.
+        "all", "mechanical" for systems without a law that drives them, "controlled" for those with
+        one, or "flows" for first-order Flows.
 
     >>> "snakeboard" in names(), "snakeboard" in names("flows")
     (True, False)
     """
     if kind not in _KINDS:
-        raise ModelError(f"There is no kind of system `{kind}`", seen=kind, remedy=f"choose one of {', '.join(_KINDS)}")
-    return _KINDS[kind]
+        remedy = f"choose one of {', '.join(_KINDS)}"
+        raise ModelError(f"There is no kind of system `{kind}`", seen=kind, remedy=remedy)
+    return tuple(path.partition("/")[2] for path in _KINDS[kind])
+
+
+def path_of(name: str) -> str:
+    """The file of a system within this folder.
+
+    >>> path_of("rolling-disk")
+    'wheels/rolling_disk.py'
+    """
+    (path,) = (path for path in _KINDS["all"] if path.endswith(f"/{name}"))
+    return f"{path.replace('-', '_')}.py"
 
 
 def load(name: str) -> Scenario:
@@ -111,10 +123,9 @@ def load(name: str) -> Scenario:
     """
     if name not in names():
         similar = nearest(name.lower().replace("_", "-").replace(" ", "-"), names())
-        raise ModelError(
-            f"The gallery has no system called `{name[:80]}`",
-            remedy=f"did you mean `{similar}`?" if similar else f"choose one of {', '.join(names())}",
-        )
-    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    scenario: Scenario = module.scenario()
+        known = f"choose one of {', '.join(names())}"
+        remedy = f"did you mean `{similar}`?" if similar else known
+        raise ModelError(f"The gallery has no system called `{name[:80]}`", remedy=remedy)
+    module = path_of(name).removesuffix(".py").replace("/", ".")
+    scenario: Scenario = importlib.import_module(f"{__name__}.{module}").scenario()
     return scenario

@@ -1,12 +1,14 @@
 r"""Left actions of a Lie group on a space with coordinates q, by their maps or by their generators.
 
-A map q -> Phi(g, q) with Phi(g, Phi(h, q)) = Phi(g h, q) moves along the generators xi_Q(q) = d/ds Phi(exp(s xi), q) at s = 0,
+A map q -> Phi(g, q) with Phi(g, Phi(h, q)) = Phi(g h, q) moves along the generators xi_Q(q) = d/ds
+Phi(exp(s xi), q) at s = 0,
 
-    [xi_Q, eta_Q] = -[xi, eta]_Q      ([X, Y] = DY X - DX Y),        d/dt Phi(g, q) = (g_dot g^-1)_Q(Phi(g, q)),
+    [xi_Q, eta_Q] = -[xi, eta]_Q  ([X, Y] = DY X - DX Y),
+        d/dt Phi(g, q) = (g_dot g^-1)_Q(Phi(g, q)),
 
-and both identities are proved when an action is made (`vanishing`). The lifts are (X, DX q_dot) on velocities and
-(X, -DX^T p) on momenta; the momentum map is J_xi = p . xi_Q(q), and its rank at a point is the dimension of the group less
-that of the isotropy algebra there (Bloch, Supplement 3.7.8).
+and both identities are proved when an action is made (`vanishing`). The lifts are (X, DX q_dot) on
+velocities and (X, -DX^T p) on momenta; the momentum map is J_xi = p . xi_Q(q), of the rank dim g
+less that of the isotropy algebra at a point (Bloch, Supplement 3.7.8).
 """
 
 from __future__ import annotations
@@ -14,24 +16,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import sympy
 
 from ..errors import ModelError
-from ..typing import BySymbol, Fields, Matrix, Symbol, Symbols, Values
+from ..typing import Array, BySymbol, Expression, Fields, Matrix, Symbol, Symbols, Values, Vector
 from .group_coordinates import exact_number
 from .lie import LieGroup
 from .lie_algebra import LieAlgebra
 from .subspaces import annihilator
-from .vanishing import Certificate, generic_rank, vanish
+from .vanishing import generic_rank, vanish
+
+if TYPE_CHECKING:
+    from ..algebra.structure import Verdict
 
 __all__ = ["GroupAction", "field_bracket"]
 
 
 class HasCoordinates(Protocol):
-    """A system, or something else with coordinates."""
+    """An object with coordinates, such as a system."""
 
     @property
     def coordinates(self) -> Sequence[Symbol]: ...
@@ -45,13 +51,13 @@ class HasFrame(Protocol):
 
 
 class HasAction(Protocol):
-    """Symmetries that were found, with the action of their group."""
+    """Symmetries with the action of their group."""
 
     @property
     def action(self) -> GroupAction | None: ...
 
 
-#: A group that acts on the coordinates of a system, in any of the ways that `reduce` takes.
+#: A group that acts on the coordinates of a system, in any form that `reduce` takes.
 Group: TypeAlias = "BySymbol[Values] | GroupAction | HasFrame | HasAction"
 
 
@@ -63,10 +69,10 @@ class GroupAction:
     ----------
     on : System, or sequence of coordinates
     group : LieGroup or LieAlgebra
-        What acts. A Lie algebra is enough where the generators are given.
+        The acting group. A Lie algebra is enough where the generators are given.
     map : mapping of coordinate to expression
-        Phi, where `symbols` are 0 at the identity and move along the basis from there (`LieGroup.chart`); coordinates that are
-        left out stay where they are.
+        Phi, where `symbols` are 0 at the identity and move along the basis from there
+        (`LieGroup.chart`); coordinates that are left out stay where they are.
     symbols : sequence of symbols
         One for each vector of the basis.
     generators : mapping of basis name to field, or matrix (n x d)
@@ -85,7 +91,8 @@ class GroupAction:
     Raises
     ------
     ModelError
-        Where the generators are not shown to obey the brackets of the algebra, or the map to be a left action of the group.
+        Where the generators are not shown to obey the brackets of the algebra, or the map to be a
+        left action of the group.
 
     Examples
     --------
@@ -97,12 +104,12 @@ class GroupAction:
     (Matrix([[p_x, p_y, p_theta - p_x*y + p_y*x]]), True)
     """
 
-    coordinates: tuple[Any, ...]
+    coordinates: tuple[sympy.Symbol, ...]
     algebra: LieAlgebra
     name: str
-    fields: Any
-    map: Mapping[Any, Any] | None
-    symbols: tuple[Any, ...]
+    fields: sympy.MatrixBase
+    map: Mapping[sympy.Symbol, sympy.Expr] | None
+    symbols: tuple[sympy.Symbol, ...]
 
     def __init__(
         self,
@@ -117,7 +124,8 @@ class GroupAction:
         coordinates = tuple(listed)
         algebra = group.algebra if isinstance(group, LieGroup) else group
         if (map is None) == (generators is None):
-            raise ModelError("An action is given by its map or by its generators", remedy="pass one of map= and generators=")
+            remedy = "pass one of map= and generators="
+            raise ModelError("An action is given by its map or by its generators", remedy=remedy)
         if map is not None:
             moved = _read_map(map, coordinates, symbols, group)
             fields = _generators_of(moved, coordinates, symbols)
@@ -131,61 +139,61 @@ class GroupAction:
             "map": moved,
             "symbols": tuple(symbols),
         }
-        for attribute, value in values.items():
-            object.__setattr__(self, attribute, value)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
         self._check_brackets()
         if moved is not None and isinstance(group, LieGroup):
             self._check_composition(group)
 
-    # -- fields --------------------------------------------------------------------------------------------------
+    # -- fields ------------------------------------------------------------------------------------
 
     @property
     def dimension(self) -> int:
         """The dimension of the group."""
         return self.algebra.dimension
 
-    def field(self, xi: Any) -> Any:
-        """The generator (n x 1) of an element of the Lie algebra, by its name in the basis or by its components."""
+    def field(self, xi: str | Vector) -> sympy.MatrixBase:
+        """The generator (n x 1) of a Lie algebra element, by basis name or components."""
         if isinstance(xi, str):
             return self.fields[:, self.algebra.names.index(xi)]
         return self.fields * sympy.Matrix(list(xi))
 
     @cached_property
-    def derivatives(self) -> list[Any]:
+    def derivatives(self) -> list[sympy.MatrixBase]:
         """The derivative (n x n) of each generator by the coordinates."""
         return [self.fields[:, k].jacobian(self.coordinates) for k in range(self.dimension)]
 
     @cached_property
-    def tangent_lift(self) -> Any:
+    def tangent_lift(self) -> sympy.MatrixBase:
         """The generators on (q, q_dot), (2n x d)."""
         velocities = sympy.Matrix([_symbol(q, "dot") for q in self.coordinates])
         return self._lifted([derivative * velocities for derivative in self.derivatives])
 
     @cached_property
-    def cotangent_lift(self) -> Any:
+    def cotangent_lift(self) -> sympy.MatrixBase:
         """The generators on (q, p), (2n x d)."""
         momenta = sympy.Matrix([_symbol(q, "momentum") for q in self.coordinates])
         return self._lifted([-derivative.T * momenta for derivative in self.derivatives])
 
-    def _lifted(self, second: list[Any]) -> Any:
+    def _lifted(self, second: Sequence[sympy.MatrixBase]) -> sympy.MatrixBase:
         lower = sympy.Matrix.hstack(*second) if second else sympy.zeros(len(self.coordinates), 0)
         return sympy.Matrix.vstack(sympy.Matrix(self.fields), lower)
 
     @cached_property
-    def momentum_map(self) -> Any:
+    def momentum_map(self) -> sympy.MatrixBase:
         """J_a = p . (e_a)_Q, (d x 1)."""
         return self.fields.T * sympy.Matrix([_symbol(q, "momentum") for q in self.coordinates])
 
-    # -- points --------------------------------------------------------------------------------------------------
+    # -- points ------------------------------------------------------------------------------------
 
-    def isotropy(self, at: Mapping[Any, Any]) -> Any:
-        """A basis (d, r) of the elements of the Lie algebra that leave a point where it is.
+    def isotropy(self, at: Values) -> Array:
+        """A basis (d, r) of the elements of the Lie algebra that fix a point.
 
         Parameters
         ----------
         at : mapping of symbol or name to number
-            The coordinates, and the parameters that the generators contain. With the velocities or the momenta of all
-            coordinates it is a point of the tangent or of the cotangent space.
+            The coordinates, and the parameters that the generators contain. With the velocities or
+            the momenta of all coordinates it is a point of the tangent or of the cotangent space.
 
         Examples
         --------
@@ -193,24 +201,26 @@ class GroupAction:
         >>> q = coordinates("x y z")
         >>> turn = {f"e{k + 1}": list(sympy.eye(3)[:, k].cross(sympy.Matrix(q))) for k in range(3)}
         >>> ball = GroupAction(q, LieGroup.SO(3), generators=turn)
-        >>> ball.isotropy({"x": 0, "y": 0, "z": 2}).shape, ball.isotropy({"x": 0, "y": 0, "z": 0}).shape
-        ((3, 1), (3, 3))
+        >>> [ball.isotropy({"x": 0, "y": 0, "z": z}).shape for z in (2, 0)]
+        [(3, 1), (3, 3)]
         """
         table = {getattr(key, "name", str(key)): value for key, value in at.items()}
         fields = self.fields
         for kind, lift in (("dot", "tangent_lift"), ("momentum", "cotangent_lift")):
-            if any(getattr(getattr(q, kind, None), "name", None) in table for q in self.coordinates):
+            lifted = [getattr(q, kind, None) for q in self.coordinates]
+            if any(getattr(symbol, "name", None) in table for symbol in lifted):
                 fields = getattr(self, lift)
-        matrix = _numbers(fields, {symbol: table[symbol.name] for symbol in _symbols(fields, self, table)})
+        symbols = _symbols(fields, self, table)
+        matrix = _numbers(fields, {symbol: float(table[symbol.name]) for symbol in symbols})
         if not np.all(np.isfinite(matrix)):
-            raise ModelError("The generators have no finite values at this point", seen=str(dict(at)))
+            raise ModelError("The generators are not finite at this point", seen=dict(at.items()))
         return annihilator(matrix.T, tolerance=1e-10)
 
-    def is_free_at(self, at: Mapping[Any, Any]) -> bool:
-        """Whether only the identity, near it, leaves a point where it is; in phase space, whether the point is regular."""
+    def is_free_at(self, at: Values) -> bool:
+        """Whether no element near the identity fixes a point (regular, in phase space)."""
         return bool(self.isotropy(at).shape[1] == 0)
 
-    def is_regular(self, at: Mapping[Any, Any]) -> bool:
+    def is_regular(self, at: Values) -> bool:
         """Whether the orbit of a configuration is as large as those of generic ones."""
         return bool(self.dimension - self.isotropy(at).shape[1] == self.orbit_dimension)
 
@@ -226,24 +236,27 @@ class GroupAction:
 
     @cached_property
     def is_effective(self) -> bool:
-        """Whether no element of the Lie algebra leaves everything where it is."""
-        copies = [{q: sympy.Dummy(q.name, real=True) for q in self.coordinates} for _ in range(self.dimension)]
-        at_points = [sympy.Matrix(self.fields.xreplace(copy)) for copy in copies]
+        """Whether only the zero of the Lie algebra fixes every point."""
+        at_points = []
+        for _ in range(self.dimension):
+            copy = {q: sympy.Dummy(q.name, real=True) for q in self.coordinates}
+            at_points.append(sympy.Matrix(self.fields.xreplace(copy)))
         return generic_rank(sympy.Matrix.vstack(*at_points)) == self.dimension
 
-    # -- checks --------------------------------------------------------------------------------------------------
+    # -- checks ------------------------------------------------------------------------------------
 
     @cached_property
-    def bracket_certificate(self) -> Certificate:
-        """What it rests on that [xi_Q, eta_Q] + [xi, eta]_Q = 0 over the basis."""
+    def bracket_certificate(self) -> Verdict:
+        """Whether [xi_Q, eta_Q] + [xi, eta]_Q = 0 over the basis."""
         return self._certificate_of_brackets(1)
 
-    def _certificate_of_brackets(self, sign: int) -> Certificate:
-        pairs = [(a, b) for a in range(self.dimension) for b in range(a)]
-        entries: list[Any] = []
-        for a, b in pairs:
-            image = self.fields * sympy.Matrix([exact_number(c) for c in self.algebra.constants[a, b]])
-            entries += self.derivatives[b] * self.fields[:, a] - self.derivatives[a] * self.fields[:, b] + sign * image
+    def _certificate_of_brackets(self, sign: int) -> Verdict:
+        entries: list[sympy.Expr] = []
+        for b, a in combinations(range(self.dimension), 2):
+            bracket = [exact_number(c) for c in self.algebra.constants[a, b]]
+            crossed = self.derivatives[b] * self.fields[:, a]
+            crossed -= self.derivatives[a] * self.fields[:, b]
+            entries += crossed + sign * (self.fields * sympy.Matrix(bracket))
         return vanish(entries)
 
     def _check_brackets(self) -> None:
@@ -251,13 +264,12 @@ class GroupAction:
         if found.holds:
             return
         if self._certificate_of_brackets(-1).holds:
-            raise ModelError(
-                f"These generators are those of a right action of {self.name}",
-                seen="[xi_Q, eta_Q] = +[xi, eta]_Q",
-                remedy="change their signs: the inverse acts from the left",
-            )
+            what = f"These generators are those of a right action of {self.name}"
+            remedy = "change their signs: the inverse acts from the left"
+            raise ModelError(what, "[xi_Q, eta_Q] = +[xi, eta]_Q", remedy)
         raise ModelError(
-            f"These generators {'do not' if found.worst else 'are not shown to'} obey the brackets of {self.name}",
+            f"These generators {'do not' if found.is_refuted else 'are not shown to'} obey the"
+            f" brackets of {self.name}",
             seen=f"[xi_Q, eta_Q] + [xi, eta]_Q = 0: {found.by}",
             remedy=f"give the fields of {', '.join(self.algebra.names)} in this order",
         )
@@ -267,34 +279,41 @@ class GroupAction:
         assert self.map is not None
         moved = sympy.Matrix([self.map[q] for q in self.coordinates])
         target = self.fields.xreplace(dict(zip(self.coordinates, moved, strict=True)))
-        found = vanish(list(moved.jacobian(self.symbols) - target * group.chart(self.symbols).right_form))
+        right = group.chart(self.symbols).right_form
+        found = vanish(list(moved.jacobian(self.symbols) - target * right))
         if not found.holds:
+            chart = f"g = exp(s_1 {self.algebra.names[0]}) ..."
             raise ModelError(
-                f"This map is {'no' if found.worst else 'not shown to be a'} left action of {self.name} in these symbols",
+                f"This map is {'no' if found.is_refuted else 'not shown to be a'} left action of"
+                f" {self.name} in these symbols",
                 seen=f"Phi(g, Phi(h, q)) = Phi(g h, q): {found.by}",
-                remedy=f"write it in the symbols of LieGroup.chart, with g = exp(s_1 {self.algebra.names[0]}) ...",
+                remedy=f"write it in the symbols of LieGroup.chart, with {chart}",
             )
 
     def __str__(self) -> str:
-        lines = [f"{name}: {field_text(self.fields[:, k], self.coordinates)}" for k, name in enumerate(self.algebra.names)]
-        return f"<GroupAction of {self.name} on {', '.join(map(str, self.coordinates))}: {'; '.join(lines)}>"
+        columns = ((name, self.fields[:, k]) for k, name in enumerate(self.algebra.names))
+        lines = "; ".join(f"{name}: {field_text(X, self.coordinates)}" for name, X in columns)
+        return f"<GroupAction of {self.name} on {', '.join(map(str, self.coordinates))}: {lines}>"
 
     __repr__ = __str__
 
 
-def field_bracket(first: Any, second: Any, coordinates: Sequence[Any]) -> Any:
+def field_bracket(
+    first: sympy.MatrixBase, second: sympy.MatrixBase, coordinates: Sequence[sympy.Symbol]
+) -> sympy.MatrixBase:
     """[X, Y] = DY X - DX Y of two fields (n x 1)."""
     return second.jacobian(coordinates) * first - first.jacobian(coordinates) * second
 
 
-def field_text(field: Any, coordinates: Sequence[Any]) -> str:
-    """A field as a derivation, such as ``d/dtheta - y d/dx + x d/dy``; directions with constant coefficients come first.
+def field_text(field: sympy.MatrixBase, coordinates: Sequence[sympy.Symbol]) -> str:
+    """A field as a derivation, such as ``d/dtheta - y d/dx + x d/dy``, constant terms first.
 
     >>> x, y = sympy.symbols("x y")
     >>> field_text(sympy.Matrix([-y, x + 1]), (x, y))
     '-y d/dx + (x + 1) d/dy'
     """
-    terms = [(_shown(sympy.expand(c)), q) for c, q in zip(field, coordinates, strict=True) if c != 0]
+    pairs = zip(field, coordinates, strict=True)
+    terms = [(_shown(sympy.expand(c)), q) for c, q in pairs if c != 0]
     terms.sort(key=lambda term: bool(term[0].has(*coordinates)))
     text = ""
     for coefficient, q in terms:
@@ -306,22 +325,22 @@ def field_text(field: Any, coordinates: Sequence[Any]) -> str:
     return text or "0"
 
 
-def _shown(expression: Any) -> Any:
+def _shown(expression: sympy.Expr) -> sympy.Expr:
     """Decimal numbers with six digits."""
-    return expression.xreplace({number: sympy.Float(number, 6) for number in expression.atoms(sympy.Float)})
+    return expression.xreplace({x: sympy.Float(x, 6) for x in expression.atoms(sympy.Float)})
 
 
-# -- reading -----------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
-def _symbol(q: Any, kind: str) -> Any:
+def _symbol(q: sympy.Symbol, kind: str) -> sympy.Expr:
     symbol = getattr(q, kind, None)
     if symbol is None:
         raise ModelError(f"`{q}` has no {kind}", remedy="make coordinates with da.coordinates(...)")
     return symbol
 
 
-def _expression(value: Any) -> Any:
+def _expression(value: Expression | str) -> sympy.Expr:
     match value:
         case sympy.Basic():
             return value
@@ -329,81 +348,86 @@ def _expression(value: Any) -> Any:
             return sympy.Integer(value)
         case float():
             return sympy.Float(value)
-    raise ModelError("A component of a field must be a number or an expression", seen=repr(value)[:60])
+    raise ModelError("A field needs numbers or expressions as components", seen=repr(value)[:60])
 
 
-def _place(key: Any, coordinates: Sequence[Any]) -> int:
+def _place(key: Symbol, coordinates: Sequence[sympy.Symbol]) -> int:
     names = [str(q) for q in coordinates]
     if str(key) not in names:
-        raise ModelError(f"`{key}` is no coordinate of this space", seen=", ".join(names), remedy="use one of these")
+        raise ModelError(f"`{key}` is no coordinate of this space", ", ".join(names), "use one")
     return names.index(str(key))
 
 
-def read_field(field: Any, coordinates: Sequence[Any]) -> Any:
+def read_field(field: Values | Vector, coordinates: Sequence[sympy.Symbol]) -> sympy.MatrixBase:
     """A field (n x 1) from a mapping of coordinate to expression, or from n expressions."""
     column = sympy.zeros(len(coordinates), 1)
     if isinstance(field, Mapping):
         for key, value in field.items():
             column[_place(key, coordinates)] = _expression(value)
         return column
-    entries = list(field)
-    if len(entries) != len(coordinates):
-        raise ModelError(
-            "A field needs a component for each coordinate", seen=f"{len(entries)}", remedy=f"give {len(coordinates)}"
-        )
+    entries, n = list(field), len(coordinates)
+    if len(entries) != n:
+        raise ModelError("A field needs a component for each coordinate", len(entries), f"give {n}")
     return sympy.Matrix([_expression(entry) for entry in entries])
 
 
-def _read_generators(generators: Any, coordinates: Sequence[Any], algebra: LieAlgebra) -> Any:
+def _read_generators(
+    generators: Fields | Matrix | None, coordinates: Sequence[sympy.Symbol], algebra: LieAlgebra
+) -> sympy.MatrixBase:
+    shape = (len(coordinates), algebra.dimension)
     if isinstance(generators, sympy.MatrixBase):
-        if generators.shape != (len(coordinates), algebra.dimension):
-            raise ModelError("A matrix of generators has a column for each vector of the basis", seen=str(generators.shape))
+        if generators.shape != shape:
+            what = "A matrix of generators has a column for each vector of the basis"
+            raise ModelError(what, seen=generators.shape, remedy=f"give {shape[0]} x {shape[1]}")
         return generators
+    fields: list[Any] = list(generators or ())
     if isinstance(generators, Mapping):
-        if set(map(str, generators)) != set(algebra.names):
+        named = {str(key): field for key, field in generators.items()}
+        if set(named) != set(algebra.names):
             raise ModelError(
                 "The generators must be named by the basis of the Lie algebra",
-                seen=", ".join(map(str, generators)),
+                seen=", ".join(named),
                 remedy=f"give fields for {', '.join(algebra.names)}",
             )
-        generators = [{str(key): field for key, field in generators.items()}[name] for name in algebra.names]
-    columns = [read_field(field, coordinates) for field in generators]
-    if len(columns) != algebra.dimension:
-        raise ModelError("Every vector of the basis needs its generator", seen=str(len(columns)), remedy=str(algebra.dimension))
-    return sympy.Matrix.hstack(*columns) if columns else sympy.zeros(len(coordinates), 0)
+        fields = [named[name] for name in algebra.names]
+    if len(fields) != algebra.dimension:
+        what = "Every vector of the basis needs its generator"
+        raise ModelError(what, seen=len(fields), remedy=f"give {algebra.dimension}")
+    columns = [read_field(field, coordinates) for field in fields]
+    return sympy.Matrix.hstack(*columns) if columns else sympy.zeros(*shape)
 
 
-def _read_map(map: Values, coordinates: Sequence[Any], symbols: Sequence[Any], group: Any) -> dict[Any, Any]:
+def _read_map(
+    map: Values, coordinates: Sequence[sympy.Symbol], symbols: Symbols, group: LieGroup | LieAlgebra
+) -> dict[sympy.Symbol, sympy.Expr]:
     if not isinstance(group, LieGroup) or len(symbols) != group.dimension:
-        raise ModelError(
-            "A map needs the group that acts, and a symbol for each vector of its basis",
-            seen=f"{len(symbols)} symbols",
-            remedy="pass a LieGroup and symbols=(...), or pass generators=",
-        )
+        what = "A map needs the group that acts, and a symbol for each vector of its basis"
+        remedy = "pass a LieGroup and symbols=(...), or pass generators="
+        raise ModelError(what, f"{len(symbols)} symbols", remedy)
     moved = {q: q for q in coordinates}
     for key, value in map.items():
         moved[coordinates[_place(key, coordinates)]] = _expression(value)
     for q, value in moved.items():
         rest = sympy.expand(value.xreplace(dict.fromkeys(symbols, sympy.S.Zero)) - q)
         if rest != 0:
-            raise ModelError(
-                f"The map must leave `{q}` where it is at the identity",
-                seen=f"it moves it by {rest}",
-                remedy="write it in symbols that are 0 at the identity",
-            )
+            what = f"The map must leave `{q}` where it is at the identity"
+            remedy = "write it in symbols that are 0 at the identity"
+            raise ModelError(what, f"it moves it by {rest}", remedy)
     return moved
 
 
-def _generators_of(moved: Mapping[Any, Any], coordinates: Sequence[Any], symbols: Sequence[Any]) -> Any:
+def _generators_of(
+    moved: Mapping[sympy.Symbol, sympy.Expr], coordinates: Sequence[sympy.Symbol], symbols: Symbols
+) -> sympy.MatrixBase:
     """The derivative of the map by its symbols at the identity, (n x d)."""
     derivative = sympy.Matrix([moved[q] for q in coordinates]).jacobian(list(symbols))
     return derivative.xreplace(dict.fromkeys(symbols, sympy.S.Zero)).applyfunc(sympy.expand)
 
 
-# -- numbers -----------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
-def _numbers(matrix: Any, point: Mapping[Any, Any]) -> Any:
+def _numbers(matrix: sympy.MatrixBase, point: Mapping[sympy.Symbol, float]) -> Array:
     """Values of a matrix of expressions; nan where one is not a finite real number."""
     table = {symbol: sympy.Float(float(value)) for symbol, value in point.items()}
     entries = []
@@ -414,10 +438,13 @@ def _numbers(matrix: Any, point: Mapping[Any, Any]) -> Any:
     return np.array(entries).reshape(matrix.shape)
 
 
-def _symbols(matrix: Any, action: GroupAction, table: Mapping[str, Any]) -> list[Any]:
+def _symbols(
+    matrix: sympy.MatrixBase, action: GroupAction, table: Mapping[str, Any]
+) -> list[sympy.Symbol]:
     """The symbols of a matrix, all of which the table must know."""
     symbols = sorted(matrix.free_symbols | set(action.coordinates), key=str)
     missing = [str(symbol) for symbol in symbols if symbol.name not in table]
     if missing:
-        raise ModelError("The point is not complete", seen=f"no value of {', '.join(missing)}", remedy="give all of them")
+        seen = f"no value of {', '.join(missing)}"
+        raise ModelError("The point is not complete", seen, "give all of them")
     return symbols

@@ -1,7 +1,8 @@
-r"""Casimirs of a Poisson tensor by linear algebra: combinations f = sum_a c_a f_a of given functions with Pi df = 0.
+r"""Casimirs of a Poisson tensor: combinations f = sum_a c_a f_a with Pi df = 0.
 
-With polynomials the coefficients of Pi df are compared exactly, over the rational functions of any parameters. With other
-functions the c_a are taken from values at random points, and read as fractions.
+With polynomials the coefficients of Pi df are compared exactly, over the rational functions of any
+parameters. With other functions the c_a are taken from values at random points, and read as
+fractions.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sympy
 from sympy.polys.matrices import DomainMatrix
 
 from ..errors import ModelError
+from ..typing import Array
 from . import subspaces
 from .vanishing import drawn_points, generic_rank, value
 
@@ -22,40 +24,47 @@ __all__ = ["independent_functions", "polynomial_casimirs"]
 
 #: The most functions that are combined.
 MOST_FUNCTIONS = 400
-#: Coefficients that are read from numbers are fractions with denominators up to this, within this distance.
+#: Denominators of coefficients that are read from numbers, and their accuracy.
 LARGEST_DENOMINATOR, NEAR = 60, 1e-7
 
 
 def polynomial_casimirs(
-    matrix: sympy.Matrix, symbols: Sequence[sympy.Symbol], degree: int, among: Sequence[sympy.Expr] | None = None
+    matrix: sympy.Matrix,
+    symbols: Sequence[sympy.Symbol],
+    degree: int,
+    among: Sequence[sympy.Expr] | None = None,
 ) -> list[sympy.Expr]:
-    """A basis of the combinations f of monomials of `symbols` up to `degree`, or of the functions `among`, with Pi df = 0.
+    """A basis of the f with Pi df = 0 among monomials up to `degree`, or the functions `among`.
 
-    Those of lower degree come first. Coefficients that were read from numbers are candidates that the caller has to check.
+    Those of lower degree come first. Coefficients that were read from numbers are candidates that
+    the caller has to check.
     """
     if degree < 1:
-        raise ModelError(
-            "Casimirs are looked for among polynomials of degree 1 or more", seen=degree, remedy="raise the degree"
-        )
+        raise ModelError("Casimirs need a degree of 1 or more", degree, "raise the degree")
     basis = list(among) if among is not None else _monomials(symbols, degree)
     if len(basis) > MOST_FUNCTIONS:
-        raise ModelError(
-            "There are too many functions to look for Casimirs among them",
-            seen=len(basis),
-            remedy=f"lower the degree, or pass among= with {MOST_FUNCTIONS} functions or fewer",
-        )
+        what = "There are too many functions to look for Casimirs among them"
+        remedy = f"lower the degree, or pass among= with {MOST_FUNCTIONS} functions or fewer"
+        raise ModelError(what, len(basis), remedy)
     fields = [matrix * sympy.Matrix([sympy.diff(f, x) for x in symbols]) for f in basis]
     exact = all(entry.is_polynomial(*symbols) for field in fields for entry in field)
     weights = _exact_kernel(fields, symbols) if exact else _sampled_kernel(fields)
-    return [_scaled(sum(c * f for c, f in zip(row, basis, strict=True)), symbols) for row in weights]
+    sums = (sum(c * f for c, f in zip(row, basis, strict=True)) for row in weights)
+    return [_scaled(total, symbols) for total in sums]
 
 
 def _monomials(symbols: Sequence[sympy.Symbol], degree: int) -> list[sympy.Expr]:
-    return [sympy.Mul(*chosen) for power in range(1, degree + 1) for chosen in combinations_with_replacement(symbols, power)]
+    return [
+        sympy.Mul(*chosen)
+        for power in range(1, degree + 1)
+        for chosen in combinations_with_replacement(symbols, power)
+    ]
 
 
-def _exact_kernel(fields: Sequence[sympy.Matrix], symbols: Sequence[sympy.Symbol]) -> list[list[sympy.Expr]]:
-    """Weights (k, number of fields) of the combinations that vanish, by comparing the coefficients of polynomials."""
+def _exact_kernel(
+    fields: Sequence[sympy.Matrix], symbols: Sequence[sympy.Symbol]
+) -> list[list[sympy.Expr]]:
+    """Weights (k, number of fields) of vanishing combinations, by polynomial coefficients."""
     columns: list[dict[tuple[int, tuple[int, ...]], sympy.Expr]] = []
     for field in fields:
         terms = {}
@@ -66,8 +75,12 @@ def _exact_kernel(fields: Sequence[sympy.Matrix], symbols: Sequence[sympy.Symbol
         columns.append(terms)
     rows = sorted(set().union(*columns))
     if not rows:
-        return [[sympy.Integer(int(i == j)) for j in range(len(fields))] for i in range(len(fields))]
-    table = sympy.Matrix(len(rows), len(fields), lambda i, j: sympy.nsimplify(columns[j].get(rows[i], 0), rational=True))
+        return [list(row) for row in sympy.eye(len(fields)).tolist()]
+
+    def exact_entry(i: int, j: int) -> sympy.Expr:
+        return sympy.nsimplify(columns[j].get(rows[i], 0), rational=True)
+
+    table = sympy.Matrix(len(rows), len(fields), exact_entry)
     kernel = DomainMatrix.from_Matrix(table).to_field().nullspace().to_Matrix()
     reduced, _ = kernel[:, ::-1].rref() if kernel.rows else (kernel, ())
     return [list(reversed(list(reduced.row(k)))) for k in reversed(range(reduced.rows))]
@@ -75,11 +88,13 @@ def _exact_kernel(fields: Sequence[sympy.Matrix], symbols: Sequence[sympy.Symbol
 
 def _sampled_kernel(fields: Sequence[sympy.Matrix]) -> list[list[sympy.Expr]]:
     """The same from values at random points, with fractions for the numbers."""
-    symbols = sorted(set().union(*(field.free_symbols for field in fields)), key=lambda symbol: symbol.name)
-    size = fields[0].rows
-    points = drawn_points(symbols, 2 + -(-2 * len(fields) // size))
-    table = np.array([[float(value(entry, point)) for field in fields for entry in field] for point in points])
-    table = table.reshape(len(points), len(fields), size).transpose(0, 2, 1).reshape(-1, len(fields))
+    found_symbols = set().union(*(field.free_symbols for field in fields))
+    symbols = sorted(found_symbols, key=lambda symbol: symbol.name)
+    size, count = fields[0].rows, len(fields)
+    points = drawn_points(symbols, 2 + -(-2 * count // size))
+    values = [[float(value(entry, x)) for field in fields for entry in field] for x in points]
+    by_field = np.array(values).reshape(len(points), count, size)
+    table = by_field.transpose(0, 2, 1).reshape(-1, count)
     kernel = subspaces.annihilator(table.T).T
     found: list[list[sympy.Expr]] = []
     for row in _echelon(kernel):
@@ -89,8 +104,8 @@ def _sampled_kernel(fields: Sequence[sympy.Matrix]) -> list[list[sympy.Expr]]:
     return found
 
 
-def _echelon(kernel: np.ndarray) -> np.ndarray:
-    """Combinations of the rows (k, n) with a one in k columns and zeros there in the other rows, from the last column on."""
+def _echelon(kernel: Array) -> Array:
+    """Rows (k, n) combined to a unit matrix in k columns, from the last column on."""
     table = np.array(kernel, dtype=float)
     free = list(range(len(table)))
     for column in range(table.shape[1] - 1, -1, -1):
@@ -104,21 +119,23 @@ def _echelon(kernel: np.ndarray) -> np.ndarray:
             if k != pivot:
                 table[k] -= table[k, column] * table[pivot]
         free.remove(pivot)
-    order = sorted(range(len(table)), key=lambda k: int(np.max(np.nonzero(np.abs(table[k]) > NEAR)[0])))
-    return table[order]
+    last = [int(np.max(np.nonzero(np.abs(row) > NEAR)[0])) for row in table]
+    return table[sorted(range(len(table)), key=last.__getitem__)]
 
 
 def _scaled(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
     """A multiple whose first term has a plain coefficient."""
-    terms = sympy.Add.make_args(sympy.expand(function))
-    lead, _ = min(terms, key=lambda term: str(term.as_independent(*symbols, as_Add=False)[1])).as_independent(
-        *symbols, as_Add=False
-    )
-    return sympy.expand(function / lead)
+    parts = [
+        term.as_independent(*symbols, as_Add=False)
+        for term in sympy.Add.make_args(sympy.expand(function))
+    ]
+    return sympy.expand(function / min(parts, key=lambda part: str(part[1]))[0])
 
 
-def independent_functions(functions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, ...]:
-    """Those functions that are no functions of the ones before: their gradients add to the rank at generic points."""
+def independent_functions(
+    functions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]
+) -> tuple[sympy.Expr, ...]:
+    """The functions whose gradients add to the rank at generic points."""
     kept: list[sympy.Expr] = []
     for function in functions:
         derivatives = sympy.Matrix([[sympy.diff(f, x) for x in symbols] for f in (*kept, function)])

@@ -1,17 +1,19 @@
-r"""Distributions of vector fields: kernels of one-forms, Lie brackets, the smallest involutive distribution, Frobenius.
+r"""Distributions of vector fields: kernels, Lie brackets, involutive closure, Frobenius.
 
-A set of one-forms omega_i = A_i(x) dx on a space with symbols x has the kernel D = {X : A X = 0}. By Frobenius the forms
-can be integrated to functions, omega_i = sum_j c_ij dI_j, where D contains the brackets of its own fields
+A set of one-forms omega_i = A_i(x) dx on a space with symbols x has the kernel D = {X : A X = 0}.
+By Frobenius the forms can be integrated to functions, omega_i = sum_j c_ij dI_j, where D contains
+the brackets of its own fields
 
     [X, Y] = DY X - DX Y.
 
-Where it does not, the brackets are added until nothing new comes: D = D_1, D_{k+1} = D_k + [D_1, D_k]. The ranks on the
-way are the growth vector, the end is the smallest involutive distribution that contains D (Chow: what can be reached).
-One form alone is *integrable* where it annihilates that end; it may be so only because of the others. One form in two
-coordinates always is (Gavin's constraint 62), x_dot sin(theta) - y_dot cos(theta) is not.
+Where it does not, the brackets are added until nothing new comes: D = D_1, D_{k+1} = D_k + [D_1,
+D_k]. The ranks on the way are the growth vector; the end is the smallest involutive distribution
+that contains D (Chow: the reachable directions). One form alone is *integrable* where it
+annihilates that end, perhaps because of the others. One form in two coordinates always is (Gavin's
+constraint 62); x_dot sin(theta) - y_dot cos(theta) is not.
 
-Nothing here knows mechanics. Expressions come from an algebra, and their values at generic points and the decision on
-rank from the caller.
+Expressions come from an algebra; the caller gives their values at generic points and the decision
+on rank.
 """
 
 from __future__ import annotations
@@ -19,13 +21,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..typing import Array, IntArray
+
+if TYPE_CHECKING:
+    from ..algebra.graph import GraphAlgebra
+    from ..algebra.protocol import Block, Scalar
+
 __all__ = [
-    "Chart",
     "Closure",
+    "SampledChart",
     "bracket",
     "frobenius_residual",
     "identity_frame",
@@ -38,35 +46,45 @@ __all__ = [
 
 #: A component of a unit vector below this counts as rounding.
 TOLERANCE = 1e-8
-#: A pivot that is a constant is preferred to a larger one that varies, down to this part of the largest.
+#: A constant pivot is preferred to a larger one that varies, down to this part of the largest.
 PREFERENCE = 0.1
 #: The most brackets that a closure may take.
 MOST_BRACKETS = 3000
 
 
+class RankRecord(Protocol):
+    """The rank of a matrix of numbers, independent rows, and a basis of its null space."""
+
+    @property
+    def rank(self) -> int: ...
+    @property
+    def independent(self) -> IntArray: ...
+    @property
+    def null_space(self) -> Array: ...
+
+
 @dataclass(frozen=True)
-class Chart:
+class SampledChart:
     """A space with symbols, an algebra of expressions on it, and generic points.
 
     Attributes
     ----------
-    algebra : Algebra
-        See `dalembert.algebra.protocol`.
+    algebra : GraphAlgebra
     symbols : column (n x 1)
         The coordinates x of the space.
     values : callable
-        An expression block (r x c) in, its values at all generic points out, (points, r, c). Values may be nan.
+        An expression block (r x c) in, its values (points, r, c) at generic points out; may be nan.
     rank : callable
         A matrix in, a record with `rank`, `independent` rows and `null_space` out.
     affordable : callable
         Whether a block is small enough to be worth its evaluation.
     """
 
-    algebra: Any
-    symbols: Any
-    values: Callable[[Any], Any]
-    rank: Callable[[Any, float], Any]
-    affordable: Callable[[Any], bool] = lambda block: True
+    algebra: GraphAlgebra
+    symbols: Block
+    values: Callable[[Block], Array]
+    rank: Callable[[Array, float], RankRecord]
+    affordable: Callable[[Block], bool] = lambda block: True
 
     @property
     def dimension(self) -> int:
@@ -87,10 +105,10 @@ class Closure:
     complete : bool
         Whether nothing was left out; a closure that grew too large to be computed is not.
     proved : bool
-        Whether it is proved that brackets do not lead out of it; where they span all directions, the points show it.
+        Whether it is proved that brackets stay in it; the points show it where they span the space.
     """
 
-    fields: Any
+    fields: Block
     growth: tuple[int, ...]
     complete: bool
     proved: bool = False
@@ -101,22 +119,23 @@ class Closure:
         return self.growth[-1]
 
 
-def identity_frame(chart: Chart) -> Any:
+def identity_frame(chart: SampledChart) -> Block:
     """The coordinate fields (n x n)."""
     return chart.algebra.jacobian(chart.symbols, chart.symbols)
 
 
-def bracket(chart: Chart, first: Any, second: Any) -> Any:
+def bracket(chart: SampledChart, first: Block, second: Block) -> Block:
     """[X, Y] = DY X - DX Y of two fields (n x 1)."""
     along = chart.algebra.along
     return along(second, chart.symbols, first) - along(first, chart.symbols, second)
 
 
-def kernel_fields(chart: Chart, rows: Any, frame: Any | None = None) -> Any:
-    """Fields (n x k) that span the kernel of the one-forms `rows` (m x n), within the span of `frame` (n x f).
+def kernel_fields(chart: SampledChart, rows: Block, frame: Block | None = None) -> Block:
+    """Fields (n x k) that span the kernel of one-forms `rows` (m x n) within `frame` (n x f).
 
-    The rows are brought to reduced echelon form by Gauss and Jordan's elimination on the expressions, with pivots that are
-    chosen by their values; the fields are rational in the entries. The columns of the frame must be independent.
+    Gauss and Jordan's elimination brings the rows to reduced echelon form, with pivots chosen by
+    their values; the fields are rational in the entries. The columns of the frame must be
+    independent.
     """
     base = identity_frame(chart) if frame is None else frame
     if rows.shape[0] == 0:
@@ -139,16 +158,18 @@ def kernel_fields(chart: Chart, rows: Any, frame: Any | None = None) -> Any:
     return base @ basis
 
 
-def independent_columns(chart: Chart, fields: Any) -> Any:
+def independent_columns(chart: SampledChart, fields: Block) -> Block:
     """Columns of `fields` (n x k) that span the others at most generic points."""
     found = _ranks(chart, np.swapaxes(chart.values(fields), 1, 2))
     rank = _common([entry.rank for _, entry in found])
     chosen = next(entry for _, entry in found if entry.rank == rank)
-    return chart.algebra.columns([fields[:, int(k)] for k in chosen.independent]) if rank else fields[:, :0]
+    if not rank:
+        return fields[:, :0]
+    return chart.algebra.columns([fields[:, int(k)] for k in chosen.independent])
 
 
-def lie_closure(chart: Chart, fields: Any) -> Closure:
-    """The smallest involutive distribution that contains the independent columns of `fields` (n x k)."""
+def lie_closure(chart: SampledChart, fields: Block) -> Closure:
+    """The smallest involutive distribution with the independent columns of `fields` (n x k)."""
     generators = [fields[:, k] for k in range(fields.shape[1])]
     found, newest = list(generators), list(generators)
     growth, taken, proved = [len(generators)], 0, True
@@ -174,14 +195,14 @@ def lie_closure(chart: Chart, fields: Any) -> Closure:
     return Closure(chart.algebra.columns(found) if found else fields, tuple(growth), True, proved)
 
 
-def is_involutive(chart: Chart, fields: Any) -> bool:
-    """Whether the span of the independent columns of `fields` contains their brackets (Frobenius)."""
+def is_involutive(chart: SampledChart, fields: Block) -> bool:
+    """Whether the span of the independent columns of `fields` contains their brackets."""
     closure = lie_closure(chart, fields)
     return len(closure.growth) == 1 and closure.proved
 
 
-def integrability_residuals(chart: Chart, rows: Any, closure: Closure) -> Any:
-    """How far each one-form is from annihilating the closure, (m,): the largest |omega(F)| for unit omega and F.
+def integrability_residuals(chart: SampledChart, rows: Block, closure: Closure) -> Array:
+    """The largest |omega(F)| for each unit one-form omega and unit F of the closure, (m,).
 
     A form is integrable where this is rounding; `frobenius_residual` looks at first brackets only.
     """
@@ -189,17 +210,18 @@ def integrability_residuals(chart: Chart, rows: Any, closure: Closure) -> Any:
     worst = np.zeros(forms.shape[1])
     for omega, columns in zip(forms, fields, strict=True):
         if np.all(np.isfinite(omega)) and np.all(np.isfinite(columns)):
-            worst = np.maximum(worst, np.max(np.abs(_unit(omega) @ _unit(columns.T).T), axis=1, initial=0.0))
+            largest = np.max(np.abs(_unit(omega) @ _unit(columns.T).T), axis=1, initial=0.0)
+            worst = np.maximum(worst, largest)
     return worst
 
 
-def frobenius_residual(chart: Chart, rows: Any) -> float:
-    """The largest |d omega_i(X, Y)| over unit vectors X, Y of an orthonormal basis of the kernel of all rows.
+def frobenius_residual(chart: SampledChart, rows: Block) -> float:
+    """The largest |d omega_i(X, Y)| over unit X, Y of an orthonormal basis of the kernel.
 
     It vanishes where the forms together are integrable.
     """
-    forms = chart.values(rows)
-    derivatives = [chart.values(chart.algebra.jacobian(rows[i, :].T, chart.symbols)) for i in range(rows.shape[0])]
+    forms, by_row = chart.values(rows), [rows[i, :].T for i in range(rows.shape[0])]
+    derivatives = [chart.values(chart.algebra.jacobian(row, chart.symbols)) for row in by_row]
     worst = 0.0
     for point, omega in enumerate(forms):
         if not np.all(np.isfinite(omega)):
@@ -213,7 +235,7 @@ def frobenius_residual(chart: Chart, rows: Any) -> float:
     return worst
 
 
-def _ranks(chart: Chart, values: Any) -> list[tuple[int, Any]]:
+def _ranks(chart: SampledChart, values: Array) -> list[tuple[int, RankRecord]]:
     """The place and the rank record of every point where the matrix is finite."""
     finite = [k for k, matrix in enumerate(values) if np.all(np.isfinite(matrix))]
     if not finite:
@@ -226,16 +248,18 @@ def _common(ranks: Sequence[int]) -> int:
     return max(Counter(ranks).items(), key=lambda item: (item[1], item[0]))[0]
 
 
-def _eliminate(chart: Chart, table: list[list[Any]], numbers: Any) -> list[int]:
-    """Reduced echelon form of a table (r x w) in place, along with its values; returns the pivot column of each row."""
+def _eliminate(chart: SampledChart, table: list[list[Scalar]], numbers: Array) -> list[int]:
+    """Bring a table (r x w) with its values to reduced echelon form; return the pivot columns."""
     count, width = numbers.shape
     pivots: dict[int, int] = {}
     for _ in range(count):
         rows = [i for i in range(count) if i not in pivots]
         columns = [j for j in range(width) if j not in pivots.values()]
-        largest = max(abs(numbers[i, j]) for i in rows for j in columns)
-        large = [(i, j) for i in rows for j in columns if abs(numbers[i, j]) >= PREFERENCE * largest]
-        steady = [place for place in large if not chart.algebra.depends(table[place[0]][place[1]], chart.symbols)]
+        free = [(i, j) for i in rows for j in columns]
+        largest = max(abs(numbers[place]) for place in free)
+        large = [place for place in free if abs(numbers[place]) >= PREFERENCE * largest]
+        depends = chart.algebra.depends
+        steady = [(i, j) for i, j in large if not depends(table[i][j], chart.symbols)]
         i, j = max(steady or large, key=lambda place: abs(numbers[place]))
         pivots[i] = j
         pivot, number = table[i][j], numbers[i, j]
@@ -245,22 +269,28 @@ def _eliminate(chart: Chart, table: list[list[Any]], numbers: Any) -> list[int]:
             factor = table[other][j]
             if other == i or _is_zero(factor):
                 continue
-            table[other] = [a if _is_zero(b) else a - factor * b for a, b in zip(table[other], table[i], strict=True)]
+            pairs = zip(table[other], table[i], strict=True)
+            table[other] = [a if _is_zero(b) else a - factor * b for a, b in pairs]
             numbers[other] -= numbers[other, j] * numbers[i]
     return [pivots[i] for i in range(count)]
 
 
-def _is_zero(entry: Any) -> bool:
+def _is_zero(entry: Scalar) -> bool:
     """Whether an entry is zero as it is written."""
     answer = entry.is_zero
     return bool(answer() if callable(answer) else answer)
 
 
-def _new_directions(chart: Chart, found: Sequence[Any], candidates: Any, pairs: Sequence[tuple[Any, Any]]) -> list[int]:
+def _new_directions(
+    chart: SampledChart,
+    found: Sequence[Block],
+    candidates: Block,
+    pairs: Sequence[tuple[Block, Block]],
+) -> list[int]:
     """Which candidates add to the span of the fields found so far, at most points.
 
-    A bracket is measured against its terms and the lengths of its two fields, so that one that vanishes by cancellation
-    is zero and not a direction made of rounding.
+    A bracket is measured against its terms and the lengths of its two fields, so that cancellation
+    gives zero and not a direction made of rounding.
     """
     algebra, symbols = chart.algebra, chart.symbols
     known, brackets = chart.values(algebra.columns(list(found))), chart.values(candidates)
@@ -283,7 +313,7 @@ def _new_directions(chart: Chart, found: Sequence[Any], candidates: Any, pairs: 
     return list(next(choice for choice in choices if len(choice) == count))
 
 
-def _unit(rows: Any) -> Any:
+def _unit(rows: Array) -> Array:
     """Rows of length one; rows of zeros stay."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1.0)

@@ -1,8 +1,8 @@
-"""Functions that stay constant where a one-form vanishes, where they can be found with little effort.
+"""Functions that stay constant where a one-form vanishes, found by simple rules.
 
-The form is exact, or becomes so when it is divided by one or two of its own coefficients; or it is a form in two symbols that
-separates as it stands, or whose coefficients depend on one linear combination of them. Nothing is returned that was not
-shown to be an integral.
+The form is exact, or becomes so when it is divided by one or two of its own coefficients; or it is
+a form in two symbols that separates as it stands, or whose coefficients depend on one linear
+combination of them. Every result is verified to be an integral.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ __all__ = ["find_integral", "trigonometric_quotient"]
 
 #: The largest expression that is integrated.
 EFFORT = 80
+#: Values that a function has where it is not defined.
+UNDEFINED = (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)
 
 Equal = Callable[[Sequence[tuple[sympy.Expr, sympy.Expr]]], bool]
 
 
-def find_integral(coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal) -> sympy.Expr | None:
-    """I with dI proportional to the one-form sum_k coefficients[k] d symbols[k]; None where none is found.
+def find_integral(
+    coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal
+) -> sympy.Expr | None:
+    """I with dI proportional to sum_k coefficients[k] d symbols[k]; None where none is found.
 
     Parameters
     ----------
@@ -49,14 +53,18 @@ def find_integral(coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Sy
 
 
 def _is_integral(
-    candidate: sympy.Expr, coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal
+    candidate: sympy.Expr, form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal
 ) -> bool:
     """Whether dI is parallel to the form and not zero."""
-    # d log|u| = du/u
-    plain = candidate.replace(sympy.log, lambda u: sympy.log(u.args[0] if isinstance(u, sympy.Abs) else u))
+
+    def without_modulus(u: sympy.Expr) -> sympy.Expr:  # d log|u| = du/u
+        return sympy.log(u.args[0] if isinstance(u, sympy.Abs) else u)
+
+    plain = candidate.replace(sympy.log, without_modulus)
     derivatives = [sympy.diff(plain, symbol) for symbol in symbols]
     minors = [
-        (derivatives[i] * coefficients[j], derivatives[j] * coefficients[i]) for i, j in combinations(range(len(symbols)), 2)
+        (derivatives[i] * form[j], derivatives[j] * form[i])
+        for i, j in combinations(range(len(symbols)), 2)
     ]
     flat = [(derivative, sympy.S.Zero) for derivative in derivatives]
     return equal(minors) and not equal(flat)
@@ -66,7 +74,8 @@ def _candidates(
     coefficients: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal
 ) -> Iterator[sympy.Expr | None]:
     present = [c for c in coefficients if c != 0]
-    factors = [sympy.S.One, *present, *(a * b for a, b in combinations_with_replacement(present, 2))]
+    pairs = (a * b for a, b in combinations_with_replacement(present, 2))
+    factors = [sympy.S.One, *present, *pairs]
     for factor in factors[:16]:
         scaled = [c / factor for c in coefficients]
         crossed = [
@@ -87,14 +96,14 @@ def _candidates(
 def _potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
     """I with dI = form, for an exact form, symbol by symbol.
 
-    What is left for a symbol does not depend on the symbols before it, which are therefore set to a number.
+    The rest for a symbol does not depend on the symbols before it, which are set to a number.
     """
     total: sympy.Expr = sympy.S.Zero
     for k, symbol in enumerate(symbols):
         rest = form[k] - sympy.diff(total, symbol)
         for base in (sympy.S.Zero, sympy.S.One, sympy.Rational(1, 2)):
             fixed = rest.subs(dict.fromkeys(symbols[:k], base))
-            if not fixed.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+            if not fixed.has(*UNDEFINED):
                 break
         else:
             return None
@@ -105,11 +114,13 @@ def _potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> s
     return total
 
 
-def _product_form(ratio: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol, equal: Equal) -> sympy.Expr | None:
+def _product_form(
+    ratio: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol, equal: Equal
+) -> sympy.Expr | None:
     """For ratio dx + dy with ratio = F(x) G(y): I = int F dx + int dy / G."""
     at_x, at_y = ratio.subs(y, 1), ratio.subs(x, 1)
     fixed = at_x.subs(x, 1)
-    if fixed == 0 or any(side.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for side in (at_x, at_y, fixed)):
+    if fixed == 0 or any(side.has(*UNDEFINED) for side in (at_x, at_y, fixed)):
         return None
     if not equal([(ratio * fixed, at_x * at_y)]):
         return None
@@ -120,7 +131,7 @@ def _product_form(ratio: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol, equal: Eq
 def _one_combination(
     a: sympy.Expr, b: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol, equal: Equal
 ) -> Iterator[sympy.Expr | None]:
-    """For a dx + b dy with a/b a function of B = alpha x + beta y: I = x - int b / (alpha b - beta a) dB."""
+    """For a dx + b dy, a/b a function of B = alpha x + beta y: x - int b/(alpha b - beta a) dB."""
     for alpha, beta in _linear_combinations(a, b, x, y):
         turn = [(sympy.diff(a, z) * b, a * sympy.diff(b, z)) for z in (x, y)]
         left, right = (first - second for first, second in turn)
@@ -136,7 +147,9 @@ def _one_combination(
         yield None if part is None else x - part.subs(s, alpha * x + beta * y)
 
 
-def _linear_combinations(a: sympy.Expr, b: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol) -> list[tuple[sympy.Expr, sympy.Expr]]:
+def _linear_combinations(
+    a: sympy.Expr, b: sympy.Expr, x: sympy.Symbol, y: sympy.Symbol
+) -> list[tuple[sympy.Expr, sympy.Expr]]:
     """alpha, beta of every sum inside a and b that is linear in both symbols."""
     found: dict[tuple[sympy.Expr, sympy.Expr], None] = {}
     for node in (*sympy.preorder_traversal(a), *sympy.preorder_traversal(b)):
@@ -161,12 +174,12 @@ def _antiderivative(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr 
         found = _by_half_angle(expression, symbol)
     if found is None:
         return None
-    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda node: node.args[0].expr)
+    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda n: n.args[0].expr)
     return found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
 
 
 def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
-    """The integral of (c1 cos B + s1 sin B) / (c2 cos B + s2 sin B) with B linear in the symbol; None for other forms.
+    """The integral of (c1 cos B + s1 sin B)/(c2 cos B + s2 sin B), B linear; None otherwise.
 
     With D the denominator, the numerator is p D + q D', and the integral (p B + q log|D|) / B'.
 
@@ -174,8 +187,7 @@ def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> symp
     >>> trigonometric_quotient(sympy.cos(x) / (sympy.cos(x) + sympy.sin(x)), x)
     x/2 + log(Abs(sin(x) + cos(x)))/2
     """
-    sinusoids = [node for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(symbol)]
-    angles = {node.args[0] for node in sinusoids}
+    angles = _angles(expression, symbol)
     if len(angles) != 1:
         return None
     angle = angles.pop()
@@ -186,7 +198,8 @@ def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> symp
     plain = expression.xreplace({sympy.cos(angle): c, sympy.sin(angle): s, sympy.tan(angle): s / c})
     above, below = sympy.fraction(sympy.cancel(sympy.together(plain)))
     (c1, s1), (c2, s2) = ((sympy.diff(side, c), sympy.diff(side, s)) for side in (above, below))
-    linear = sympy.expand(above - c1 * c - s1 * s) == 0 and sympy.expand(below - c2 * c - s2 * s) == 0
+    rests = (above - c1 * c - s1 * s, below - c2 * c - s2 * s)
+    linear = all(sympy.expand(rest) == 0 for rest in rests)
     if not linear or any(item.has(c, s, symbol) for item in (c1, s1, c2, s2)):
         return None
     size = c2**2 + s2**2
@@ -195,26 +208,34 @@ def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> symp
     return (whole * angle + wave * sympy.log(sympy.Abs(bottom))) / rate
 
 
+def _angles(expression: sympy.Expr, symbol: sympy.Symbol) -> set[sympy.Expr]:
+    nodes = expression.atoms(sympy.sin, sympy.cos, sympy.tan)
+    return {node.args[0] for node in nodes if node.has(symbol)}
+
+
 def _by_half_angle(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
-    """The integral of a rational function of sin B and cos B, B linear in the symbol, through tan(B/2)."""
-    angles = {node.args[0] for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(symbol)}
+    """The integral of a rational function of sin B and cos B, B linear, through tan(B/2)."""
+    angles = _angles(expression, symbol)
     if len(angles) != 1:
         return None
     angle = angles.pop()
     rate, half = sympy.diff(angle, symbol), sympy.Dummy("h", real=True)
     sine, cosine = 2 * half / (1 + half**2), (1 - half**2) / (1 + half**2)
-    plain = expression.xreplace({sympy.sin(angle): sine, sympy.cos(angle): cosine, sympy.tan(angle): sine / cosine})
+    ratios = {sympy.sin(angle): sine, sympy.cos(angle): cosine, sympy.tan(angle): sine / cosine}
+    plain = expression.xreplace(ratios)
     if rate.has(symbol) or plain.has(symbol):
         return None
     whole = sympy.cancel(sympy.together(plain * 2 / (1 + half**2) / rate))
     if not whole.is_rational_function(half) or whole.count_ops() > EFFORT:
         return None
     found = ratint(whole, half)
-    return None if found.has(sympy.RootSum, sympy.Integral) else found.subs(half, sympy.tan(angle / 2))
+    if found.has(sympy.RootSum, sympy.Integral):
+        return None
+    return found.subs(half, sympy.tan(angle / 2))
 
 
 def _simplify(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
-    """Terms in the symbols gathered, and a constant factor chosen so that one of them has the coefficient one."""
+    """Collect terms in the symbols and scale so that one coefficient is one."""
     gathered: dict[sympy.Expr, sympy.Expr] = {}
     for term in sympy.Add.make_args(sympy.expand(expression)):
         constant, varying = term.as_independent(*symbols, as_Add=False)
@@ -229,4 +250,4 @@ def _simplify(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.
         return not varying.has(sympy.log), first, varying.count_ops()
 
     lead = simple[min(simple, key=rank)]
-    return sympy.Add(*(sympy.simplify(constant / lead) * varying for varying, constant in simple.items()))
+    return sympy.Add(*(sympy.simplify(constant / lead) * x for x, constant in simple.items()))

@@ -1,12 +1,13 @@
-r"""Lie groups of matrices: rotations, rigid motions, translations, their products, and any group given by its generators.
+r"""Lie groups of matrices: rotations, rigid motions, translations, products, any generators.
 
 Elements are matrices, elements of the Lie algebra are components in a basis of matrices E_a:
 
-    hat(xi) = xi^a E_a,       Ad_g xi = vee(g hat(xi) g^-1),       ad_xi eta = [xi, eta],       [E_a, E_b] = C^c_ab E_c.
+    hat(xi) = xi^a E_a,  Ad_g xi = vee(g hat(xi) g^-1),  ad_xi eta = [xi, eta],
+        [E_a, E_b] = C^c_ab E_c.
 
-The bases are those of body velocities xi = g^-1 g_dot: hat(u) v = u x v on so(3); (e_x, e_y, e_th) on se(2) with
-[e_th, e_x] = e_y and [e_th, e_y] = -e_x; translations before rotations on every se(n); -tr(a b)/2 has length one for each
-generator of so(n).
+The bases are those of body velocities xi = g^-1 g_dot: hat(u) v = u x v on so(3); (e_x, e_y, e_th)
+on se(2) with [e_th, e_x] = e_y and [e_th, e_y] = -e_x; translations before rotations on every
+se(n); -tr(a b)/2 has length one for each generator of so(n).
 """
 
 from __future__ import annotations
@@ -18,14 +19,25 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 
 from ..errors import ModelError
-from ..typing import Array
+from ..typing import Array, ArrayLike
 from .lie_algebra import LieAlgebra
-from .matrix_groups import MEMBER, Generated, MatrixGroup, Motions, Rotations, Translations, averaged_exponential
+from .matrix_groups import (
+    MEMBER,
+    Generated,
+    MatrixGroup,
+    Motions,
+    Rotations,
+    Translations,
+    averaged_exponential,
+)
 from .subspaces import span
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .lie_charts import GroupChart
 
 __all__ = ["LieGroup"]
@@ -72,18 +84,19 @@ class LieGroup:
         matrices.setflags(write=False)
         object.__setattr__(self, "generators", matrices)
 
-    # -- which groups there are ----------------------------------------------------------------------------------
+    # -- which groups there are --------------------------------------------------------------------
 
     @classmethod
     def SO(cls, n: int) -> LieGroup:
-        """Rotations of n axes. The generators of SO(3) turn about axes 1, 2, 3; those of SO(n) turn axis i towards axis j."""
+        """Rotations of n axes; generators turn about axes 1, 2, 3 (SO(3)), or axis i towards j."""
         _check_size(n, 2, "SO")
-        names = {2: ("e_th",), 3: ("e1", "e2", "e3")}.get(n) or tuple(f"e{i + 1}{j + 1}" for i, j in combinations(range(n), 2))
+        small = {2: ("e_th",), 3: ("e1", "e2", "e3")}.get(n)
+        names = small or tuple(f"e{i + 1}{j + 1}" for i, j in combinations(range(n), 2))
         return cls(f"SO({n})", names, _rotations(n), (Rotations(n),))
 
     @classmethod
     def SE(cls, n: int) -> LieGroup:
-        """Rigid motions of n-dimensional space, by matrices ((R, p), (0, 1)); translations come first in the basis."""
+        """Rigid motions ((R, p), (0, 1)) of n dimensions; translations first in the basis."""
         _check_size(n, 2, "SE")
         turning = cls.SO(n)
         wide = np.zeros((turning.dimension, n + 1, n + 1))
@@ -93,9 +106,10 @@ class LieGroup:
 
     @classmethod
     def SU(cls, n: int) -> LieGroup:
-        """Unitary n x n matrices of determinant one, by real matrices ((A, -B), (B, A)) of twice the size for A + i B.
+        """Unitary n x n matrices A + i B of determinant one, as real ((A, -B), (B, A)).
 
-        The basis is orthogonal in tr(a b): turns of axis i towards axis j (r), the same with i (s), and diagonal ones (d).
+        The basis is orthogonal in tr(a b): turns of axis i towards axis j (r), i times symmetric
+        matrices (s), and diagonal ones (d).
 
         >>> spin = LieGroup.SU(2)
         >>> spin.names, spin.size, spin.algebra.identify().name
@@ -126,11 +140,14 @@ class LieGroup:
             names += [name if name not in names else f"{name}_{number}" for name in group.names]
             matrices.append(wide)
             first += group.size
+        blocks = tuple(block for group in groups for block in group.blocks)
         name = " x ".join(group.name for group in groups)
-        return cls(name, tuple(names), np.concatenate(matrices), tuple(block for group in groups for block in group.blocks))
+        return cls(name, tuple(names), np.concatenate(matrices), blocks)
 
     @classmethod
-    def from_generators(cls, generators: Any, names: Sequence[str] = (), name: str = "") -> LieGroup:
+    def from_generators(
+        cls, generators: ArrayLike, names: Sequence[str] = (), name: str = ""
+    ) -> LieGroup:
         """The connected group whose Lie algebra has these matrices (d, N, N) as a basis.
 
         Raises
@@ -140,19 +157,19 @@ class LieGroup:
         """
         matrices = np.array(generators, dtype=float)
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not len(matrices):
-            raise ModelError(
-                "Generators must be square matrices", seen=f"shape {matrices.shape}", remedy="give d x N x N numbers"
-            )
+            seen, remedy = f"shape {matrices.shape}", "give d x N x N numbers"
+            raise ModelError("Generators must be square matrices", seen, remedy)
         basis = tuple(names) or tuple(f"e{k + 1}" for k in range(len(matrices)))
         if len(basis) != len(matrices):
-            raise ModelError("Every generator needs a name", seen=f"{len(basis)} names", remedy=f"give {len(matrices)}")
+            seen, remedy = f"{len(basis)} names", f"give {len(matrices)}"
+            raise ModelError("Every generator needs a name", seen, remedy)
         if span(matrices.reshape(len(matrices), -1).T).shape[1] < len(matrices):
-            raise ModelError("The generators depend on each other", seen=", ".join(basis), remedy="give a basis")
+            raise ModelError("The generators are dependent", ", ".join(basis), "give a basis")
         group = cls(name, basis, matrices, (Generated(matrices.shape[1]),))
         algebra = group.algebra
         return cls(name or f"the group of {algebra.identify().name}", basis, matrices, group.blocks)
 
-    # -- sizes and the Lie algebra -------------------------------------------------------------------------------
+    # -- sizes and the Lie algebra -----------------------------------------------------------------
 
     @property
     def dimension(self) -> int:
@@ -165,7 +182,7 @@ class LieGroup:
         return int(self.generators.shape[1])
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> Array:
         """The matrix of the identity, (N, N)."""
         return np.eye(self.size)
 
@@ -179,15 +196,14 @@ class LieGroup:
             try:
                 table[a, b] = self.vee(first @ second - second @ first)
             except ModelError as error:
-                raise ModelError(
-                    f"The bracket of `{self.names[a]}` and `{self.names[b]}` is no combination of the generators",
-                    remedy="add it to the generators",
-                ) from error
+                names = f"`{self.names[a]}` and `{self.names[b]}`"
+                what = f"The bracket of {names} is no combination of the generators"
+                raise ModelError(what, remedy="add it to the generators") from error
             table[b, a] = -table[a, b]
         return LieAlgebra(self.names, table)
 
     @property
-    def structure_constants(self) -> Any:
+    def structure_constants(self) -> Array:
         """C^c_ab at [a, b, c], (d, d, d)."""
         return self.algebra.constants
 
@@ -196,19 +212,19 @@ class LieGroup:
         """Whether its Lie algebra is abelian."""
         return self.algebra.is_abelian
 
-    def bracket(self, xi: Any, eta: Any) -> Any:
+    def bracket(self, xi: ArrayLike, eta: ArrayLike) -> Any:
         """[xi, eta], (d,)."""
         return self.algebra.bracket(xi, eta)
 
-    def ad(self, xi: Any) -> Any:
+    def ad(self, xi: ArrayLike) -> Any:
         """The matrix (d, d) of eta -> [xi, eta]."""
         return self.algebra.ad(xi)
 
-    def hat(self, xi: Any) -> Any:
+    def hat(self, xi: ArrayLike) -> Array:
         """xi^a E_a, (N, N)."""
         return np.tensordot(np.asarray(xi, dtype=float), self.generators, axes=1)
 
-    def vee(self, matrix: Any) -> Any:
+    def vee(self, matrix: ArrayLike) -> Array:
         """The components (d,) of a matrix in the Lie algebra.
 
         Raises
@@ -219,26 +235,25 @@ class LieGroup:
         entries = np.asarray(matrix, dtype=float).ravel()
         axes, triangle = self._factors
         along = axes.T @ entries
-        outside, size = float(np.max(np.abs(entries - axes @ along))), float(np.max(np.abs(entries)))
+        outside = float(np.max(np.abs(entries - axes @ along)))
+        size = float(np.max(np.abs(entries)))
         if outside > OUTSIDE * max(size, 1e-300):
-            raise ModelError(
-                f"The matrix is not in the Lie algebra of {self.name}",
-                seen=f"a part of {outside:.1e} outside",
-                remedy=f"give a combination of {', '.join(self.names)}",
-            )
+            what = f"The matrix is not in the Lie algebra of {self.name}"
+            remedy = f"give a combination of {', '.join(self.names)}"
+            raise ModelError(what, f"a part of {outside:.1e} outside", remedy)
         return np.linalg.solve(triangle, along)
 
     @cached_property
-    def _factors(self) -> tuple[Any, Any]:
+    def _factors(self) -> tuple[Array, Array]:
         return np.linalg.qr(self.generators.reshape(self.dimension, -1).T)
 
-    # -- the exponential map -------------------------------------------------------------------------------------
+    # -- the exponential map -----------------------------------------------------------------------
 
-    def exp(self, xi: Any) -> Any:
+    def exp(self, xi: ArrayLike) -> Array:
         """The element (N, N) that the constant body velocity xi reaches in unit time."""
         return self._by_block("exponential", self.hat(self.algebra.element(xi)))
 
-    def log(self, element: Any) -> Any:
+    def log(self, element: ArrayLike) -> Array:
         """The components (d,) of the principal logarithm of an element: exp(log(g)) = g.
 
         Raises
@@ -248,8 +263,8 @@ class LieGroup:
         """
         return self.vee(self._by_block("logarithm", self._checked(element)))
 
-    def contains(self, element: Any) -> bool:
-        """Whether a matrix is an element; a group given by generators asks for its principal logarithm."""
+    def contains(self, element: ArrayLike) -> bool:
+        """Whether a matrix is an element; for given generators, by its principal logarithm."""
         try:
             self._checked(element)
             if any(isinstance(block, Generated) for block in self.blocks):
@@ -258,10 +273,11 @@ class LieGroup:
             return False
         return True
 
-    def _checked(self, element: Any) -> Any:
+    def _checked(self, element: ArrayLike) -> Array:
         matrix = np.asarray(element, dtype=float)
         if matrix.shape != (self.size, self.size) or not np.all(np.isfinite(matrix)):
-            raise ModelError(f"An element of {self.name} is a matrix of {self.size} rows", seen=f"shape {matrix.shape}")
+            what = f"An element of {self.name} is a matrix of {self.size} rows"
+            raise ModelError(what, seen=f"shape {matrix.shape}")
         inside, departure = np.zeros_like(matrix), 0.0
         for block, part in self._parts(matrix):
             departure = max(departure, block.departure(part.copy()))
@@ -269,52 +285,51 @@ class LieGroup:
             inside[place, place] = matrix[place, place]
         departure = max(departure, float(np.max(np.abs(matrix - inside))))
         if departure > MEMBER:
-            raise ModelError(
-                f"The matrix is not an element of {self.name}",
-                seen=f"a departure of {departure:.1e}",
-                remedy="bring it back to the group first",
-            )
+            seen, remedy = f"a departure of {departure:.1e}", "bring it back to the group first"
+            raise ModelError(f"The matrix is not an element of {self.name}", seen, remedy)
         return matrix
 
     def _places(self) -> list[slice]:
         ends = np.cumsum([0, *(block.size for block in self.blocks)])
         return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
-    def _parts(self, matrix: Any) -> list[tuple[MatrixGroup, Any]]:
-        return [(block, matrix[place, place]) for block, place in zip(self.blocks, self._places(), strict=True)]
+    def _parts(self, matrix: Array) -> list[tuple[MatrixGroup, Array]]:
+        places = zip(self.blocks, self._places(), strict=True)
+        return [(block, matrix[place, place]) for block, place in places]
 
-    def _by_block(self, function: str, matrix: Any) -> Any:
+    def _by_block(self, function: str, matrix: Array) -> Array:
         found = np.zeros((self.size, self.size))
         for (block, part), place in zip(self._parts(matrix), self._places(), strict=True):
             found[place, place] = getattr(block, function)(part)
         return found
 
-    # -- the adjoint representation and the tangent of exp -------------------------------------------------------
+    # -- the adjoint representation and the tangent of exp -----------------------------------------
 
-    def adjoint(self, element: Any) -> Any:
+    def adjoint(self, element: ArrayLike) -> Array:
         """Ad_g, (d, d): components of g E_b g^-1 in column b."""
         matrix = self._checked(element)
         inverse = np.linalg.inv(matrix)
-        return np.column_stack([self.vee(matrix @ generator @ inverse) for generator in self.generators])
+        return np.column_stack([self.vee(matrix @ E @ inverse) for E in self.generators])
 
-    def coadjoint(self, element: Any) -> Any:
-        """The coadjoint action on momenta, (d, d): (Ad_{g^-1})^T. The plain dual Ad_g^* is ``adjoint(g).T``."""
+    def coadjoint(self, element: ArrayLike) -> Array:
+        """The coadjoint action on momenta (d, d): (Ad_{g^-1})^T; Ad_g^* is ``adjoint(g).T``."""
         return self.adjoint(np.linalg.inv(self._checked(element))).T
 
-    def dexp(self, xi: Any, side: str = "left") -> Any:
+    def dexp(self, xi: ArrayLike, side: str = "left") -> Any:
         r"""The tangent of exp, trivialised, (d, d).
 
-        With g = exp(xi(t)) it gives g^-1 g_dot = dexp(xi, "left") xi_dot and g_dot g^-1 = dexp(xi, "right") xi_dot:
+        With g = exp(xi(t)), g^-1 g_dot = dexp(xi, "left") xi_dot, and "right" for g_dot g^-1:
 
             left: (1 - exp(-ad))/ad,        right: (exp(ad) - 1)/ad.
         """
         sign = {"left": -1.0, "right": 1.0}.get(side)
         if sign is None:
-            raise ModelError("The tangent of exp is trivialised on the left or on the right", seen=repr(side))
+            what = "The tangent of exp is trivialised on the left or on the right"
+            raise ModelError(what, seen=repr(side), remedy='pass "left" or "right"')
         return averaged_exponential(sign * self.ad(xi))
 
-    def dexp_inverse(self, xi: Any, side: str = "left") -> Any:
-        """The inverse of `dexp`, (d, d): xi_dot from the body ("left") or spatial ("right") velocity.
+    def dexp_inverse(self, xi: ArrayLike, side: str = "left") -> Any:
+        """The inverse of `dexp` (d, d): xi_dot from body ("left") or spatial velocity.
 
         Raises
         ------
@@ -323,15 +338,13 @@ class LieGroup:
         """
         tangent = self.dexp(xi, side)
         if self.dimension and not np.linalg.cond(tangent) < INVERTIBLE:
-            raise ModelError(
-                "The exponential map is singular here",
-                seen=f"xi = {np.round(np.asarray(xi, dtype=float), 6).tolist()}",
-                remedy="stay below a whole turn",
-            )
+            what = "The exponential map is singular here"
+            seen = f"xi = {np.round(np.asarray(xi, dtype=float), 6).tolist()}"
+            raise ModelError(what, seen, "stay below a whole turn")
         return np.linalg.solve(tangent, np.eye(self.dimension))
 
-    def chart(self, symbols: Sequence[Any], order: Sequence[str] = ()) -> GroupChart:
-        """Coordinates g = exp(s_1 E_1) exp(s_2 E_2) ... as SymPy expressions; see `dalembert.geometry.lie_charts`."""
+    def chart(self, symbols: Sequence[sympy.Symbol], order: Sequence[str] = ()) -> GroupChart:
+        """Coordinates g = exp(s_1 E_1) exp(s_2 E_2) ... as SymPy expressions (`lie_charts`)."""
         from .lie_charts import group_chart
 
         return group_chart(self, symbols, order)
@@ -344,16 +357,18 @@ class LieGroup:
 
 def _check_size(n: int, least: int, kind: str) -> None:
     if not isinstance(n, int) or n < least:
-        raise ModelError(f"The group {kind}(n) needs a whole number n of at least {least}", seen=repr(n))
+        raise ModelError(f"{kind}(n) needs a whole number n of at least {least}", seen=repr(n))
 
 
 def _axes(n: int) -> tuple[str, ...]:
-    return tuple(f"e_{axis}" for axis in "xyz"[:n]) if n <= 3 else tuple(f"t{k + 1}" for k in range(n))
+    if n <= 3:
+        return tuple(f"e_{axis}" for axis in "xyz"[:n])
+    return tuple(f"t{k + 1}" for k in range(n))
 
 
-def _unitary(n: int) -> tuple[tuple[str, ...], Any]:
+def _unitary(n: int) -> tuple[tuple[str, ...], Array]:
     """An orthogonal basis of su(n) in its real form, with names."""
-    found: dict[str, Any] = {}
+    found: dict[str, NDArray[np.complexfloating[Any, Any]]] = {}
     for i, j in combinations(range(n), 2):
         turn, bend = np.zeros((n, n)), np.zeros((n, n))
         turn[i, j], turn[j, i] = 1.0, -1.0
@@ -362,17 +377,18 @@ def _unitary(n: int) -> tuple[tuple[str, ...], Any]:
         found[f"s{i + 1}{j + 1}"] = 1j * bend
     for k in range(1, n):
         found[f"d{k}"] = 1j * np.diag([1.0] * k + [-float(k)] + [0.0] * (n - k - 1))
-    return tuple(found), np.array([np.block([[m.real, -m.imag], [m.imag, m.real]]) for m in found.values()])
+    real = [np.block([[m.real, -m.imag], [m.imag, m.real]]) for m in found.values()]
+    return tuple(found), np.array(real)
 
 
-def _translations(n: int) -> Any:
+def _translations(n: int) -> Array:
     matrices = np.zeros((n, n + 1, n + 1))
     for k in range(n):
         matrices[k, k, n] = 1.0
     return matrices
 
 
-def _rotations(n: int) -> Any:
+def _rotations(n: int) -> Array:
     """The turn of axis i towards axis j; for three axes about axis 1, 2, 3 in this order."""
     planes = [(1, 2), (2, 0), (0, 1)] if n == 3 else list(combinations(range(n), 2))
     matrices = np.zeros((len(planes), n, n))

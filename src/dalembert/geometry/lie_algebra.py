@@ -1,13 +1,14 @@
-r"""Lie algebras by their structure constants: brackets, the adjoint representation, series of ideals, the Killing form.
+r"""Lie algebras by structure constants: brackets, ad, series of ideals, Killing form.
 
     [e_a, e_b] = C^c_ab e_c,        ad(xi)^c_b = xi^a C^c_ab,        K(xi, eta) = tr(ad(xi) ad(eta))
 
-Constants are an array of shape (d, d, d) with C^c_ab at [a, b, c]. Subspaces are given by orthonormal columns (d, r).
+Constants are an array of shape (d, d, d) with C^c_ab at [a, b, c]. Subspaces are given by
+orthonormal columns (d, r).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
+from ..typing import Array, ArrayLike
 from .subspaces import annihilator, span
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class LieAlgebra:
     """
 
     names: tuple[str, ...]
-    constants: Any
+    constants: Array
 
     def __post_init__(self) -> None:
         table = np.array(self.constants, dtype=float)
@@ -67,9 +69,8 @@ class LieAlgebra:
         object.__setattr__(self, "constants", table)
         size = np.max(np.abs(table), initial=0.0)
         if np.max(np.abs(table + np.swapaxes(table, 0, 1)), initial=0.0) > ROUNDING * size:
-            raise ModelError(
-                "Structure constants must be antisymmetric in their lower indices", remedy="check C^c_ab = -C^c_ba"
-            )
+            what = "Structure constants must be antisymmetric in their lower indices"
+            raise ModelError(what, remedy="check C^c_ab = -C^c_ba")
         if self.jacobi_residual > ROUNDING * size * size:
             raise ModelError(
                 "These structure constants break Jacobi's identity",
@@ -78,8 +79,10 @@ class LieAlgebra:
             )
 
     @classmethod
-    def from_brackets(cls, names: str | Sequence[str], brackets: Any) -> LieAlgebra:
-        """By ``{(a, b): {c: value}}`` for the brackets that do not vanish; the opposite ones follow."""
+    def from_brackets(
+        cls, names: str | Sequence[str], brackets: Mapping[tuple[str, str], Mapping[str, float]]
+    ) -> LieAlgebra:
+        """By ``{(a, b): {c: value}}`` for nonzero brackets; the opposite ones follow."""
         basis = tuple(names.split() if isinstance(names, str) else names)
         place = {name: k for k, name in enumerate(basis)}
         table = np.zeros((len(basis),) * 3)
@@ -94,26 +97,24 @@ class LieAlgebra:
         """d."""
         return len(self.names)
 
-    def bracket(self, xi: Any, eta: Any) -> Any:
+    def bracket(self, xi: ArrayLike, eta: ArrayLike) -> Any:
         """[xi, eta], (d,)."""
         return np.einsum("a,b,abc->c", self.element(xi), self.element(eta), self.constants)
 
-    def ad(self, xi: Any) -> Any:
-        """The matrix (d x d) of eta -> [xi, eta]; its transpose is ad* as the plain dual, on components of a momentum."""
+    def ad(self, xi: ArrayLike) -> Any:
+        """The matrix (d x d) of eta -> [xi, eta]; its transpose is ad* on momentum components."""
         return np.einsum("a,abc->cb", self.element(xi), self.constants)
 
-    def element(self, xi: Any) -> Any:
+    def element(self, xi: ArrayLike) -> Array:
         """Components (d,) of an element, checked."""
         vector = np.asarray(xi, dtype=float)
         if vector.shape != (self.dimension,):
-            raise ModelError(
-                "An element of the Lie algebra needs a component for each vector of the basis",
-                seen=f"shape {vector.shape}",
-                remedy=f"give components along {', '.join(self.names)}",
-            )
+            what = "An element of the Lie algebra needs a component for each vector of the basis"
+            seen, remedy = f"shape {vector.shape}", f"give components along {', '.join(self.names)}"
+            raise ModelError(what, seen, remedy)
         return vector
 
-    # -- identities and forms ------------------------------------------------------------------------------------
+    # -- identities and forms ----------------------------------------------------------------------
 
     @cached_property
     def jacobi_residual(self) -> float:
@@ -135,7 +136,7 @@ class LieAlgebra:
         positive, negative = int(np.sum(values > floor)), int(np.sum(values < -floor))
         return positive, negative, self.dimension - positive - negative
 
-    # -- ideals --------------------------------------------------------------------------------------------------
+    # -- ideals ------------------------------------------------------------------------------------
 
     @cached_property
     def is_abelian(self) -> bool:
@@ -143,18 +144,19 @@ class LieAlgebra:
         return not np.any(self.constants)
 
     @cached_property
-    def centre(self) -> Any:
+    def centre(self) -> Array:
         """What has vanishing brackets with everything, (d, r)."""
         d = self.dimension
         return annihilator(self.constants.reshape(d, d * d)) if d else np.zeros((0, 0))
 
-    def brackets_of(self, first: Any, second: Any) -> Any:
+    def brackets_of(self, first: Array, second: Array) -> Array:
         """A basis of the span of all brackets of two subspaces, (d, r)."""
-        table = np.einsum("ai,bj,abc->cij", first, second, self.constants).reshape(self.dimension, -1)
-        return span(table, scale=float(np.max(np.abs(self.constants), initial=0.0)) or None)
+        table = np.einsum("ai,bj,abc->cij", first, second, self.constants)
+        scale = float(np.max(np.abs(self.constants), initial=0.0)) or None
+        return span(table.reshape(self.dimension, -1), scale=scale)
 
     @cached_property
-    def derived(self) -> Any:
+    def derived(self) -> Array:
         """The derived algebra [g, g], (d, r)."""
         whole = np.eye(self.dimension)
         return self.brackets_of(whole, whole)
@@ -169,7 +171,7 @@ class LieAlgebra:
         """Dimensions of g, [g, g], [g, [g, g]], ... down to where they stay."""
         return self._series(lambda ideal: self.brackets_of(np.eye(self.dimension), ideal))
 
-    def _series(self, following: Any) -> tuple[int, ...]:
+    def _series(self, following: Callable[[Array], Array]) -> tuple[int, ...]:
         ideal, found = np.eye(self.dimension), [self.dimension]
         while True:
             ideal = following(ideal)
@@ -193,13 +195,13 @@ class LieAlgebra:
         return self.dimension > 0 and self.killing_signature[2] == 0
 
     @cached_property
-    def radical(self) -> Any:
+    def radical(self) -> Array:
         """The largest solvable ideal, (d, r): what is orthogonal to [g, g] in the Killing form."""
         return annihilator(self.killing_form @ self.derived) if self.dimension else np.zeros((0, 0))
 
-    # -- others from this one ------------------------------------------------------------------------------------
+    # -- others from this one ----------------------------------------------------------------------
 
-    def restricted(self, basis: Any, names: Sequence[str] | None = None) -> LieAlgebra:
+    def restricted(self, basis: ArrayLike, names: Sequence[str] | None = None) -> LieAlgebra:
         """The subalgebra with the independent columns of `basis` (d, r) as its basis.
 
         Raises
@@ -212,15 +214,15 @@ class LieAlgebra:
         axes, triangle = np.linalg.qr(columns)
         components = np.einsum("ck,ijc->ijk", axes, brackets)
         rest = brackets - np.einsum("ck,ijk->ijc", axes, components)
-        if (
-            np.max(np.abs(rest), initial=0.0)
-            > 1e-7 * np.max(np.abs(self.constants), initial=0.0) * np.max(np.abs(columns)) ** 2
-        ):
-            raise ModelError("These elements do not span a subalgebra", seen=f"brackets {np.max(np.abs(rest)):.1e} outside")
-        table = np.linalg.solve(triangle, components.reshape(-1, columns.shape[1]).T).T.reshape(components.shape)
-        return LieAlgebra(
-            tuple(names or (f"e{k + 1}" for k in range(columns.shape[1]))), (table - np.swapaxes(table, 0, 1)) / 2
-        )
+        size, largest = np.max(np.abs(self.constants), initial=0.0), np.max(np.abs(columns))
+        outside = np.max(np.abs(rest), initial=0.0)
+        if outside > 1e-7 * size * largest**2:
+            seen = f"brackets {outside:.1e} outside"
+            raise ModelError("These elements do not span a subalgebra", seen)
+        r = columns.shape[1]
+        table = np.linalg.solve(triangle, components.reshape(-1, r).T).T.reshape(components.shape)
+        basis_names = tuple(names or (f"e{k + 1}" for k in range(r)))
+        return LieAlgebra(basis_names, (table - np.swapaxes(table, 0, 1)) / 2)
 
     def identify(self) -> Identification:
         """Its name, as a direct sum of known ones; see `dalembert.geometry.lie_identify`."""

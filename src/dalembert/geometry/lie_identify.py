@@ -1,23 +1,26 @@
 r"""Which Lie algebra this is, from its structure constants.
 
-An abelian part that splits off is taken away first. The rest is split into a direct sum of ideals by its centroid,
+An abelian part that splits off is taken away first. The rest is split into a direct sum of ideals
+by its centroid,
 
     Gamma = {F : F [x, y] = [F x, y] = [x, F y]},
 
-an associative algebra that contains the projections onto all direct summands and nothing that mixes them: the generalised
-eigenspaces of one of its generic elements are the summands. Each summand is then known by invariants: dimensions of its derived
-and lower central series, its centre, the signature of its Killing form, its radical, and for three dimensions with a plane of
-translations the eigenvalues of what acts on it (Bianchi).
+an associative algebra that contains the projections onto all direct summands and nothing that mixes
+them: the generalised eigenspaces of one of its generic elements are the summands. Each summand is
+then known by invariants: dimensions of its derived and lower central series, its centre, the
+signature of its Killing form, its radical, and for three dimensions with a plane of translations
+the eigenvalues of what acts on it (Bianchi).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 from scipy.linalg import schur
 
+from ..typing import Array
 from .lie_algebra import LieAlgebra
 from .subspaces import annihilator, complement, span
 
@@ -44,7 +47,7 @@ class Factor:
     """
 
     name: str
-    basis: Any
+    basis: Array
     known: bool
 
 
@@ -72,7 +75,9 @@ class Identification:
 def identify(algebra: LieAlgebra) -> Identification:
     """The direct sum of known algebras that this one is isomorphic to.
 
-    >>> gl2 = LieAlgebra.from_brackets("h e f z", {("h", "e"): {"e": 2}, ("h", "f"): {"f": -2}, ("e", "f"): {"h": 1}})
+    >>> gl2 = LieAlgebra.from_brackets(
+    ...     "h e f z", {("h", "e"): {"e": 2}, ("h", "f"): {"f": -2}, ("e", "f"): {"h": 1}}
+    ... )
     >>> identify(gl2).name
     'R + sl(2,R)'
     """
@@ -80,27 +85,31 @@ def identify(algebra: LieAlgebra) -> Identification:
     if d == 0:
         return Identification("0", ())
     flat, rest = _split_abelian(algebra)
-    factors = [Factor("R" if flat.shape[1] == 1 else f"R^{flat.shape[1]}", flat, True)] if flat.shape[1] else []
+    factors, r = [], flat.shape[1]
+    if r:
+        factors.append(Factor("R" if r == 1 else f"R^{r}", flat, True))
     if rest.shape[1]:
-        factors += sorted((_named(algebra, ideal) for ideal in _summands(algebra, rest)), key=lambda factor: factor.name)
+        named = [_named(algebra, ideal) for ideal in _summands(algebra, rest)]
+        factors += sorted(named, key=lambda factor: factor.name)
     return Identification(" + ".join(factor.name for factor in factors), tuple(factors))
 
 
-# -- direct sums -------------------------------------------------------------------------------------------------
+# -- direct sums -----------------------------------------------------------------------------------
 
 
-def _split_abelian(algebra: LieAlgebra) -> tuple[Any, Any]:
-    """A central part (d, r) outside the derived algebra, and an ideal (d, d - r) that is a complement to it."""
+def _split_abelian(algebra: LieAlgebra) -> tuple[Array, Array]:
+    """A central part (d, r) outside the derived algebra, and a complementary ideal (d, d - r)."""
     centre, derived = algebra.centre, algebra.derived
-    outside = centre - derived @ (derived.T @ centre)  # as a map on the centre, its kernel is the part inside
+    # As a map on the centre, `outside` has the part inside the derived algebra as its kernel.
+    outside = centre - derived @ (derived.T @ centre)
     inside = annihilator(outside.T, scale=1.0) if centre.shape[1] else np.zeros((0, 0))
     flat = centre @ complement(inside) if centre.shape[1] else centre
     further = annihilator(np.hstack([derived, flat]), scale=1.0)
     return flat, np.hstack([derived, further])
 
 
-def _summands(algebra: LieAlgebra, ideal: Any) -> list[Any]:
-    """The indecomposable direct summands of an ideal whose centre is inside its derived algebra, in columns (d, r)."""
+def _summands(algebra: LieAlgebra, ideal: Array) -> list[Array]:
+    """Indecomposable direct summands (d, r) of an ideal with its centre in the derived algebra."""
     inner = algebra.restricted(ideal)
     centroid, best = _centroid(inner), [np.eye(inner.dimension)]
     random = np.random.default_rng(5)
@@ -112,10 +121,11 @@ def _summands(algebra: LieAlgebra, ideal: Any) -> list[Any]:
     return [span(ideal @ piece) for piece in best]
 
 
-def _sharpened(pieces: list[Any], centroid: Any) -> list[Any]:
-    """The same summands to full accuracy: their projections are put into the centroid and made idempotent again.
+def _sharpened(pieces: list[Array], centroid: Array) -> list[Array]:
+    """The summands to full accuracy, by idempotents projected into the centroid.
 
-    Eigenspaces of matrices that cannot be diagonalised are known to half of the digits only; P -> 3 P^2 - 2 P^3 finds the rest.
+    Eigenspaces of defective matrices are known to half of the digits only; P -> 3 P^2 - 2 P^3 finds
+    the rest.
     """
     together = np.hstack(pieces)
     if together.shape[0] != together.shape[1] or np.linalg.cond(together) > 1e8:
@@ -133,54 +143,56 @@ def _sharpened(pieces: list[Any], centroid: Any) -> list[Any]:
     return found
 
 
-def _centroid(algebra: LieAlgebra) -> Any:
+def _centroid(algebra: LieAlgebra) -> Array:
     """A basis (r, d, d) of the maps F with F [x, y] = [F x, y] = [x, F y]."""
     d, C = algebra.dimension, algebra.constants
     identity = np.eye(d)
-    # F at [p, q] takes e_q to e_p: F^p_c C^c_ab - F^c_a C^p_cb = 0, and the same for the second argument by antisymmetry
+    # F at [p, q] takes e_q to e_p: F^p_c C^c_ab - F^c_a C^p_cb = 0, and the same for the second
+    # argument by antisymmetry
     conditions = np.einsum("abq,pr->abrpq", C, identity) - np.einsum("pbr,qa->abrpq", C, identity)
     rows = conditions.reshape(d**3, d * d)
     return annihilator(rows.T).T.reshape(-1, d, d)
 
 
-def _eigenspaces(matrix: Any) -> list[Any]:
-    """Generalised eigenspaces of groups of eigenvalues that lie together, complex ones with their conjugates."""
+def _eigenspaces(matrix: Array) -> list[Array]:
+    """Generalised eigenspaces of clusters of eigenvalues, complex ones with conjugates."""
     values = np.linalg.eigvals(matrix)
     size = np.max(np.abs(values))
     groups: list[list[complex]] = []
-    for value in sorted((complex(v.real, abs(v.imag)) for v in values), key=lambda v: (v.real, v.imag)):
-        near = [group for group in groups if any(abs(value - other) < APART * size for other in group)]
+    upper = (complex(v.real, abs(v.imag)) for v in values)
+    for value in sorted(upper, key=lambda v: (v.real, v.imag)):
+        near = [g for g in groups if any(abs(value - other) < APART * size for other in g)]
         merged = [value, *(other for group in near for other in group)]
         groups = [group for group in groups if group not in near] + [merged]
     pieces = []
     for group in groups:
 
         def belongs(real: float, imaginary: float, group: list[complex] = group) -> bool:
-            return any(abs(complex(real, abs(imaginary)) - other) < 0.4 * APART * size for other in group)
+            value = complex(real, abs(imaginary))
+            return any(abs(value - other) < 0.4 * APART * size for other in group)
 
         _, vectors, count = schur(matrix, output="real", sort=belongs)
         pieces.append(vectors[:, :count])
     return pieces
 
 
-def _is_direct(algebra: LieAlgebra, pieces: list[Any]) -> bool:
+def _is_direct(algebra: LieAlgebra, pieces: list[Array]) -> bool:
     """Whether subspaces together are a basis, and brackets between different ones vanish."""
     together = np.hstack(pieces)
     if together.shape[1] != algebra.dimension or np.linalg.cond(together) > 1e6:
         return False
     size = np.max(np.abs(algebra.constants))
-    crossed = [
-        np.einsum("ai,bj,abc->cij", first, second, algebra.constants)
-        for k, first in enumerate(pieces)
-        for second in pieces[k + 1 :]
-    ]
-    return all(np.max(np.abs(bracket)) < 1e-6 * size for bracket in crossed)
+    for first, second in combinations(pieces, 2):
+        crossed = np.einsum("ai,bj,abc->cij", first, second, algebra.constants)
+        if not np.max(np.abs(crossed)) < 1e-6 * size:
+            return False
+    return True
 
 
-# -- names -------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 
-def _named(algebra: LieAlgebra, ideal: Any) -> Factor:
+def _named(algebra: LieAlgebra, ideal: Array) -> Factor:
     own = algebra.restricted(ideal)
     name = _name(own)
     return Factor(_invariants(own) if name is None else name, ideal, name is not None)
@@ -206,7 +218,7 @@ def _name(own: LieAlgebra) -> str | None:
 
 
 def _bianchi(own: LieAlgebra) -> str | None:
-    """Three dimensions with a plane of translations: what the third direction does to the plane, up to its size."""
+    """Three dimensions with a plane of translations: the action on it, up to scale."""
     plane = own.derived
     across = own.ad(complement(plane)[:, 0])
     action = plane.T @ across @ plane
@@ -216,10 +228,11 @@ def _bianchi(own: LieAlgebra) -> str | None:
     return "se(2)" if np.linalg.det(action) > 0 else "se(1,1)"
 
 
-def _is_flat(own: LieAlgebra, ideal: Any) -> bool:
+def _is_flat(own: LieAlgebra, ideal: Array) -> bool:
     """Whether three directions have vanishing brackets with each other."""
     brackets = np.einsum("ai,bj,abc->cij", ideal, ideal, own.constants)
-    return ideal.shape[1] == 3 and bool(np.max(np.abs(brackets)) < 1e-6 * np.max(np.abs(own.constants)))
+    largest = 1e-6 * np.max(np.abs(own.constants))
+    return ideal.shape[1] == 3 and bool(np.max(np.abs(brackets)) < largest)
 
 
 def _invariants(own: LieAlgebra) -> str:
@@ -227,7 +240,8 @@ def _invariants(own: LieAlgebra) -> str:
         return f"({', '.join(map(str, numbers))})"
 
     return (
-        f"unidentified, dimension {own.dimension}, with derived series {listed(own.derived_series)}, "
-        f"lower central series {listed(own.lower_central_series)}, centre of dimension {own.centre.shape[1]}, "
-        f"Killing signature {listed(own.killing_signature)}"
+        f"unidentified, dimension {own.dimension}, with derived series"
+        f" {listed(own.derived_series)}, lower central series {listed(own.lower_central_series)},"
+        f" centre of dimension {own.centre.shape[1]}, Killing signature"
+        f" {listed(own.killing_signature)}"
     )

@@ -1,4 +1,4 @@
-r"""Exponential and logarithm of matrices in the groups of rotations, rigid motions and translations, and in any other one.
+r"""Exponential and logarithm in rotation, rigid-motion and translation groups, or any other.
 
 With the angle theta^2 = -tr(W^2)/2 of a skew matrix W of two or three rows,
 
@@ -6,8 +6,9 @@ With the angle theta^2 = -tr(W^2)/2 of a skew matrix W of two or three rows,
     V     = 1 + b W + c W^2,       c = (theta - sin(theta))/theta^3
     V^-1  = 1 - W/2 + d W^2,       d = (1 - theta/2 cot(theta/2))/theta^2
 
-and the motion with the velocity v and the rotation W is (exp W, V v). Logarithms are the principal ones: all angles are less
-than half a turn. At half a turn there are two of them, and that is an error, as is a matrix outside the group.
+and the motion with the velocity v and the rotation W is (exp W, V v). Logarithms are the principal
+ones: all angles are less than half a turn. At half a turn there are two of them, and that is an
+error, as is a matrix outside the group.
 """
 
 from __future__ import annotations
@@ -19,8 +20,17 @@ import numpy as np
 from scipy.linalg import expm, schur
 
 from ..errors import ModelError
+from ..typing import Array
 
-__all__ = ["Generated", "MatrixGroup", "Motions", "Rotations", "Translations", "averaged_exponential", "principal_logarithm"]
+__all__ = [
+    "Generated",
+    "MatrixGroup",
+    "Motions",
+    "Rotations",
+    "Translations",
+    "averaged_exponential",
+    "principal_logarithm",
+]
 
 #: A matrix that departs from its group by more than this is not an element of it.
 MEMBER = 1e-6
@@ -41,13 +51,13 @@ class MatrixGroup(Protocol):
     def size(self) -> int:
         """The number of rows."""
 
-    def exponential(self, matrix: Any) -> Any:
+    def exponential(self, matrix: Array) -> Array:
         """The element that an element of the Lie algebra, as a matrix, leads to in unit time."""
 
-    def logarithm(self, element: Any) -> Any:
+    def logarithm(self, element: Array) -> Array:
         """The element of the Lie algebra, as a matrix, whose exponential this is."""
 
-    def departure(self, element: Any) -> float:
+    def departure(self, element: Array) -> float:
         """How far a matrix is from being an element; 0 where that has no closed answer."""
 
 
@@ -57,20 +67,20 @@ class Rotations:
 
     size: int
 
-    def exponential(self, matrix: Any) -> Any:
+    def exponential(self, matrix: Array) -> Any:
         if self.size > 3:
             return expm(matrix)
         a, b, _ = _coefficients(_angle(matrix))
         return np.eye(self.size) + a * matrix + b * matrix @ matrix
 
-    def logarithm(self, element: Any) -> Any:
+    def logarithm(self, element: Array) -> Array:
         if self.size == 1:
             return np.zeros((1, 1))
         if self.size == 2:
             return _plane_logarithm(element)
         return _space_logarithm(element) if self.size == 3 else _general_rotation_logarithm(element)
 
-    def departure(self, element: Any) -> float:
+    def departure(self, element: Array) -> float:
         skew = float(np.max(np.abs(element.T @ element - np.eye(self.size))))
         return max(skew, 0.0 if np.linalg.det(element) > 0 else 1.0)
 
@@ -85,7 +95,7 @@ class Motions:
     def size(self) -> int:
         return self.space + 1
 
-    def exponential(self, matrix: Any) -> Any:
+    def exponential(self, matrix: Array) -> Any:
         n = self.space
         if n > 3:
             return expm(matrix)
@@ -93,10 +103,11 @@ class Motions:
         _, b, c = _coefficients(_angle(turn))
         element = np.eye(n + 1)
         element[:n, :n] = Rotations(n).exponential(turn)
-        element[:n, n] = matrix[:n, n] + b * turn @ matrix[:n, n] + c * turn @ (turn @ matrix[:n, n])
+        shift = matrix[:n, n]
+        element[:n, n] = shift + b * turn @ shift + c * turn @ (turn @ shift)
         return element
 
-    def logarithm(self, element: Any) -> Any:
+    def logarithm(self, element: Array) -> Array:
         n = self.space
         turn, shift = Rotations(n).logarithm(element[:n, :n]), element[:n, n]
         matrix = np.zeros((n + 1, n + 1))
@@ -108,9 +119,10 @@ class Motions:
             matrix[:n, n] = shift - turn @ shift / 2 + d * turn @ (turn @ shift)
         return matrix
 
-    def departure(self, element: Any) -> float:
+    def departure(self, element: Array) -> float:
         n = self.space
-        return max(Rotations(n).departure(element[:n, :n]), float(np.max(np.abs(element[n] - np.eye(n + 1)[n]))))
+        rotation = Rotations(n).departure(element[:n, :n])
+        return max(rotation, float(np.max(np.abs(element[n] - np.eye(n + 1)[n]))))
 
 
 @dataclass(frozen=True)
@@ -123,13 +135,13 @@ class Translations:
     def size(self) -> int:
         return self.space + 1
 
-    def exponential(self, matrix: Any) -> Any:
+    def exponential(self, matrix: Array) -> Array:
         return np.eye(self.size) + matrix
 
-    def logarithm(self, element: Any) -> Any:
+    def logarithm(self, element: Array) -> Array:
         return element - np.eye(self.size)
 
-    def departure(self, element: Any) -> float:
+    def departure(self, element: Array) -> float:
         rest = element - np.eye(self.size)
         rest[: self.space, self.space] = 0.0
         return float(np.max(np.abs(rest)))
@@ -141,17 +153,17 @@ class Generated:
 
     size: int
 
-    def exponential(self, matrix: Any) -> Any:
+    def exponential(self, matrix: Array) -> Any:
         return expm(matrix)
 
-    def logarithm(self, element: Any) -> Any:
+    def logarithm(self, element: Array) -> Array:
         return principal_logarithm(element)
 
-    def departure(self, element: Any) -> float:
+    def departure(self, element: Array) -> float:
         return 0.0
 
 
-def averaged_exponential(matrix: Any) -> Any:
+def averaged_exponential(matrix: Array) -> Any:
     r"""The mean of exp(s X) over 0 <= s <= 1, which is (exp X - 1)/X, (n x n).
 
     >>> averaged_exponential(np.zeros((2, 2))).tolist()
@@ -163,8 +175,8 @@ def averaged_exponential(matrix: Any) -> Any:
     return expm(wide)[:n, n:]
 
 
-def principal_logarithm(element: Any) -> Any:
-    """The logarithm whose eigenvalues have imaginary parts between -pi and pi, by square roots and a series.
+def principal_logarithm(element: Array) -> Array:
+    """The logarithm with imaginary parts of eigenvalues in (-pi, pi), by square roots and series.
 
     Raises
     ------
@@ -172,12 +184,11 @@ def principal_logarithm(element: Any) -> Any:
         Where an eigenvalue is zero or negative: there is no such logarithm then.
     """
     values = np.linalg.eigvals(element)
-    if np.any((values.real <= 0) & (np.abs(values.imag) <= HALF_TURN * np.abs(values))) or not np.all(np.isfinite(values)):
-        raise ModelError(
-            "This matrix has no principal logarithm",
-            seen=f"the eigenvalues {np.round(values, 6).tolist()}",
-            remedy="take a nearer element: no eigenvalue may be zero or negative",
-        )
+    at_half_turn = (values.real <= 0) & (np.abs(values.imag) <= HALF_TURN * np.abs(values))
+    if np.any(at_half_turn) or not np.all(np.isfinite(values)):
+        what = "This matrix has no principal logarithm"
+        remedy = "take a nearer element: no eigenvalue may be zero or negative"
+        raise ModelError(what, f"the eigenvalues {np.round(values, 6).tolist()}", remedy)
     root, identity, halvings = np.array(element, dtype=float), np.eye(len(element)), 0
     while np.max(np.abs(root - identity)) > NEAR_IDENTITY and halvings < MOST_ROOTS:
         root, halvings = _square_root(root), halvings + 1
@@ -188,7 +199,7 @@ def principal_logarithm(element: Any) -> Any:
     return 2.0**halvings * total
 
 
-def _square_root(matrix: Any) -> Any:
+def _square_root(matrix: Array) -> Array:
     """The principal square root, by the iteration of Denman and Beavers."""
     root, inverse = matrix, np.eye(len(matrix))
     for _ in range(MOST_STEPS):
@@ -200,16 +211,16 @@ def _square_root(matrix: Any) -> Any:
     return root
 
 
-# -- rotations ---------------------------------------------------------------------------------------------------
+# -- rotations -------------------------------------------------------------------------------------
 
 
-def _angle(turn: Any) -> float:
+def _angle(turn: Array) -> float:
     """The angle of a skew matrix of at most three rows."""
     return float(np.sqrt(np.sum(turn * turn) / 2))
 
 
 def _coefficients(theta: float) -> tuple[float, float, float]:
-    """a, b, c of the module's head."""
+    """a, b, c of the module's docstring."""
     square = theta * theta
     a, half = float(np.sinc(theta / np.pi)), float(np.sinc(theta / 2 / np.pi))
     if theta > SMALL_ANGLE:
@@ -221,30 +232,28 @@ def _coefficients(theta: float) -> tuple[float, float, float]:
 
 
 def _inverse_coefficient(theta: float) -> float:
-    """d of the module's head; with Bernoulli's numbers for small angles."""
+    """d of the module's docstring; with Bernoulli's numbers for small angles."""
     square = theta * theta
     if theta > SMALL_ANGLE:
         return float((1.0 - theta / 2 / np.tan(theta / 2)) / square)
-    bernoulli = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600)
-    return float(sum(value * square**k for k, value in enumerate(bernoulli)))
+    bernoulli = 1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000
+    coefficients = (*bernoulli, 1 / 74724249600)
+    return float(sum(value * square**k for k, value in enumerate(coefficients)))
 
 
 def _half_turn(what: str) -> ModelError:
-    return ModelError(
-        f"A {what} by half a turn has two logarithms",
-        seen="an angle of pi",
-        remedy="take the logarithm of a nearer element, or of a part of the way",
-    )
+    remedy = "take the logarithm of a nearer element, or of a part of the way"
+    return ModelError(f"A {what} by half a turn has two logarithms", "an angle of pi", remedy)
 
 
-def _plane_logarithm(element: Any) -> Any:
+def _plane_logarithm(element: Array) -> Array:
     angle = np.arctan2(element[1, 0] - element[0, 1], element[0, 0] + element[1, 1])
     if np.pi - abs(angle) < HALF_TURN:
         raise _half_turn("rotation")
     return np.array([[0.0, -angle], [angle, 0.0]])
 
 
-def _space_logarithm(element: Any) -> Any:
+def _space_logarithm(element: Array) -> Array:
     """By the unit quaternion, whose largest component is divided by: accurate at all angles."""
     R, trace = element, float(np.trace(element))
     squares = np.array([1 + trace, *(1 + 2 * R[k, k] - trace for k in range(3))])
@@ -265,8 +274,8 @@ def _space_logarithm(element: Any) -> Any:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def _general_rotation_logarithm(element: Any) -> Any:
-    """By the planes that the rotation turns: its real Schur form is made of rotations of two axes."""
+def _general_rotation_logarithm(element: Array) -> Any:
+    """The logarithm by rotation planes: its real Schur form consists of plane rotations."""
     form, axes = schur(element, output="real")
     n, k, matrix = len(element), 0, np.zeros_like(form)
     while k < n:

@@ -2,7 +2,8 @@ r"""Fields of two-forms in symbols: whether they are closed, as a presymplectic 
 
 A field omega(x) of skew matrices, beta = omega W, is a two-form with d omega = 0 where
 
-    d_i omega_jk + d_j omega_ki + d_k omega_ij = 0     for all i < j < k       (Moreau and van der Schaft, definition 3).
+    d_i omega_jk + d_j omega_ki + d_k omega_ij = 0  for all i < j < k
+        (Moreau and van der Schaft, definition 3).
 
 The sign of omega does not matter here.
 """
@@ -11,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import sympy
 
 from ..errors import ModelError
+from ..typing import Matrix
 
 __all__ = ["exterior_derivative", "is_closed"]
 
 
-def exterior_derivative(omega: Any, symbols: Sequence[sympy.Symbol]) -> dict[tuple[int, int, int], sympy.Expr]:
-    """The components (d omega)_ijk, i < j < k, of a two-form given as a skew SymPy matrix (n, n) in n symbols.
+def exterior_derivative(
+    omega: Matrix, symbols: Sequence[sympy.Symbol]
+) -> dict[tuple[int, int, int], sympy.Expr]:
+    """The components (d omega)_ijk, i < j < k, of a skew SymPy matrix (n, n) in n symbols.
 
     >>> x, y, z = sympy.symbols("x y z")
     >>> exterior_derivative(sympy.Matrix([[0, z, 0], [-z, 0, 0], [0, 0, 0]]), [x, y, z])
@@ -35,18 +38,19 @@ def exterior_derivative(omega: Any, symbols: Sequence[sympy.Symbol]) -> dict[tup
             remedy="give n x n expressions and the n symbols of the space",
         )
     if any(not _vanishes(matrix[i, j] + matrix[j, i]) for i in range(n) for j in range(i + 1)):
-        raise ModelError(
-            "The matrix of a two-form must be skew", seen=str(matrix)[:80], remedy="make omega[j, i] = -omega[i, j]"
-        )
+        remedy = "make omega[j, i] = -omega[i, j]"
+        raise ModelError("The matrix of a two-form must be skew", str(matrix)[:80], remedy)
+
+    def term(i: int, j: int, k: int) -> sympy.Expr:
+        return sympy.diff(matrix[j, k], symbols[i])
+
     return {
-        (i, j, k): sympy.simplify(
-            sympy.diff(matrix[j, k], symbols[i]) + sympy.diff(matrix[k, i], symbols[j]) + sympy.diff(matrix[i, j], symbols[k])
-        )
+        (i, j, k): sympy.simplify(term(i, j, k) + term(j, k, i) + term(k, i, j))
         for i, j, k in combinations(range(n), 3)
     }
 
 
-def is_closed(omega: Any, symbols: Sequence[sympy.Symbol]) -> bool:
+def is_closed(omega: Matrix, symbols: Sequence[sympy.Symbol]) -> bool:
     """Whether d omega = 0: with a regular or singular matrix, whether it is presymplectic.
 
     >>> theta, p = sympy.symbols("theta p")
@@ -56,21 +60,21 @@ def is_closed(omega: Any, symbols: Sequence[sympy.Symbol]) -> bool:
     return all(_vanishes(component) for component in exterior_derivative(omega, symbols).values())
 
 
-def _read(omega: Any) -> Any:
+def _read(omega: Matrix) -> sympy.MatrixBase:
     """A matrix of expressions; text is refused, because SymPy would execute it."""
     if isinstance(omega, sympy.MatrixBase):
         return omega
     entries = [entry for row in omega for entry in row] if not isinstance(omega, str) else [omega]
     if any(isinstance(entry, str) for entry in entries):
-        raise ModelError("A two-form was given as text", seen=str(omega)[:60], remedy="give expressions of SymPy")
+        what, remedy = "A two-form was given as text", "give expressions of SymPy"
+        raise ModelError(what, seen=str(omega)[:60], remedy=remedy)
     return sympy.Matrix([list(row) for row in omega])
 
 
 def _vanishes(expression: sympy.Expr) -> bool:
-    """Whether an expression is zero for all values of its symbols; SymPy decides by rules and by random numbers."""
+    """Whether SymPy's rules and random numbers say that an expression is zero."""
     answer = expression.equals(0)
     if answer is None:
-        raise ModelError(
-            "It cannot be decided whether an expression vanishes", seen=str(expression)[:80], remedy="simplify it first"
-        )
+        what = "It cannot be decided whether an expression vanishes"
+        raise ModelError(what, seen=str(expression)[:80], remedy="simplify it first")
     return bool(answer)

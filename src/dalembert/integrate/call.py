@@ -1,4 +1,4 @@
-"""What a run was asked to do and what it was made with, as plain data: a motion keeps them, so that its file can be rerun."""
+"""What a run was asked to do and made with, as plain data, so that its file can be rerun."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from .._version import __version__
 from ..errors import DalembertError, FileError
 from ..formulations.equations import Equations
 from ..model.io.expressions import format, parse
-from ..model.method_names import FIXED_STEP
 from ..model.symbols import name_of, t
 from .events.events import Event
 from .methods.fixed.step_density import ReversibleSteps, read_adapt, written_size
+from .methods.table import find_method
 
 if TYPE_CHECKING:
-    from .simulate import Task
+    from .task import Task
 
 __all__ = ["call_of", "made_with", "task_of"]
 
 
 def call_of(task: Task) -> dict[str, Any]:
-    """The call behind a task: the start as it was given, the times asked for, events, method, tolerances and limits.
+    """The call behind a task: the start as it was given, the times asked for, events, method,
+    tolerances and limits.
 
     What has no place in a file is named: `functions` are the inputs that were functions of Python.
     """
@@ -58,29 +59,41 @@ def call_of(task: Task) -> dict[str, Any]:
 
 def task_of(call: Mapping[str, Any], equations: Equations, parameters: Mapping[str, float]) -> Task:
     """The task that a call asks for, with equations as they were read from its file."""
-    from .simulate import read_task
+    from .options import RunOptions
+    from .task import read_task
 
     if call["functions"]:
         raise FileError(
-            f"The inputs {', '.join(call['functions'])} were functions of Python, which a file does not hold",
+            f"The inputs {', '.join(call['functions'])} were functions of Python, which a file does"
+            " not hold",
             seen="no function to call",
-            remedy="state them as expressions of time and state, or run the program that made the motion",
+            remedy=(
+                "state them as expressions of time and state, or run the program that made the"
+                " motion"
+            ),
         )
-    given: dict[str, Any] = {"parameters": dict(parameters), "at": call["at"], "project": call["project"]}
+    given: dict[str, Any] = {
+        "parameters": dict(parameters),
+        "at": call["at"],
+        "project": call["project"],
+    }
     given |= {"project_start": call["project_start"], "max_steps": call["max_steps"]}
     given["events"] = [_read_event(words, equations) for words in call["events"]]
-    if call["method"] in FIXED_STEP:
+    if find_method(call["method"]).is_fixed:
         given |= {"method": call["method"], "step": call["step"], "every": call["every"]}
         if call.get("adapt") is not None:
             steps = read_adapt(call["adapt"], equations.system)
             assert steps is not None
             given["adapt"] = ReversibleSteps(steps.size, call["density"])
-        return read_task(equations, call["start"], call["span"], **given)
-    # The options of any method that chooses its steps, by the reader of one of them; they were checked for theirs before.
+        return read_task(equations, call["start"], call["span"], RunOptions(**given))
+    # The options of any method that chooses its steps, by the reader of one of them; they were
+    # checked for theirs before.
     given |= {"method": "dop853", "atol": call["atol"], "first_step": call["first_step"]}
     given["max_step"] = math.inf if call["max_step"] is None else call["max_step"]
-    task = read_task(equations, call["start"], call["span"], **given)
-    return replace(task, method=call["method"], rtol=float(call["rtol"]), method_reason=call["method_reason"])
+    task = read_task(equations, call["start"], call["span"], RunOptions(**given))
+    return replace(
+        task, method=call["method"], rtol=float(call["rtol"]), method_reason=call["method_reason"]
+    )
 
 
 def _written_event(event: Event, equations: Equations) -> dict[str, Any]:
@@ -99,7 +112,8 @@ def _written_event(event: Event, equations: Equations) -> dict[str, Any]:
 def _read_event(words: Mapping[str, Any], equations: Equations) -> Event:
     if not words["expression"]:
         raise FileError(
-            f"The event `{words['name']}` cannot be written in the language of model files, so that the file lacks it",
+            f"The event `{words['name']}` cannot be written in the language of model files, so that"
+            " the file lacks it",
             seen="no expression",
             remedy="state the event in that language, or run the program that made the motion",
         )
@@ -143,5 +157,5 @@ def _made_with() -> dict[str, str]:
 
 
 def made_with() -> dict[str, str]:
-    """The versions and the machine that the numbers of a run may depend on: native code is made for the very processor."""
+    """The versions and the machine that the numbers of a run may depend on."""
     return dict(_made_with())

@@ -1,24 +1,31 @@
-"""What a motion that was followed should say about its own digits: sentences behind that of its ending.
+"""What a motion that was followed should say about its own digits: sentences behind that of its
+ending.
 
-A run can be right in every step and still mean less than its tolerance says: where times are so far from zero that they lie
-apart, where all symbols are as small as the absolute tolerance, where rows of constraints nearly depend on each other, or where
-their rank changes, which is a decision and not a result.
+A run can be right in every step and still mean less than its tolerance says: where times are so far
+from zero that they lie apart, where all symbols are as small as the absolute tolerance, where rows
+of constraints nearly depend on each other, or where their rank changes, which is a decision and not
+a result.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from ..model.method_names import EXTERNAL
 from ..runtime.gauss.factorisations import RANK_TOLERANCE
 from ..runtime.gauss.solve_status import CONTRADICTORY
 from .events.stop_times import narrow_centres, stop_times
 from .events.switching import passed_switches
+from .methods.table import find_method
+
+if TYPE_CHECKING:
+    from ..runtime.context import Context
+    from ..typing import Array
+    from .task import Task
 
 __all__ = [
     "MANY_STEPS",
@@ -36,7 +43,7 @@ __all__ = [
 
 #: At so many points of a motion the rank of its constraints is looked at.
 POINTS = 33
-#: A run tells of digits that it may lose where rounding, magnified by the least pivot, is above this share of its tolerance.
+#: Warn if rounding, magnified by the least pivot, exceeds this share of the tolerance.
 SHARE = 0.05
 #: Symbols that stay below so many absolute tolerances have too few digits.
 FEW_DIGITS = 1e3
@@ -44,20 +51,27 @@ FEW_DIGITS = 1e3
 LEAST_STATE = 1e-290
 #: The tolerance of runs with fixed steps, as far as times are concerned.
 FIXED_RTOL = 1e-10
-#: A run of so many steps is asked whether it is stiff: whether its step times the rate of the fastest decay is above a bound,
-#: which is near where explicit steps become unstable; so many iterations find that rate.
+#: A run of so many steps is asked whether it is stiff: whether its step times the rate of the
+#: fastest decay is above a bound, which is near where explicit steps become unstable; so many
+#: iterations find that rate.
 MANY_STEPS, STIFF, ITERATIONS = 2000, 2.5, 5
 #: How near a time is to the grid of fixed steps that it lies on, in steps.
 ON_GRID = 1e-6
 #: How the message of a run begins that went well.
-ENDING = re.compile(r"(The motion was followed to t = \S+\.|Stopped by the event `.*` at t = \S+\.)(?: |$)")
+ENDING = re.compile(
+    r"(The motion was followed to t = \S+\.|Stopped by the event `.*` at t = \S+\.)(?: |$)"
+)
 
 
-def diagnostics(task: Any, segments: Sequence[Any], is_success: bool) -> list[str]:
-    """The sentences that a motion with these segments deserves; where it failed, that is what it has to say."""
+def diagnostics(task: Task, segments: Sequence[Any], is_success: bool) -> list[str]:
+    """Warnings about the digits of a motion with these segments, each a sentence."""
     found = [coarse_times(task), stiffness(task, segments)]
     if is_success:
-        found += [_small_symbols(task, segments), _rank_sentence(task, segments), _undefined_events(task, segments)]
+        found += [
+            _small_symbols(task, segments),
+            _rank_sentence(task, segments),
+            _undefined_events(task, segments),
+        ]
         found.append(unmet_switches(task, segments))
     return [sentence for sentence in found if sentence]
 
@@ -73,7 +87,7 @@ def diagnostics_in(message: str) -> str:
     return ENDING.sub("", message, count=1) if ENDING.match(message) else message
 
 
-def coarse_times(task: Any) -> str:
+def coarse_times(task: Task) -> str:
     """Whether times are so far from zero that they lie apart; the same for all runs of a task."""
     first, last = task.span
     if first == last:
@@ -83,37 +97,41 @@ def coarse_times(task: Any) -> str:
     if apart <= relative * abs(last - first):
         return ""
     return (
-        f"Times near t = {max(abs(first), abs(last)):.3g} lie {apart:.2g} apart, which is {apart / abs(last - first):.1g} of "
-        "the span: events and times asked for are met no finer. Count time from the start."
+        f"Times near t = {max(abs(first), abs(last)):.3g} lie {apart:.2g} apart, which is"
+        f" {apart / abs(last - first):.1g} of the span: events and times asked for are met no"
+        " finer. Count time from the start."
     )
 
 
-def few_digits(task: Any) -> float:
+def few_digits(task: Task) -> float:
     """Below this size symbols have too few digits."""
     return max(LEAST_STATE, FEW_DIGITS * _least_atol(task))
 
 
-def _least_atol(task: Any) -> float:
+def _least_atol(task: Task) -> float:
     return 0.0 if task.stepping is not None else float(np.min(task.atol))
 
 
-def _small_symbols(task: Any, segments: Sequence[Any]) -> str:
-    """A run whose symbols all stay as small as the absolute tolerance follows them to few digits, or none."""
+def _small_symbols(task: Task, segments: Sequence[Any]) -> str:
+    """Warn if all symbols stay as small as the absolute tolerance, and so have few digits."""
     if not segments:
         return ""
     largest = max(float(np.max(np.abs(segment.step_y), initial=0.0)) for segment in segments)
     if 0.0 < largest < LEAST_STATE:
-        return f"No symbol was larger than {largest:.2g}: numbers that small lose their digits. Take larger units."
+        return (
+            f"No symbol was larger than {largest:.2g}: numbers that small lose their digits. Take"
+            " larger units."
+        )
     least = _least_atol(task)
     if not 0.0 < largest < few_digits(task):
         return ""
     return (
-        f"No symbol was larger than {largest:.2g}, and the absolute tolerance is {least:.2g}: they have few digits. Pass a "
-        "smaller atol, or take units in which they are of size one."
+        f"No symbol was larger than {largest:.2g}, and the absolute tolerance is {least:.2g}: they"
+        " have few digits. Pass a smaller atol, or take units in which they are of size one."
     )
 
 
-def _undefined_events(task: Any, segments: Sequence[Any]) -> str:
+def _undefined_events(task: Task, segments: Sequence[Any]) -> str:
     """An event whose value is not a number cannot be looked for there."""
     if not task.events or task.inputs or not segments:
         return ""
@@ -130,13 +148,14 @@ def _undefined_events(task: Any, segments: Sequence[Any]) -> str:
     return ""
 
 
-def stiffness(task: Any, segments: Sequence[Any], steps: int | None = None) -> str:
-    """Whether explicit steps were short for the sake of stability: the fastest decay would allow longer ones, being over.
+def stiffness(task: Task, segments: Sequence[Any], steps: int | None = None) -> str:
+    """Whether explicit steps were short for the sake of stability: the fastest decay would allow
+    longer ones, being over.
 
     The segments may be the last of a motion with so many steps.
     """
     count = sum(len(segment.step_t) - 1 for segment in segments) if steps is None else steps
-    if task.stepping is not None or task.method in EXTERNAL or task.inputs or count < MANY_STEPS:
+    if not find_method(task.method).looks_inside or task.inputs or count < MANY_STEPS:
         return ""
     segment = max(segments, key=lambda s: len(s.step_t))
     places = np.linspace(0, len(segment.step_t) - 2, POINTS + 2).astype(int)[1:-1]
@@ -144,16 +163,19 @@ def stiffness(task: Any, segments: Sequence[Any], steps: int | None = None) -> s
     for some in (places[:: POINTS // 3], places):
         lengths = np.diff(segment.step_t)[some]
         points = zip(segment.step_t[some], segment.step_y[some], lengths, strict=True)
-        if np.median([decay_in_step(segment.context, float(t), y, float(h)) for t, y, h in points]) < STIFF:
+        if (
+            np.median([decay_in_step(segment.context, float(t), y, float(h)) for t, y, h in points])
+            < STIFF
+        ):
             return ""
     return (
-        f"The equations are stiff: most of the {count} steps were held short by stability, not by accuracy. Use an "
-        "implicit method: gauss2, gauss4 or gauss6 with a step, or cvode-bdf."
+        f"The equations are stiff: most of the {count} steps were held short by stability, not by"
+        " accuracy. Use an implicit method: gauss2, gauss4 or gauss6 with a step, or cvode-bdf."
     )
 
 
-def decay_in_step(context: Any, t: float, y: Any, h: float) -> float:
-    """A step times the rate of the fastest decay at a state, found by a power iteration; 0 where none stands out."""
+def decay_in_step(context: Context, t: float, y: Array, h: float) -> float:
+    """The step times the rate of the fastest decay, by a power iteration; 0 if none stands out."""
     y = np.ascontiguousarray(y)
     rates, there = np.zeros(len(y) + 1), np.zeros(len(y) + 1)
     if context.evaluate(t, y, rates) > CONTRADICTORY:
@@ -173,22 +195,23 @@ def decay_in_step(context: Any, t: float, y: Any, h: float) -> float:
     return decay * abs(h) if share > 0.7 else 0.0
 
 
-def unmet_switches(task: Any, segments: Sequence[Any]) -> str:
+def unmet_switches(task: Task, segments: Sequence[Any]) -> str:
     """Switches of the equations inside steps of methods that do not stop at them."""
-    if not segments or not (task.stepping is not None or task.method in EXTERNAL):
+    if not segments or find_method(task.method).looks_inside:
         return ""
     found = _unmet_times(task, segments) + [time for time, _ in passed_switches(segments)]
     if not found:
         return ""
     return (
-        f"The equations switch, or have narrow pulses, {len(found)} time{'s' * (len(found) != 1)} inside steps (first near "
-        f"t = {min(found):.6g}), where the method {task.method} does not stop: it is of low order there, and may have passed "
-        "more of them. Use method dop853, which stops at each."
+        f"The equations switch, or have narrow pulses, {len(found)} time{'s' * (len(found) != 1)}"
+        f" inside steps (first near t = {min(found):.6g}), where the method {task.method} does not"
+        " stop: it is of low order there, and may have passed more of them. Use method dop853,"
+        " which stops at each."
     )
 
 
-def _unmet_times(task: Any, segments: Sequence[Any]) -> list[float]:
-    """The times at which the equations switch, or have a pulse narrower than a step, between the steps of a fixed grid."""
+def _unmet_times(task: Task, segments: Sequence[Any]) -> list[float]:
+    """Times between steps of a fixed grid at which the equations switch or have a narrow pulse."""
     if task.stepping is None:
         return []
     kernel, step = segments[0].context.kernel, task.stepping.step
@@ -196,7 +219,9 @@ def _unmet_times(task: Any, segments: Sequence[Any]) -> list[float]:
     switched = [0.5 * (stop.before + stop.after) for stop in stops if stop.before != stop.after]
     if task.stepping.adapt is None:
         numbers = (np.array(switched) - task.span[0]) / step
-        switched = [time for time, k in zip(switched, numbers, strict=True) if abs(k - round(k)) > ON_GRID]
+        switched = [
+            time for time, k in zip(switched, numbers, strict=True) if abs(k - round(k)) > ON_GRID
+        ]
     pulses = narrow_centres(kernel, task.parameters, task.span)
     return switched + [time for time, width in pulses if width < abs(step)]
 
@@ -223,7 +248,9 @@ def ranks(segments: Sequence[Any]) -> Ranks:
         places = np.unique(np.linspace(0, len(segment.step_t) - 1, count).astype(int))
         times, rows = segment.step_t[places], segment.context.kernel.m
         for time, (status, rank, part) in zip(
-            times.tolist(), segment.context.evaluate_points(times, segment.step_y[places]).tolist(), strict=True
+            times.tolist(),
+            segment.context.evaluate_points(times, segment.step_y[places]).tolist(),
+            strict=True,
         ):
             if status > CONTRADICTORY:
                 continue
@@ -233,12 +260,14 @@ def ranks(segments: Sequence[Any]) -> Ranks:
     return Ranks(found, weakest)
 
 
-def weak_pivot(task: Any) -> float:
+def weak_pivot(task: Task) -> float:
     """Below this least pivot, rounding that it magnifies matters for the tolerance."""
-    return float(np.finfo(float).eps) / (SHARE * (FIXED_RTOL if task.stepping is not None else task.rtol))
+    return float(np.finfo(float).eps) / (
+        SHARE * (FIXED_RTOL if task.stepping is not None else task.rtol)
+    )
 
 
-def _rank_sentence(task: Any, segments: Sequence[Any]) -> str:
+def _rank_sentence(task: Task, segments: Sequence[Any]) -> str:
     if task.inputs:
         return ""
     found, (when, part) = ranks(segments)
@@ -246,17 +275,19 @@ def _rank_sentence(task: Any, segments: Sequence[Any]) -> str:
     if counts and min(counts) != max(counts):
         t, rows = max(found, key=lambda pair: pair[1])
         return (
-            f"The rank of the constraints changed along the motion: {rows} row{'s' * (rows != 1)} depended on the others at "
-            f"t = {t:.9g} and not everywhere, so that the motion may be one of several."
+            f"The rank of the constraints changed along the motion: {rows} row{'s' * (rows != 1)}"
+            f" depended on the others at t = {t:.9g} and not everywhere, so that the motion may be"
+            " one of several."
         )
     if counts and counts[0]:
         return (
-            f"{counts[0]} row{'s' * (counts[0] != 1)} of the constraints depended on the others (with a part below "
-            f"{RANK_TOLERANCE:.0e}) and {'were' if counts[0] != 1 else 'was'} left out."
+            f"{counts[0]} row{'s' * (counts[0] != 1)} of the constraints depended on the others"
+            f" (with a part below {RANK_TOLERANCE:.0e}) and {'were' if counts[0] != 1 else 'was'}"
+            " left out."
         )
     if 0 < part < weak_pivot(task):
         return (
-            f"The equations are nearly singular (least pivot {part:.1g} at t = {when:.9g}): accelerations and reactions may "
-            f"lose about {-np.log10(part):.0f} digits."
+            f"The equations are nearly singular (least pivot {part:.1g} at t = {when:.9g}):"
+            f" accelerations and reactions may lose about {-np.log10(part):.0f} digits."
         )
     return ""

@@ -1,9 +1,10 @@
-"""The decisions of a run: modes of contact, events, endings. The steps themselves are native, see `advance`."""
+"""The decisions of a run: modes of contact, events, endings. `advance` takes the steps."""
 
 from __future__ import annotations
 
 import time as clock
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from ..codegen.program import Program, straight_line
 from ..errors import ModelError, SingularError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
-from ..model.method_names import EXTERNAL
 from ..runtime.diagnosis import explain
 from ..runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from ..runtime.kernel import Kernel, kernel_of
@@ -19,27 +19,35 @@ from . import advance as loop
 from .contact.contact import Contacts
 from .events.rank_watch import hold_watch, vanishing_row
 from .events.stop_times import Stop, stop_times
-from .events.switching import Switching
+from .events.switching import SwitchWatch
 from .events.zero_crossings import crossings, cut, state_after
 from .inputs import InputCallback
 from .methods.fixed.fixed_checks import untrue
 from .methods.fixed.fixed_steps import DEGENERATE, UNSOLVED
+from .methods.table import find_method
 from .motion import Motion
-from .native_run import first_step
+from .native_run import RunStart, first_step
 from .outcome import Outcome
-from .record import Record, motion_of
+from .record import RunRecord, motion_of
 from .run_kinds import run_kind
-from .start import Start, changed_symbols, consistent_start, in_velocities, start_form
+from .start import Start, changed_symbols, consistent_start, in_velocities
+from .start_symbols import start_form
 from .state_symbols import shown_states, state_with_velocities
-from .termination import Pace, broken_row, classify, leaves_rows_out, unsolved
-from .velocity_partition import DEGENERATES, Chart
+from .termination import Pace, broken_row, classify, interrupted, leaves_rows_out, unsolved
+from .velocity_partition import DEGENERATES, VelocityPartition
+
+if TYPE_CHECKING:
+    from ..typing import Array
+    from .task import Task
 
 __all__ = ["Driver"]
 
-#: With at most this many times asked for, each is reached by a step of its own; with more, by dense output.
+#: Up to this many times asked for are reached by steps of their own, more by dense output.
 EXACT_TIMES = 256
-#: The first step behind a stop is at least this part of the way to the next one; the control of the step may refuse it.
+#: The first step behind a stop is at least this part of the way to the next one.
 RESTART = 1e-4
+#: Steps between two looks at a run that is one of many.
+STEADY = 1024
 #: Events not more than so many spacings of the clock apart are met at one instant.
 SAME_INSTANT = 8
 
@@ -50,23 +58,28 @@ class Driver:
     Attributes
     ----------
     mode : tuple of str
-        The one-sided constraints that are closed; `kernel` is that of the mode, `run` what goes on in it.
+        The one-sided constraints that are closed; `kernel` is that of the mode, `run` what goes on
+        in it.
     modes : dict of mode to Equations
-    contacts, chart, record : what decides on contacts and on independent velocities, and what is kept
+    contacts, chart, record : what decides on contacts and on independent velocities, and what is
+    kept
+    stop : function or None
+        Says whether to end the run now, for one of many. Its loop does not look at the clock then,
+        so that a run that crawls ends at the same state whatever else the machine does.
     """
 
-    def __init__(self, task: Any) -> None:
-        self.task = task
+    def __init__(self, task: Task, stop: Callable[[], bool] | None = None) -> None:
+        self.task, self.stop = task, stop
         self.contacts = Contacts(task.equations.system)
-        self.chart = Chart()
-        self.record = Record(task)
+        self.chart = VelocityPartition()
+        self.record = RunRecord(task)
         self.modes: dict[tuple[str, ...], Equations] = {}
         self.callbacks: dict[tuple[str, ...], InputCallback] = {}
         self.report: list[str] = []
         self.native_seconds = 0.0
         self.stops: list[Stop] = []
 
-    # -- the run -------------------------------------------------------------------------------------------------
+    # -- the run -----------------------------------------------------------------------------------
 
     def execute(self) -> Motion:
         """Run until the end, an event, trouble, or Ctrl-C."""
@@ -79,14 +92,13 @@ class Driver:
         self.contacts.check_start(self)
         if self.task.stepping is None:
             self.stops = stop_times(self.kernel, self.task.parameters, self.task.span)
-        self.switching = Switching(self.kernel, self.task)
+        self.switching = SwitchWatch(self.kernel, self.task)
         self._begin(t, start.state, None)
         try:
             ending = self.contacts.consistent_values(self, t) if self.contacts else None
             outcome, message = ending or self._loop()
         except KeyboardInterrupt:
-            outcome = Outcome.INTERRUPTED
-            message = f"Interrupted at t = {self.run.t:.9g}; what was computed is kept."
+            outcome, message = interrupted(self.run.t)
         self.record.close(self.run, self.mode)
         if outcome.is_success and leaves_rows_out(self.kernel.equations):
             outcome, message = broken_row(self) or (outcome, message)
@@ -102,7 +114,9 @@ class Driver:
         t, p = task.span[0], task.parameters
         form = start_form(equations, task.start)
         if form is None:
-            return consistent_start(self.kernel.plain_context(p), t, task.start, p, task.project_start)
+            return consistent_start(
+                self.kernel.plain_context(p), t, task.start, p, task.project_start
+            )
         system = equations.system.touching(()) if self.contacts else equations.system
         other = kernel_of(derive(system, form), equations.system.parameters)
         given = in_velocities(equations, other.plain_context(p), t, task.start, p)
@@ -112,11 +126,13 @@ class Driver:
         if equations.rechoose is not None:
             self.chart.choose(self, t, full)
             state = self.chart.state(self, t, full)
-            return Start(state, (*found.report, *changed_symbols(self.kernel.equations, state, task.start)))
+            return Start(
+                state, (*found.report, *changed_symbols(self.kernel.equations, state, task.start))
+            )
         return Start(state_with_velocities(self.kernel, t, full[:n], full[n:], p), found.report)
 
     def _loop(self) -> tuple[Outcome, str]:
-        budget, pace = 64, Pace()
+        budget, pace = 64 if self.stop is None else STEADY, Pace()
         while True:
             began, reached, left = clock.perf_counter(), self.run.t, self._steps_left()
             code = self.run.call("advance", max(1, min(budget, left)))
@@ -125,23 +141,28 @@ class Driver:
             if ending is not None:
                 return ending
             self.native_seconds += spent
-            if spent < 0.05 and budget < 65536:
+            if self.stop is None and spent < 0.05 and budget < 65536:
                 budget *= 2
-            elif spent > 0.2 and budget > 8:
+            elif self.stop is None and spent > 0.2 and budget > 8:
                 budget //= 2
             self._report_progress()
             ending = self._decide(code)
             if ending is not None:
                 return ending
+            if self.stop is not None and self.stop():
+                return interrupted(self.run.t)
             if self._steps_left() <= 0 and self.run.t != self.task.span[1]:
                 return (
                     Outcome.TOO_MANY_STEPS,
-                    f"More than {self.task.max_steps} steps were needed; t = {self.run.t:.9g} was reached. "
-                    f"Raise max_steps or {'rtol' if self.task.stepping is None else 'step'}.",
+                    (
+                        f"More than {self.task.max_steps} steps were needed; t = {self.run.t:.9g}"
+                        " was reached. Raise max_steps or"
+                        f" {'rtol' if self.task.stepping is None else 'step'}."
+                    ),
                 )
 
     def _decide(self, code: int) -> tuple[Outcome, str] | None:
-        """What to do after `advance` came back with a code; the ending, or None where the run goes on."""
+        """Act on the code that `advance` returned; the ending, or None to go on."""
         match code:
             case loop.END if self._aim():
                 self._restart()
@@ -173,7 +194,7 @@ class Driver:
         return None
 
     def _aim(self) -> bool:
-        """Let the run end at the next stop, or at the end of the span; False where it is there already."""
+        """Aim the run at the next stop or at the end of the span; False if it is there already."""
         run, (first, last) = self.run, self.task.span
         if self.task.stepping is not None or run.t == last:
             return False
@@ -181,7 +202,9 @@ class Driver:
         while self.stops and ahead * (run.t - self.stops[0].after) >= 0.0:
             self.stops.pop(0)
         is_between = bool(self.stops) and ahead * (run.t - self.stops[0].before) >= 0.0
-        run.clock.t_end = last if not self.stops else self.stops[0].after if is_between else self.stops[0].before
+        run.clock.t_end = (
+            last if not self.stops else self.stops[0].after if is_between else self.stops[0].before
+        )
         run.cross(is_between)
         return True
 
@@ -199,14 +222,20 @@ class Driver:
     def _report_progress(self) -> None:
         if self.task.progress is not None:
             first, last = self.task.span
-            self.task.progress(abs(self.run.t - first) / abs(last - first) if last != first else 1.0, self.run.t)
+            self.task.progress(
+                abs(self.run.t - first) / abs(last - first) if last != first else 1.0, self.run.t
+            )
 
     def _handle_events(self) -> tuple[Outcome, str] | None:
         """Find the events inside the last step in their order; stop, jump or go on."""
         run, found = self.run, self.record.found
         began, h = run.clock.t_old, run.clock.h_old
         met = crossings(run, self.mode_events)
-        switched = [(elapsed, number - self._first_switch) for elapsed, number in met if self._is_switch(number)]
+        switched = [
+            (elapsed, number - self._first_switch)
+            for elapsed, number in met
+            if self._is_switch(number)
+        ]
         switched = switched if self.switching.is_on else []
         if switched and not run.is_crossing:
             self.switching.take_back(self, [elapsed for elapsed, _ in switched])
@@ -229,7 +258,11 @@ class Driver:
                 return self.chart.switch(self, t, y)
             return self.contacts.handle(self, event, t, y)
         run.call("commit")
-        return self.switching.passed(self, switched[0][1]) if switched else self.switching.sliding(self)
+        return (
+            self.switching.passed(self, switched[0][1])
+            if switched
+            else self.switching.sliding(self)
+        )
 
     def _is_switch(self, number: int) -> bool:
         return 0 <= number - self._first_switch < len(self.switching.columns)
@@ -248,7 +281,7 @@ class Driver:
     def _handle_reversed_row(self) -> tuple[Outcome, str] | None:
         """End the run where the gradient of a constraint vanishes; go on where it turned."""
         found, run, task = vanishing_row(self), self.run, self.task
-        looks_inside = task.stepping is None and task.method not in EXTERNAL
+        looks_inside = find_method(task.method).looks_inside
         if found is None:
             return self._decide(run.call("conclude")) if looks_inside else None
         if looks_inside:
@@ -261,7 +294,7 @@ class Driver:
         return Outcome.SINGULAR, f"The motion became singular at t = {found.t:.9g}: {found.clause}."
 
     def _repeat_until(self, t: float) -> tuple[Outcome, str] | None:
-        """Take the last step, which is not finished, again and only until t; the ending where an event stops it before."""
+        """Repeat the unfinished last step up to t; the ending if an event stops it before."""
         run = self.run
         run.y[:], run.clock.t = run.y_old, run.clock.t_old
         run.context.fields.watch_program = 0
@@ -274,14 +307,18 @@ class Driver:
                 return ending if ending[0].is_success else None
         return None
 
-    def _note_others(self, later: list[tuple[float, int]], elapsed: float, t: float, y: Any) -> None:
-        """Record the events of the user that are met at the very instant of one that stops the run."""
+    def _note_others(
+        self, later: list[tuple[float, int]], elapsed: float, t: float, y: Array
+    ) -> None:
+        """Record the user's events that are met at the instant of one that stops the run."""
         for other, number in later:
-            if abs(other - elapsed) <= SAME_INSTANT * np.spacing(abs(t)) and number < len(self.record.found):
+            if abs(other - elapsed) <= SAME_INSTANT * np.spacing(abs(t)) and number < len(
+                self.record.found
+            ):
                 self.record.found[number].times.append(t)
                 self.record.found[number].states.append(self.shown(t, y))
 
-    # -- modes ---------------------------------------------------------------------------------------------------
+    # -- modes -------------------------------------------------------------------------------------
 
     def equations_for(self, mode: tuple[str, ...]) -> Equations:
         """The equations with some one-sided constraints closed."""
@@ -296,18 +333,18 @@ class Driver:
         """The kernel of a mode."""
         return kernel_of(self.equations_for(mode), self.task.equations.system.parameters)
 
-    def switch(self, mode: tuple[str, ...], t: float, y: Any, step: float | None = None) -> None:
+    def switch(self, mode: tuple[str, ...], t: float, y: Array, step: float | None = None) -> None:
         """Go on from (t, y) in another mode, or in the same one after a jump."""
         self.record.close(self.run, self.mode)
         self.enter(mode, t, y, step)
 
-    def enter(self, mode: tuple[str, ...], t: float, y: Any, step: float | None = None) -> None:
+    def enter(self, mode: tuple[str, ...], t: float, y: Array, step: float | None = None) -> None:
         """Begin at (t, y) in a mode, without a trace of the one before."""
         self.mode = mode
         self.kernel = self.kernel_for(mode)
         self._begin(t, y, step)
 
-    def _begin(self, t: float, y: Any, step: float | None) -> None:
+    def _begin(self, t: float, y: Array, step: float | None) -> None:
         """Start a segment at (t, y) in the current mode."""
         task, kernel, at = self.task, self.kernel, self.record.at
         searched = [*(found.event for found in self.record.found), *self.contacts.events(self.mode)]
@@ -315,8 +352,8 @@ class Driver:
         searched += self.switching.events
         self.mode_events = [*searched, *self.chart.events]
         states = np.full((len(at), kernel.n_state), np.nan)
-        make: Any = run_kind(task)
-        run = self.run = make(kernel, task, t, y, at, states, len(self.mode_events))
+        start = RunStart(kernel, task, t, y, at, states, len(self.mode_events))
+        run = self.run = run_kind(task)(start)
         fields = run.context.fields
         if task.project and kernel.is_constrained and task.stepping is None:
             run.context.prepare_projection()
@@ -334,10 +371,15 @@ class Driver:
         if status in (SINGULAR, CONTRADICTORY):
             self.check_inputs()
             if self.bad_input:
-                raise SingularError(f"The motion is not determined: {self.bad_input}", remedy="make it return a finite number")
+                raise SingularError(
+                    f"The motion is not determined: {self.bad_input}",
+                    remedy="make it return a finite number",
+                )
             raise explain(kernel, status, t, run.y, task.parameters, run.context.info)
         hold_watch(run, kernel, t)
-        if task.stepping is None and task.method != "taylor":  # which finds its steps in their coefficients
+        if (
+            task.stepping is None and task.method != "taylor"
+        ):  # which finds its steps in their coefficients
             run.clock.h = step or first_step(run, task, t)
         if self.mode_events:
             run.events_old[:] = run.context.events(t, run.y, len(self.mode_events))
@@ -346,26 +388,33 @@ class Driver:
             self._aim()
 
     def _event_program(self) -> Program:
-        """The native program of the user's events, of the contacts, and of the choice of independent velocities."""
+        """The native program of events, of contacts, and of the choice of velocities."""
         kernel = self.kernel
-        columns = [kernel.lower([event.expression for event in self.task.events])] if self.task.events else []
-        columns += [*self.contacts.event_columns(kernel, self.mode), *self.switching.event_columns(kernel)]
+        columns = (
+            [kernel.lower([event.expression for event in self.task.events])]
+            if self.task.events
+            else []
+        )
+        columns += [
+            *self.contacts.event_columns(kernel, self.mode),
+            *self.switching.event_columns(kernel),
+        ]
         columns += self.chart.event_columns(kernel)
         return straight_line("events", kernel._inputs(), columns)
 
-    def shown(self, t: float, y: Any) -> Any:
+    def shown(self, t: float, y: Array) -> Any:
         """A state of the current mode as the motion shows it."""
         return shown_states(self.run.context, np.array([t]), np.array([y]))[0]
 
-    # -- inputs --------------------------------------------------------------------------------------------------
+    # -- inputs ------------------------------------------------------------------------------------
 
-    def input_values(self, t: float, y: Any) -> Any:
+    def input_values(self, t: float, y: Array) -> Array:
         """The free inputs at a state of the current mode."""
         callback = self.callbacks.get(self.mode)
         if callback is None:
             return np.zeros(len(self.kernel.free_inputs))
         try:
-            return np.array(callback.values(t, y))
+            return np.array(callback.values(t, y), dtype=float)
         except BaseException as error:
             callback.error = error
             self.check_inputs()
@@ -373,7 +422,7 @@ class Driver:
 
     @property
     def bad_input(self) -> str | None:
-        """What an input function of the current mode returned last that was not finite, as a clause."""
+        """Describe the last value of an input function that was not finite, as a clause."""
         callback = self.callbacks.get(self.mode)
         return None if callback is None else callback.not_finite
 
@@ -384,5 +433,7 @@ class Driver:
                 raise callback.error  # Ctrl-C, or an exit that was asked for
             if callback.error is not None:
                 raise ModelError(
-                    "An input function failed", seen=repr(callback.error)[:120], remedy="make it return a number"
+                    "An input function failed",
+                    seen=repr(callback.error)[:120],
+                    remedy="make it return a number",
                 ) from callback.error

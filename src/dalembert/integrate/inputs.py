@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ..errors import ModelError
+from ..typing import Array
+
+if TYPE_CHECKING:
+    from ..runtime.kernel import Kernel
 
 __all__ = ["InputCallback"]
 
+#: Doubles that native code passes by their address.
+Doubles: TypeAlias = "ctypes._Pointer[ctypes.c_double]"
 _SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 6)
 
 
 class InputCallback:
     """Calls Python functions ``f(t, state) -> float`` from native code.
 
-    `state` maps the names of the state symbols to values. An exception inside a function cannot cross native code: it is
-    kept in `error`, and the input becomes NaN, which stops the run. The last value that was not finite is kept in words.
+    `state` maps the names of the state symbols to values. An exception inside a function cannot
+    cross native code: it is kept in `error`, and the input becomes NaN, which stops the run. The
+    last value that was not finite is kept in words.
     """
 
-    def __init__(self, kernel: Any, functions: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, kernel: Kernel, functions: Mapping[str, Callable[..., Any]]) -> None:
         self.error: BaseException | None = None
         self.not_finite: str | None = None
         self._names = [symbol.name for symbol in kernel.equations.state]
@@ -31,7 +38,7 @@ class InputCallback:
         if not self._ordered:
             raise ModelError("There is no free input to impose")
 
-        def fill(t: Any, y: Any, p: Any, u: Any, w: Any, out: Any) -> None:
+        def fill(t: Doubles, y: Doubles, p: Doubles, u: Doubles, w: Doubles, out: Doubles) -> None:
             try:
                 values = self.values(t[0], y)
             except BaseException as error:
@@ -43,11 +50,13 @@ class InputCallback:
         self._function = _SIGNATURE(fill)
         self.address = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
 
-    def values(self, t: float, y: Any) -> list[float]:
+    def values(self, t: float, y: Doubles | Array) -> list[float]:
         """The inputs at a state, in the order of the kernel's free inputs."""
         state = dict(zip(self._names, y[: len(self._names)], strict=True))
         found = [float(function(t, state)) for function in self._ordered]
         for name, value in zip(self._inputs, found, strict=True):
             if not np.isfinite(value):
-                self.not_finite = f"the function of the input `{name}` returned {value} at t = {t:.9g}"
+                self.not_finite = (
+                    f"the function of the input `{name}` returned {value} at t = {t:.9g}"
+                )
         return found

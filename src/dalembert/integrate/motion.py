@@ -1,7 +1,7 @@
 """The result of a run: immutable, readable by name, and compatible with SciPy's.
 
-Everything beyond the state (accelerations, reactions, energy, residuals) is computed when it is first asked for, by the same
-kernel that made the motion.
+Everything beyond the state (accelerations, reactions, energy, residuals) is computed when it is
+first asked for, by the same kernel that made the motion.
 """
 
 from __future__ import annotations
@@ -15,68 +15,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..formulations.equations import Equations
-from ..model.constraints import HolonomicConstraint
 from ..model.flow_system import Flow
-from ..model.read_only import freeze_arrays, read_only, restore
+from ..model.read_only import ReadOnlyArrays, read_only
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..typing import Array, ArrayLike, Path, Symbol
+from .motion_pictures import MotionPictures
 from .outcome import Outcome
 from .reactions import Reaction, ReactionForce, Reactions, missing_quantity
-from .state_symbols import own_states, shown_states
+from .segment import Computed, Residuals, Segment
+from .state_symbols import own_states
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Motion", "Reaction", "Residuals", "Segment", "load"]
-
-
-@dataclass(frozen=True, eq=False)
-class Segment:
-    """A stretch of a motion in one mode of contact and one choice of independent velocities, with all its steps.
-
-    Attributes
-    ----------
-    step_t : array (steps + 1,)
-    step_y : array (steps + 1, n)
-        States of the form that was integrated.
-    """
-
-    context: Any
-    mode: tuple[str, ...]
-    step_t: Any
-    step_y: Any
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-    __setstate__ = restore
-
-    @cached_property
-    def full_y(self) -> Any:
-        """The same states as the motion shows them, (steps + 1, n_state)."""
-        return read_only(shown_states(self.context, self.step_t, self.step_y))
-
-    @property
-    def first_state(self) -> Any:
-        """The first of them, (n_state,)."""
-        return shown_states(self.context, self.step_t[:1], self.step_y[:1])[0]
-
-
-@dataclass(frozen=True)
-class Residuals:
-    """What is left of the constraints, by name: at position level g (holonomic ones), at velocity level f."""
-
-    position: Mapping[str, Any]
-    velocity: Mapping[str, Any]
+__all__ = ["Motion", "Reaction", "load"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Motion:
+class Motion(ReadOnlyArrays, MotionPictures):
     """A motion of a system. Its arrays are read-only: take a copy to change one.
 
-    A motion is equal to itself alone. It can be pickled, and then holds what a saved one does: every quantity by
-    name, and native code is made again where dense output is asked for.
+    A motion is equal to itself alone. It can be pickled, and then holds what a saved one does:
+    every quantity by name, and native code is made again where dense output is asked for.
 
     Attributes
     ----------
@@ -91,11 +52,13 @@ class Motion:
     switches : tuple of (time, sentence)
         Where other independent velocities were chosen.
     state : tuple of symbols
-        The symbols of y: those of the form, with all velocities where it keeps only the independent ones.
+        The symbols of y: those of the form, with all velocities where it keeps only the independent
+        ones.
     start, start_report : the consistent start that was used, and what was completed or moved for it
     statistics : dict
     call : mapping
-        What the run was asked to do and what it was made with, as plain data; `dalembert.rerun` repeats it.
+        What the run was asked to do and what it was made with, as plain data; `dalembert.rerun`
+        repeats it.
 
     Examples
     --------
@@ -126,40 +89,41 @@ class Motion:
     statistics: dict[str, Any] = field(default_factory=dict)
     scenario: Scenario | None = field(default=None, repr=False)
     call: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
+    computed: Computed | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         from .storage.stored_motion import without_native_code
 
         state = {each.name: getattr(self, each.name) for each in fields(self)}
-        return state | {"segments": without_native_code(self)} | self._computed()
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        restore(self, state)
-        for key in ("_observed", "_own_symbols"):
-            self.__dict__[key] = {name: read_only(block) for name, block in state[key].items()}
+        return state | {"segments": without_native_code(self), "computed": self._computed()}
 
     def __copy__(self) -> Motion:
         """The same arrays, which cannot be changed, in tables that can."""
-        tables = {name: deepcopy(getattr(self, name)) for name in ("parameters", "start", "statistics", "call")}
-        copied = replace(self, **tables)
-        copied.__dict__.update(self._computed())
-        return copied
+        tables = {
+            name: deepcopy(getattr(self, name))
+            for name in ("parameters", "start", "statistics", "call")
+        }
+        return replace(self, computed=self._computed(), **tables)
 
     def __deepcopy__(self, _: Any) -> Motion:
         return self.__copy__()
 
-    def _computed(self) -> dict[str, Any]:
+    def _computed(self) -> Computed:
         """What every named quantity is read off."""
-        return {"_observed": self._observed, "_own_symbols": self._own_symbols}
+        return Computed(self._observed, self._own_symbols)
 
     def __repr__(self) -> str:
-        reach = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} points" if len(self.t) else "no points"
-        return f"<Motion of {self.system.name}: {self.outcome.value}, {reach}, form {self.equations.form}>"
+        reach = (
+            f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} points"
+            if len(self.t)
+            else "no points"
+        )
+        return (
+            f"<Motion of {self.system.name}: {self.outcome.value}, {reach}, form"
+            f" {self.equations.form}>"
+        )
 
-    # -- SciPy's names -------------------------------------------------------------------------------------------
+    # -- SciPy's names -----------------------------------------------------------------------------
 
     @property
     def system(self) -> System:
@@ -188,17 +152,21 @@ class Motion:
         return dense_states(self, t)
 
     def panels(self) -> tuple[Any, Any]:
-        """Times between which the motion is smooth enough to be summed up, and the places of its own times among them.
+        """Times between which the motion is smooth enough to be summed up, and the places of its
+        own times among them.
 
-        These are the ends of all steps and the stored times, in the order of the motion: what was asked for may be coarse.
+        These are the ends of all steps and the stored times, in the order of the motion: what was
+        asked for may be coarse.
         """
         low, high = sorted((float(self.t[0]), float(self.t[-1])))
         every = np.unique(np.concatenate([self.t, *(segment.step_t for segment in self.segments)]))
         edges = every[(every >= low) & (every <= high)]
         places = np.searchsorted(edges, self.t)
-        return (edges, places) if self.t[-1] >= self.t[0] else (edges[::-1], len(edges) - 1 - places)
+        return (
+            (edges, places) if self.t[-1] >= self.t[0] else (edges[::-1], len(edges) - 1 - places)
+        )
 
-    # -- by name -------------------------------------------------------------------------------------------------
+    # -- by name -----------------------------------------------------------------------------------
 
     @cached_property
     def columns(self) -> dict[str, Array]:
@@ -233,14 +201,13 @@ class Motion:
             raise missing_quantity(str(name), self.columns, self._forces)
         return self.columns[name]
 
-    def _matrix(self, name: str) -> Any:
-        """A matrix of a flow along the motion, (nt, rows, columns); its entries are affine in the symbols."""
+    def _matrix(self, name: str) -> Array:
+        """A matrix of a flow along the motion, (nt, rows, columns), affine in the symbols."""
         matrix = self.system.matrices[name]  # type: ignore[attr-defined]
         found = np.zeros((len(self.t), *matrix.shape))
         for place in np.ndindex(*matrix.shape):
-            constant, derivatives = matrix[place].as_coeff_Add()[0], matrix[place].as_coefficients_dict()
-            found[(slice(None), *place)] = float(constant)
-            for symbol, derivative in derivatives.items():
+            found[(slice(None), *place)] = float(matrix[place].as_coeff_Add()[0])
+            for symbol, derivative in matrix[place].as_coefficients_dict().items():
                 if symbol.free_symbols:
                     found[(slice(None), *place)] += float(derivative) * self.columns[symbol.name]
         return found
@@ -252,18 +219,24 @@ class Motion:
 
     @cached_property
     def reactions(self) -> Mapping[str, Reaction]:
-        """The reaction of each constraint by name, ``motion.reactions["rolling"].force``; put together when it is read."""
+        """The reaction of each constraint by name, ``motion.reactions["rolling"].force``."""
         observed, none = self._observed, np.zeros((0, len(self.t)))
         forces = self._forces
         never = dict.fromkeys((c.name for c in self.system.unilateral), np.zeros((1, len(self.t))))
-        multipliers = {name: observed.get(f"multiplier {name}", never.get(name, none)) for name in forces}
+        multipliers = {
+            name: observed.get(f"multiplier {name}", never.get(name, none)) for name in forces
+        }
         return Reactions(len(self.system.coordinates), forces, multipliers)
 
     @cached_property
     def _forces(self) -> dict[str, ReactionForce]:
         """What was observed of each reaction."""
         prefix, places = "reaction ", dict[str, list[int]]()
-        blocks = {key.removeprefix(prefix): block for key, block in self._observed.items() if key.startswith(prefix)}
+        blocks = {
+            key.removeprefix(prefix): block
+            for key, block in self._observed.items()
+            if key.startswith(prefix)
+        }
         if any(0 < len(block) < len(self.system.coordinates) for block in blocks.values()):
             for segment in reversed(self.segments):
                 large = segment.context.kernel.large
@@ -274,8 +247,10 @@ class Motion:
 
     @property
     def _never_closed(self) -> list[str]:
-        """The one-sided constraints that no stretch of the motion rests on: their reaction is zero."""
-        return [c.name for c in self.system.unilateral if f"reaction {c.name}" not in self._observed]
+        """The one-sided constraints that never close along the motion: their reaction is zero."""
+        return [
+            c.name for c in self.system.unilateral if f"reaction {c.name}" not in self._observed
+        ]
 
     @property
     def total_reaction(self) -> Array:
@@ -291,7 +266,7 @@ class Motion:
     @cached_property
     def residuals(self) -> Residuals:
         """What is left of each constraint at position and at velocity level."""
-        position, velocity = self._observed["position residual"], self._observed["velocity residual"]
+        position, velocity = (self._observed[f"{k} residual"] for k in ("position", "velocity"))
         return Residuals(
             {name: position[k] for k, name in enumerate(_holonomic(self.system))},
             {name: velocity[k] for k, name in enumerate(_bilateral(self.system))},
@@ -307,20 +282,36 @@ class Motion:
         }
 
     @cached_property
-    def _observed(self) -> dict[str, Any]:
+    def _observed(self) -> Mapping[str, Array]:
         """Everything observed, (k, nt) by key; what a mode does not have is zero there."""
+        if self.computed is not None:
+            return self.computed.observed
         parts: dict[str, Any] = {}
         count = len(self.t)
         for number, segment in enumerate(self.segments):
             where = np.flatnonzero(self.owner == number)
             kernel = segment.context.kernel
             inputs = np.zeros((len(where), len(kernel.free_inputs)))
-            values, _ = segment.context.observe(np.ascontiguousarray(self.t[where]), self._states[number], inputs)
-            table = {key: values[:, place].T for key, place in kernel.observed.items() if key != "multipliers"}
+            values, _ = segment.context.observe(
+                np.ascontiguousarray(self.t[where]), self._states[number], inputs
+            )
+            table = {
+                key: values[:, place].T
+                for key, place in kernel.observed.items()
+                if key != "multipliers"
+            }
             multipliers = values[:, kernel.observed["multipliers"]].T
-            table |= {f"multiplier {n}": multipliers[k : k + 1] for k, n in enumerate(kernel.multiplier_names)}
-            table |= {f"input {s}": inputs[:, k : k + 1].T for k, s in enumerate(kernel.free_inputs)}
-            for key, symbols in (("position residual", _holonomic), ("velocity residual", _bilateral)):
+            table |= {
+                f"multiplier {n}": multipliers[k : k + 1]
+                for k, n in enumerate(kernel.multiplier_names)
+            }
+            table |= {
+                f"input {s}": inputs[:, k : k + 1].T for k, s in enumerate(kernel.free_inputs)
+            }
+            for key, symbols in (
+                ("position residual", _holonomic),
+                ("velocity residual", _bilateral),
+            ):
                 present = symbols(kernel.equations.system)
                 table[key] = table[key][[present.index(name) for name in symbols(self.system)]]
             for key, block in table.items():
@@ -333,12 +324,16 @@ class Motion:
         found = []
         for number, segment in enumerate(self.segments):
             where = np.flatnonzero(self.owner == number)
-            found.append(np.ascontiguousarray(own_states(segment.context, self.t[where], self.y[:, where].T)))
+            found.append(
+                np.ascontiguousarray(own_states(segment.context, self.t[where], self.y[:, where].T))
+            )
         return found
 
     @cached_property
-    def _own_symbols(self) -> dict[str, Any]:
-        """Symbols of the form that are no part of the shown state, such as quasi-velocities; nan where a segment has others."""
+    def _own_symbols(self) -> Mapping[str, Array]:
+        """Symbols that only the form has, such as quasi-velocities; nan if a segment has others."""
+        if self.computed is not None:
+            return self.computed.own_symbols
         found: dict[str, Any] = {}
         if self.equations.rechoose is None:
             return found
@@ -347,10 +342,11 @@ class Motion:
             where = np.flatnonzero(self.owner == number)
             for k, symbol in enumerate(segment.context.kernel.equations.state):
                 if symbol.name not in shown:
-                    found.setdefault(symbol.name, np.full(len(self.t), np.nan))[where] = states[:, k]
+                    column = found.setdefault(symbol.name, np.full(len(self.t), np.nan))
+                    column[where] = states[:, k]
         return found
 
-    # -- elsewhere -----------------------------------------------------------------------------------------------
+    # -- elsewhere ---------------------------------------------------------------------------------
 
     def to_xarray(self) -> xarray.Dataset:
         """An `xarray.Dataset` over time, with parameters, model and versions as attributes."""
@@ -370,75 +366,6 @@ class Motion:
 
         save(self, path)
 
-    def plot(self, *arguments: Any, **options: Any) -> Any:
-        """Panels over time; see `dalembert.plotting.plot`."""
-        from ..plotting import plot
-
-        return plot(self, *arguments, **options)
-
-    def phase(self, *arguments: Any, **options: Any) -> Any:
-        """A phase portrait; see `dalembert.plotting.phase`."""
-        from ..plotting import phase
-
-        return phase(self, *arguments, **options)
-
-    def poincare(self, *arguments: Any, **options: Any) -> Any:
-        """A Poincare section; see `dalembert.plotting.poincare`."""
-        from ..plotting import poincare
-
-        return poincare(self, *arguments, **options)
-
-    def spectrum(self, *arguments: Any, **options: Any) -> Any:
-        """Amplitude spectra; see `dalembert.plotting.spectrum`."""
-        from ..plotting import spectrum
-
-        return spectrum(self, *arguments, **options)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What notebooks show."""
-        from ..plotting.display import motion_bundle
-
-        return motion_bundle(self)
-
-    def _repr_html_(self) -> str | None:
-        return self._repr_mimebundle_().get("text/html")
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """One self-contained HTML page about the run; see `dalembert.plotting.report`."""
-        from ..plotting import report
-
-        return report(self, path, **options)
-
-    def animate(self, *arguments: Any, **options: Any) -> Any:
-        """A film of the motion: the drawing of its system, or its coordinates against time where it has none.
-
-        Parameters
-        ----------
-        path : path, optional
-            A .gif, a .mp4 or .webm (these need ffmpeg), or a still .png, .svg or .pdf with several poses over each other.
-        fps : float, optional
-            Frames in a second of film: 30; of a .gif 20, and down to 5 where that would give more than 250 frames.
-        speed : float, optional
-            Seconds of motion in a second of film: real time where the film then takes 3 to 20 seconds, else the nearest round
-            speed that brings it there.
-        duration : float, optional
-            Length of the film in seconds, instead of a speed. The whole motion is shown in any case.
-        size : (int, int), optional
-            Width and height in pixels; about 420 000 pixels in the shape of the drawing.
-        style : "light" (default), "dark" or Style
-        progress : callable, optional
-            Told the share of frames that are ready.
-
-        Returns
-        -------
-        Animation
-            To `save`, to look at one `frame` of, or to show in a notebook. What it shows, and within which limits, is for
-            the drawing to say (`dalembert.draw.drawing`).
-        """
-        from ..plotting import animate
-
-        return animate(self, *arguments, **options)
-
 
 def _bilateral(system: System) -> list[str]:
     """The names of the two-sided constraints, in the order of their residuals."""
@@ -446,7 +373,7 @@ def _bilateral(system: System) -> list[str]:
 
 
 def _holonomic(system: System) -> list[str]:
-    return [c.name for c in system.bilateral if isinstance(c, HolonomicConstraint)]
+    return [c.name for c in system.bilateral if c.is_position_level]
 
 
 def load(path: Path) -> Motion:

@@ -1,14 +1,17 @@
-"""The reactions of a motion. A large system has thousands of them, each on a few coordinates: those are kept, zeros are not."""
+"""The reactions of a motion; of those on a few coordinates, the zeros are not stored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ModelError, RunError, nearest
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["Reaction", "ReactionForce", "Reactions", "missing_quantity", "refuse_too_many"]
 
@@ -34,7 +37,7 @@ class Reaction:
 
 @dataclass(frozen=True)
 class ReactionForce:
-    """A generalised force along a motion: its entries (k, nt) and the coordinates they belong to, all where that is None."""
+    """A generalised force along a motion: entries (k, nt), their coordinates or None for all."""
 
     entries: Any
     places: list[int] | None
@@ -54,7 +57,10 @@ def refuse_too_many(reactions: int, coordinates: int, times: int) -> None:
         raise RunError(
             "The reactions of this motion are too many for one table",
             seen=f"{reactions} constraints x {coordinates} coordinates x {times} times",
-            remedy="follow the motion at fewer times (at=...), or read motion.reactions[name] one by one",
+            remedy=(
+                "follow the motion at fewer times (at=...), or read motion.reactions[name] one"
+                " by one"
+            ),
         )
 
 
@@ -65,12 +71,14 @@ class MissingReactionError(ModelError, KeyError):
 
 
 class Reactions(Mapping[str, Reaction]):
-    """Reactions by the name of their constraint, or by the constraint; each with all its zeros when it is read."""
+    """Reactions by constraint or its name, filled with zeros when they are read."""
 
-    def __init__(self, n: int, forces: Mapping[str, ReactionForce], multipliers: Mapping[str, Any]) -> None:
+    def __init__(
+        self, n: int, forces: Mapping[str, ReactionForce], multipliers: Mapping[str, Any]
+    ) -> None:
         self._n, self._forces, self._multipliers = n, forces, multipliers
 
-    def __getitem__(self, key: Any) -> Reaction:
+    def __getitem__(self, key: str) -> Reaction:
         name = getattr(key, "name", key)
         if name not in self._forces:
             near = nearest(str(name), self._forces)
@@ -95,7 +103,7 @@ class Reactions(Mapping[str, Reaction]):
 
 
 def missing_quantity(name: str, names: Iterable[str], reactions: Iterable[str]) -> ModelError:
-    """What to say where a motion has no quantity of this name: what is near it, or where a constraint is read."""
+    """The error for a quantity that a motion does not have, with what is near its name."""
     constraints = set(reactions)
     for bare in (name, name.removeprefix("mu_"), name.removeprefix("lambda_")):
         if bare in constraints:

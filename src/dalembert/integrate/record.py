@@ -12,19 +12,22 @@ from .call import call_of
 from .diagnostics import diagnostics
 from .events.events import Event
 from .methods.fixed.step_density import written_size
-from .motion import Motion, Segment
-from .native_run import COUNTED, Run
+from .motion import Motion
+from .native_run import COUNTED, AdaptiveRun
 from .outcome import Outcome
+from .segment import Segment
 from .state_symbols import reported_symbols, shown_states
 
 if TYPE_CHECKING:
+    from ..typing import Array
     from .driver import Driver
+    from .task import Task
 
-__all__ = ["Found", "Record", "motion_of"]
+__all__ = ["EventStates", "RunRecord", "motion_of"]
 
 
 @dataclass
-class Found:
+class EventStates:
     """Zero crossings of one event."""
 
     event: Event
@@ -32,21 +35,22 @@ class Found:
     states: list[Any] = field(default_factory=list)
 
 
-class Record:
+class RunRecord:
     """The segments, events and counts of a run, and the states at the times that were asked for.
 
     Attributes
     ----------
     at : array (k,)
-        The times asked for, in the direction of the run; `at_states` (k, n_shown) and `at_segment` (k,) belong to them.
+        The times asked for, in the direction of the run; `at_states` (k, n_shown) and `at_segment`
+        (k,) belong to them.
     segments : list of Segment
         Those that are closed.
-    found : list of Found
+    found : list of EventStates
         The user's events.
     totals : dict of counts
     """
 
-    def __init__(self, task: Any) -> None:
+    def __init__(self, task: Task) -> None:
         times = np.zeros(0) if task.at is None else task.at
         order = np.argsort(times, kind="stable")
         self.forward = task.span[1] >= task.span[0]
@@ -55,12 +59,12 @@ class Record:
         self.at_states = np.full((len(self.at), len(reported_symbols(task.equations))), np.nan)
         self.at_segment = np.zeros(len(self.at), np.int64)
         self.reached = 0
-        self.found = [Found(event) for event in task.events]
+        self.found = [EventStates(event) for event in task.events]
         self.segments: list[Segment] = []
         self.totals = dict.fromkeys(COUNTED, 0)
         self._contexts: dict[Any, Any] = {}
 
-    def begin(self, run: Run, t: float, y: Any) -> None:
+    def begin(self, run: AdaptiveRun, t: float, y: Array) -> None:
         """Begin a segment at (t, y), with what was asked for at this very time."""
         place = 0
         while place < len(self.at) and (self.at[place] < t if self.forward else self.at[place] > t):
@@ -73,13 +77,13 @@ class Record:
         self._times: list[Any] = [np.array([t])]
         self._states: list[Any] = [np.array([y], dtype=float)]
 
-    def flush(self, run: Run) -> None:
+    def flush(self, run: AdaptiveRun) -> None:
         """Take over the steps that native code has stored."""
         times, states = run.take_steps()
         self._times.append(times)
         self._states.append(states)
 
-    def close(self, run: Run, mode: tuple[str, ...]) -> None:
+    def close(self, run: AdaptiveRun, mode: tuple[str, ...]) -> None:
         """End the segment."""
         self.flush(run)
         times, states = run.last_step()
@@ -94,13 +98,22 @@ class Record:
         fresh = run.context.fields.arrays["at_states"][here]
         missing = np.isnan(fresh)
         written = ~missing.any(axis=1) if missing.any() else slice(None)
-        self.at_states[here][written] = shown_states(run.context, self.at[here][written], fresh[written])
-        self.segments.append(Segment(self._context_of(run), mode, np.concatenate(self._times), np.concatenate(self._states)))
+        self.at_states[here][written] = shown_states(
+            run.context, self.at[here][written], fresh[written]
+        )
+        self.segments.append(
+            Segment(
+                self._context_of(run),
+                mode,
+                np.concatenate(self._times),
+                np.concatenate(self._states),
+            )
+        )
         for key, name in run.counted.items():
             self.totals[key] = self.totals.get(key, 0) + getattr(run.counts, name)
 
-    def drop_after(self, run: Run, t: float) -> None:
-        """Forget the steps of the open segment after t, which is behind its beginning, and let the run stand at the last."""
+    def drop_after(self, run: AdaptiveRun, t: float) -> None:
+        """Drop the steps of the open segment after t, and put the run back to the last one."""
         times, states = np.concatenate(self._times), np.concatenate(self._states)
         kept = times <= t if self.forward else times >= t
         self._times, self._states = [times[kept]], [states[kept]]
@@ -108,8 +121,8 @@ class Record:
         asked = self.at <= run.t if self.forward else self.at >= run.t
         run.counts.next_at = int(np.sum(asked))
 
-    def _context_of(self, run: Run) -> Any:
-        """The context for a segment, without the room for steps: one for all segments of a kernel, which may be thousands."""
+    def _context_of(self, run: AdaptiveRun) -> Any:
+        """The context for a segment without room for steps; segments of a kernel share one."""
         context = self._contexts.setdefault(run.context.kernel, run.context)
         if context is not run.context and run.context.fields.blocks:
             context.complete()
@@ -146,7 +159,10 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
     else:
         statistics |= {"step": abs(task.stepping.step), "every": task.stepping.every}
         if task.stepping.adapt is not None:
-            statistics |= {"adapt": written_size(task.stepping.adapt), "density": driver.run.density}
+            statistics |= {
+                "adapt": written_size(task.stepping.adapt),
+                "density": driver.run.density,
+            }
             if task.stepping.adapt.density is not None:
                 statistics["start_density"] = task.stepping.adapt.density
     if task.method_reason:
@@ -155,7 +171,9 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
     names = [symbol.name for symbol in state]
     return Motion(
         equations=task.equations,
-        parameters={s.name: float(v) for s, v in zip(system.parameters, task.parameters, strict=True)},
+        parameters={
+            s.name: float(v) for s, v in zip(system.parameters, task.parameters, strict=True)
+        },
         t=t,
         y=np.ascontiguousarray(y.T),
         segments=tuple(record.segments),
@@ -176,5 +194,5 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
     )
 
 
-def _stacked(states: Sequence[Any], size: int) -> Any:
+def _stacked(states: Sequence[Any], size: int) -> Array:
     return np.array(states) if states else np.zeros((0, size))

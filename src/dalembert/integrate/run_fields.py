@@ -50,8 +50,7 @@ class Counts(Record):
 
 
 class Control(Record):
-    """Steps that vary reversibly: eps, the density between whole steps and at the last one, and what the
-    time has lost by rounding."""
+    """Reversible steps: eps, densities between and at whole steps, rounding lost by the time."""
 
     epsilon: float
     density: float
@@ -83,6 +82,7 @@ class RunFields(KernelFields):
     capacity: int
     n_events: int
     n_searched: int
+    n_parts: int
     projects: int
     exact_at: int
     is_controlled: int
@@ -92,9 +92,9 @@ class RunFields(KernelFields):
     expansion_size: int
     expansion_work: Reals
     coefficients: Reals
-    # The watch of constraint rows that vanish: its program, zero where they are not watched; the rows at the
-    # last look and room for the next; the largest squared lengths and the row that was found; time and state
-    # of the last look; how many entries and rows there are.
+    # The watch of constraint rows that vanish: its program, zero where they are not watched; the
+    # rows at the last look and room for the next; the largest squared lengths and the row that was
+    # found; time and state of the last look; how many entries and rows there are.
     watch_program: int
     watch_old: Reals
     watch_new: Reals
@@ -127,8 +127,18 @@ class FixedFields(RunFields):
     factor_order: Integers
     residual: Reals
     # Of the matrices that move by a group.
-    generator_table: Integers
-    action_table: Integers
+    generator_size: Integers
+    generator_place: Integers
+    generator_unknown: Integers
+    generator_skew: Integers
+    action_rows: Integers
+    action_columns: Integers
+    action_left: Integers
+    action_right: Integers
+    action_place: Integers
+    action_first_read: Integers
+    action_last_read: Integers
+    action_needed: Integers
     fill_places: Integers
     fill_factors: Reals
     read_places: Integers
@@ -158,15 +168,21 @@ class FixedFields(RunFields):
     n_entries: int
     n_fills: int
     n_rest: int
-    method_kind: int
     n_stages: int
     n_stage_unknowns: int
     n_steps: int
     store_every: int
     uses_newton: int
     at_numbers: Integers
-    # Of steps whose equations are programs: roots now, one and two steps before, factors of their matrices.
-    root_table: Integers
+    # Steps whose equations are programs: roots now and before, factors of their matrices.
+    root_residual_program: Integers
+    root_matrix_program: Integers
+    root_size: Integers
+    root_first: Integers
+    root_increments: Integers
+    root_first_factor: Integers
+    root_symbols_from: Integers
+    root_symbols_to: Integers
     n_root_stages: int
     root_begin: int
     root_end: int
@@ -182,7 +198,7 @@ class FixedFields(RunFields):
     root_order: Integers
     root_kept: Integers
     root_residual: Reals
-    # The reversible control of steps: its program, its numbers, and size and rate at the last whole step.
+    # The reversible control: its program, numbers, and size and rate at the last whole step.
     control_program: int
     control: Control
     density_values: Reals
@@ -191,7 +207,8 @@ class FixedFields(RunFields):
 class LaneFields(RunFields):
     """Many runs by Taylor coefficients, four at a time.
 
-    `pivots` are the least pivots below which a run is doubtful, and below which its last state is looked at.
+    `pivots` are the least pivots below which a run is doubtful, and below which its last state is
+    looked at.
     """
 
     lane_expansion: int

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..model.method_names import EXTERNAL
 from .methods.fixed.fixed_run import FixedRun
-from .native_run import Run
+from .methods.table import find_method
+from .native_run import AdaptiveRun
+
+if TYPE_CHECKING:
+    from .task import Task
 
 __all__ = ["run_kind"]
 
 
-def run_kind(task: Any) -> type[Any]:
+def run_kind(task: Task) -> type[Any]:
     """The class of a task's runs."""
     if task.stepping is not None:
         return FixedRun
-    if task.method not in EXTERNAL:
-        return Run
+    if not find_method(task.method).is_external:
+        return AdaptiveRun
     from .methods.external.external_run import ExternalRun
 
     return ExternalRun

@@ -1,13 +1,15 @@
-"""The symbols that a form integrates, and those that a motion shows: all velocities, also where the form keeps some.
+"""The symbols that a form integrates, and those that a motion shows: all velocities, also where the
+form keeps some.
 
     form:  (q, some velocities, or quasi-velocities)     <->     motion:  (q, q_dot)
 
-A form whose independent velocities may be chosen anew has other symbols after each choice; the motion has the same throughout.
+A form whose independent velocities may be chosen anew has other symbols after each choice; the
+motion has the same throughout.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -17,18 +19,29 @@ from ..errors import RunError
 from ..formulations.equations import Equations
 from ..runtime.gauss.constrained_solve import solve_rows
 
-__all__ = ["own_states", "reported_symbols", "shown_states", "state_with_velocities", "states_with_velocities"]
+if TYPE_CHECKING:
+    from ..runtime.context import Context
+    from ..runtime.kernel import Kernel
+    from ..typing import Array
+
+__all__ = [
+    "own_states",
+    "reported_symbols",
+    "shown_states",
+    "state_with_velocities",
+    "states_with_velocities",
+]
 
 
 def reported_symbols(equations: Equations) -> tuple[sympy.Symbol, ...]:
-    """The symbols of a motion's state: all velocities, also where the form keeps only the independent ones."""
+    """The symbols of a motion's state: all velocities, even if the form keeps only some."""
     if equations.rechoose is None:
         return equations.state
     return (*equations.system.coordinates, *equations.system.velocities)
 
 
-def shown_states(context: Any, times: Any, states: Any) -> Any:
-    """States (nt, n) of a form as a motion shows them: with all velocities where the form keeps only some."""
+def shown_states(context: Context, times: Array, states: Array) -> Array:
+    """States (nt, n) of a form as a motion shows them, with all velocities."""
     equations = context.kernel.equations
     if equations.rechoose is None:
         return states
@@ -38,23 +51,31 @@ def shown_states(context: Any, times: Any, states: Any) -> Any:
     return np.hstack([states[:, :n], context.kernel.velocities(times, states, context.parameters)])
 
 
-def own_states(context: Any, times: Any, states: Any) -> Any:
-    """The way back: states (nt, n_shown) that a motion shows in the symbols of the form, (nt, n)."""
+def own_states(context: Context, times: Array, states: Array) -> Array:
+    """States (nt, n_shown) that a motion shows, in the symbols of the form (nt, n)."""
     equations = context.kernel.equations
     if equations.rechoose is None:
         return states
     n = len(equations.system.coordinates)
-    return states_with_velocities(context.kernel, times, states[:, :n], states[:, n:], context.parameters)
+    return states_with_velocities(
+        context.kernel, times, states[:, :n], states[:, n:], context.parameters
+    )
 
 
-def state_with_velocities(kernel: Any, time: float, q: Any, velocities: Any, p: Any) -> Any:
-    """The state of a form at given coordinates and velocities that obey the constraints, (n_state,)."""
-    states: Any = states_with_velocities(kernel, np.array([time]), np.array([q]), np.array([velocities]), p)[0]
+def state_with_velocities(
+    kernel: Kernel, time: float, q: Array, velocities: Array, p: Array
+) -> Any:
+    """The state (n_state,) of a form at coordinates and velocities that obey the constraints."""
+    states: Any = states_with_velocities(
+        kernel, np.array([time]), np.array([q]), np.array([velocities]), p
+    )[0]
     return states
 
 
-def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities: Any, p: Any) -> Any:
-    """The states of a form at given times, coordinates (nt, n) and velocities (nt, n), (nt, n_state)."""
+def states_with_velocities(
+    kernel: Kernel, times: Array, coordinates: Array, velocities: Array, p: Array
+) -> Array:
+    """The states (nt, n_state) of a form at times, coordinates (nt, n) and velocities (nt, n)."""
     system, state = kernel.equations.system, kernel.equations.state
     n_q = len(system.coordinates)
     level = list(range(n_q, len(state)))
@@ -69,14 +90,18 @@ def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities
     u = np.zeros(len(kernel.free_inputs))
     if kernel.graph.own_symbols is not None:
         symbols = kernel.algebra.vector(system.velocities)
-        function = ca.Function("letters", [*kernel._inputs(), symbols], [kernel.graph.own_symbols])
+        function = ca.Function(
+            "own_symbols", [*kernel._inputs(), symbols], [kernel.graph.own_symbols]
+        )
         for y, time, target in zip(states, times, velocities, strict=True):
             y[level] = np.asarray(function(time, y, p, u, np.zeros(0), target), dtype=float).ravel()
         return states
     wanted = ca.SX.sym("wanted", n_q)
     conditions = kernel.lower(system.velocities) - wanted
     symbols = kernel.algebra.vector([state[k] for k in level])
-    function = ca.Function("match", [*kernel._inputs(), wanted], [conditions, ca.jacobian(conditions, symbols)])
+    function = ca.Function(
+        "match", [*kernel._inputs(), wanted], [conditions, ca.jacobian(conditions, symbols)]
+    )
     guesses = [np.full(len(level), guess) for guess in (0.0, 0.7, -0.4)]
     for y, time, target in zip(states, times, velocities, strict=True):
         for guess in guesses:
@@ -86,21 +111,34 @@ def states_with_velocities(kernel: Any, times: Any, coordinates: Any, velocities
                 break
         else:
             raise RunError(
-                f'No state of the form "{kernel.equations.form}" has the velocities that were given',
+                f'No state of the form "{kernel.equations.form}" has the velocities that were'
+                " given",
                 seen=f"t = {time:.9g}, "
-                + ", ".join(f"{s.name} = {v:.6g}" for s, v in zip(system.velocities, target, strict=True)),
+                + ", ".join(
+                    f"{s.name} = {v:.6g}" for s, v in zip(system.velocities, target, strict=True)
+                ),
                 remedy='give velocities that obey the constraints, or use the form "lagrange"',
             )
     return states
 
 
-def _matched(function: Any, time: float, y: Any, p: Any, u: Any, target: Any, level: list[int]) -> bool:
+def _matched(
+    function: ca.Function,
+    time: float,
+    y: Array,
+    p: Array,
+    u: Array,
+    target: Array,
+    level: list[int],
+) -> bool:
     """Newton's method for symbols that give the wanted velocities; whether it converged.
 
     Each velocity is compared with the terms that it is the sum of, so that units do not matter.
     """
     for _ in range(50):
-        value, rows = (np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0), target))
+        value, rows = (
+            np.asarray(b, dtype=float) for b in function(time, y, p, u, np.zeros(0), target)
+        )
         if not np.all(np.isfinite(rows)):
             return False
         sizes = np.abs(target) + np.abs(rows) @ np.abs(y[level])

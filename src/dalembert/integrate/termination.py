@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,23 @@ from . import advance as loop
 from .events.rank_watch import vanished_row
 from .outcome import Outcome
 
-__all__ = ["Pace", "broken_row", "classify", "leaves_rows_out", "lost_rank", "unsolved"]
+if TYPE_CHECKING:
+    from ..formulations.equations import Equations
+    from ..typing import Array
+    from .driver import Driver
+    from .follower import Follower
 
-#: A run crawls where its steps are on average shorter than this part of its span, and than this part of what they were before.
+__all__ = [
+    "Pace",
+    "broken_row",
+    "classify",
+    "interrupted",
+    "leaves_rows_out",
+    "lost_rank",
+    "unsolved",
+]
+
+#: A run crawls if steps are below this part of the span, and of what they were before.
 CRAWL, SLOWER = 1e-9, 1e-4
 #: So many events one after another within such steps are looked at.
 MOST_EVENTS = 64
@@ -24,7 +38,7 @@ PATIENCE = 20_000
 
 #: Inertia that fell below this part of what it was at the start is on its way to zero.
 LOST = 1e-6
-#: Constraints whose rows are this many times nearer to depending on each other than at the start are on their way there.
+#: Rows that are this many times nearer to dependence than at the start are losing rank.
 DEPENDENT = 1e-2
 #: A constraint that was left out, because it follows from others, holds to this.
 HELD = 1e-6
@@ -34,14 +48,17 @@ AHEAD = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
 GROWTH = 1e6
 
 
-def leaves_rows_out(equations: Any) -> bool:
+def leaves_rows_out(equations: Equations) -> bool:
     """Whether a form on independent velocities has left out rows because they depend on others."""
     system = equations.system
-    return equations.rechoose is not None and len(system.bilateral) > len(system.coordinates) - len(equations.chart)
+    return equations.rechoose is not None and len(system.bilateral) > len(system.coordinates) - len(
+        equations.chart
+    )
 
 
-def broken_row(driver: Any) -> tuple[Outcome, str] | None:
-    """The ending of a motion along which a constraint that was left out does not hold; None where all of them do.
+def broken_row(driver: Driver) -> tuple[Outcome, str] | None:
+    """The ending of a motion along which a constraint that was left out does not hold; None where
+    all of them do.
 
     Whether they follow from the others was asked at generic states when the form was derived.
     """
@@ -49,7 +66,9 @@ def broken_row(driver: Any) -> tuple[Outcome, str] | None:
     for segment in driver.record.segments:
         kernel = segment.context.kernel
         inputs = np.zeros((len(segment.step_t), len(kernel.free_inputs)))
-        values, _ = segment.context.observe(segment.step_t, np.ascontiguousarray(segment.step_y), inputs)
+        values, _ = segment.context.observe(
+            segment.step_t, np.ascontiguousarray(segment.step_y), inputs
+        )
         residuals = np.abs(values[:, kernel.observed["velocity residual"]])
         largest = np.max(np.abs(segment.step_y), axis=1, keepdims=True)
         broken = residuals > HELD * (min(1.0, float(np.max(largest))) + largest)
@@ -58,13 +77,21 @@ def broken_row(driver: Any) -> tuple[Outcome, str] | None:
             name = names[int(np.argmax(residuals[place]))]
             return (
                 Outcome.CONTRADICTORY,
-                f"The constraint `{name}`, which was taken to follow from the others, has residual "
-                f'{residuals[place].max():.3g} at t = {segment.step_t[place]:.9g}. Use the form "lagrange", or correct it.',
+                (
+                    f"The constraint `{name}`, which was taken to follow from the others, has"
+                    f" residual {residuals[place].max():.3g} at t = {segment.step_t[place]:.9g}."
+                    ' Use the form "lagrange", or correct it.'
+                ),
             )
     return None
 
 
-def classify(driver: Any, code: int) -> tuple[Outcome, str]:
+def interrupted(t: float) -> tuple[Outcome, str]:
+    """The ending of a run that was told to stop."""
+    return Outcome.INTERRUPTED, f"Interrupted at t = {t:.9g}; what was computed is kept."
+
+
+def classify(driver: Follower, code: int) -> tuple[Outcome, str]:
     """The outcome of a run that `advance` ended with `code`."""
     driver.check_inputs()
     run, t = driver.run, driver.run.t
@@ -83,24 +110,33 @@ def classify(driver: Any, code: int) -> tuple[Outcome, str]:
     if run.counts.last_status in (SINGULAR, STUCK):
         return Outcome.SINGULAR, _singular_sentence(driver, t, start)
     switching = getattr(driver, "switching", None)
-    at_switch = None if switching is None else switching.sliding(driver) or switching.crowded(driver)
+    at_switch = (
+        None if switching is None else switching.sliding(driver) or switching.crowded(driver)
+    )
     if at_switch is not None:
         return at_switch  # type: ignore[no-any-return]
     return (
         Outcome.STEP_TOO_SMALL,
-        f"The step became too small at t = {t:.9g}: the tolerance {driver.task.rtol:g} cannot be met there. Raise rtol"
-        + (", or look for a jump in the functions of the inputs." if driver.task.inputs else ", or take other coordinates."),
+        f"The step became too small at t = {t:.9g}: the tolerance {driver.task.rtol:g} cannot be"
+        " met there. Raise rtol"
+        + (
+            ", or look for a jump in the functions of the inputs."
+            if driver.task.inputs
+            else ", or take other coordinates."
+        ),
     )
 
 
 class Pace:
-    """How fast a run goes on: where its steps have become tiny, something may have become singular."""
+    """How fast a run goes on: tiny steps may mean that something has become singular."""
 
     def __init__(self) -> None:
         self._steps, self._events, self._best = 0, 0, 0.0
 
-    def ending(self, driver: Any, code: int, reached: float, tried: int) -> tuple[Outcome, str] | None:
-        """The ending of a run that has gone on from a time by some attempts; None where it may go on."""
+    def ending(
+        self, driver: Follower, code: int, reached: float, tried: int
+    ) -> tuple[Outcome, str] | None:
+        """The ending of a run that no longer advances; None if it may go on."""
         if code not in (loop.BUDGET, loop.FULL, loop.EVENT) or driver.task.stepping is not None:
             return None
         run, (first, last) = driver.run, driver.task.span
@@ -119,7 +155,7 @@ class Pace:
         return classify(driver, loop.TOO_SMALL) if is_over else None
 
 
-def unsolved(driver: Any) -> tuple[Outcome, str]:
+def unsolved(driver: Follower) -> tuple[Outcome, str]:
     """The ending of a run whose implicit equations could not be solved in a step."""
     driver.check_inputs()
     run, task = driver.run, driver.task
@@ -128,38 +164,49 @@ def unsolved(driver: Any) -> tuple[Outcome, str]:
     reason = vanishing(driver.kernel, run.t, run.y, run.context.parameters, driver.start_state)
     if reason is not None:
         return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
+    size = 0.0 if task.stepping is None else abs(task.stepping.step)
     return (
         Outcome.UNSOLVED,
-        f"The equations of the next step of {task.method} could not be solved at t = {run.t:.9g} with step "
-        f"{abs(task.stepping.step):g}. Take a smaller step.",
+        (
+            f"The equations of the next step of {task.method} could not be solved at t ="
+            f" {run.t:.9g} with step {size:g}. Take a smaller step."
+        ),
     )
 
 
-def _blown_up(driver: Any) -> tuple[Outcome, str]:
+def _blown_up(driver: Follower) -> tuple[Outcome, str]:
     run = driver.run
     largest = driver.kernel.equations.state[int(np.argmax(np.abs(run.y)))].name
     return (
         Outcome.BLEW_UP,
-        f"The motion blew up at t = {run.t:.9g}: {largest} reached {np.max(np.abs(run.y)):.3g} and grows without bound.",
+        (
+            f"The motion blew up at t = {run.t:.9g}: {largest} reached {np.max(np.abs(run.y)):.3g}"
+            " and grows without bound."
+        ),
     )
 
 
-def _explained(driver: Any, status: int) -> Exception:
+def _explained(driver: Follower, status: int) -> Exception:
     run = driver.run
     return explain(driver.kernel, status, run.t, run.y, run.context.parameters, run.context.info)
 
 
-def _singular_sentence(driver: Any, t: float, start: Any, reason: str | None = None) -> str:
+def _singular_sentence(driver: Follower, t: float, start: Array, reason: str | None = None) -> str:
     run = driver.run
     found = reason or vanishing(driver.kernel, t, run.y, run.context.parameters, start)
     if found is None and (row := vanished_row(driver)) is not None:
         found = row.clause
-    why = found or driver.bad_input or _undefined_ahead(driver) or "the accelerations are no longer determined by the equations"
+    why = (
+        found
+        or driver.bad_input
+        or _undefined_ahead(driver)
+        or "the accelerations are no longer determined by the equations"
+    )
     return f"The motion became singular at t = {t:.9g}: {why}."
 
 
-def _undefined_ahead(driver: Any) -> str | None:
-    """Which expression has no finite value a little further along the rates, where the run could not go."""
+def _undefined_ahead(driver: Follower) -> str | None:
+    """Name an expression without a finite value a little further along the rates."""
     run, kernel = driver.run, driver.kernel
     if driver.task.inputs:
         return None
@@ -168,16 +215,21 @@ def _undefined_ahead(driver: Any) -> str | None:
         return undefined(kernel, run.t, run.y, run.context.parameters)
     way = float(driver.task.span[1] - run.t)
     for part in AHEAD:
-        found = undefined(kernel, run.t + part * way, run.y + part * way * rates[:-1], run.context.parameters)
+        found = undefined(
+            kernel, run.t + part * way, run.y + part * way * rates[:-1], run.context.parameters
+        )
         if found is not None:
             return found
     if driver.task.method == "taylor":
-        return "the Taylor coefficients there are beyond the range of numbers, though the rates are not; use method dop853"
+        return (
+            "the Taylor coefficients there are beyond the range of numbers, though the rates are"
+            " not; use method dop853"
+        )
     return None
 
 
-def _lost_inertia(driver: Any) -> str | None:
-    """Whether the mass matrix (relative to its start) lost a direction on the way, or its inverse in Hamilton's form."""
+def _lost_inertia(driver: Follower) -> str | None:
+    """Say whether the mass matrix, relative to its start, lost a direction on the way."""
     import casadi as ca
 
     kernel, run = driver.kernel, driver.run
@@ -187,20 +239,24 @@ def _lost_inertia(driver: Any) -> str | None:
     u = np.zeros(len(kernel.free_inputs))
     values = []
     for t, y in ((driver.task.span[0], driver.start_state), (run.t, run.y)):
-        metric, rows = (np.asarray(b, dtype=float) for b in function(t, y, run.context.parameters, u, np.zeros(0)))
+        metric, rows = (
+            np.asarray(b, dtype=float)
+            for b in function(t, y, run.context.parameters, u, np.zeros(0))
+        )
         values.append(_extremes_on_kernel(metric, rows))
     (least_before, most_before), (least, most) = values
     is_lost = least < LOST * least_before or most > most_before / LOST
     if np.isfinite(least_before) and least_before > 0 and is_lost:
         return (
-            "the mass matrix loses rank on the directions that the constraints allow, as angles make it do at a pole or in "
-            "gimbal lock. If the motion itself goes on there, state it in other coordinates"
+            "the mass matrix loses rank on the directions that the constraints allow, as angles"
+            " make it do at a pole or in gimbal lock. If the motion itself goes on there, state it"
+            " in other coordinates"
         )
     return None
 
 
-def lost_rank(driver: Any) -> str | None:
-    """Which constraints have come to depend on each other on the way: a motion cannot pass where they say less than before."""
+def lost_rank(driver: Follower) -> str | None:
+    """Say which constraints have come to depend on each other on the way."""
     import casadi as ca
 
     kernel, run = driver.kernel, driver.run
@@ -220,13 +276,20 @@ def lost_rank(driver: Any) -> str | None:
     (_, before), (combinations, after) = found
     for size, start, combination in zip(after, before, combinations, strict=True):
         if start > HELD and size < DEPENDENT * start:
-            names = [name for name, part in zip(kernel.equations.row_names, combination, strict=True) if abs(part) > 0.05]
-            return f"the constraints {', '.join(f'`{name}`' for name in names)} come to depend on each other"
+            names = [
+                name
+                for name, part in zip(kernel.equations.row_names, combination, strict=True)
+                if abs(part) > 0.05
+            ]
+            return (
+                f"the constraints {', '.join(f'`{name}`' for name in names)} come to depend on each"
+                " other"
+            )
     return None
 
 
-def _extremes_on_kernel(metric: Any, rows: Any) -> tuple[float, float]:
-    """The least and largest eigenvalue of G + A^T A: how much inertia or constraint the weakest direction has."""
+def _extremes_on_kernel(metric: Array, rows: Array) -> tuple[float, float]:
+    """The least and largest eigenvalue of G + A^T A."""
     if not np.all(np.isfinite(metric)) or not np.all(np.isfinite(rows)):
         return float("nan"), float("nan")
     found = np.linalg.eigvalsh(metric + rows.T @ rows)

@@ -1,7 +1,9 @@
-"""The choice of independent velocities along a run: watched by its quality, and made anew where it degenerates.
+"""The choice of independent velocities along a run: watched by its quality, and made anew where it
+degenerates.
 
-A form without multipliers solves the constraints for some of the velocities. Its choice has a quality, which is zero where
-the constraints cannot be solved so; a run looks for the zero crossing of the quality through a threshold, as through an event.
+A form without multipliers solves the constraints for some of the velocities. Its choice has a
+quality, which is zero where the constraints cannot be solved so; a run looks for the zero crossing
+of the quality through a threshold, as through an event.
 """
 
 from __future__ import annotations
@@ -18,19 +20,21 @@ from .outcome import Outcome
 from .state_symbols import reported_symbols, state_with_velocities
 
 if TYPE_CHECKING:
+    from ..runtime.kernel import Kernel
+    from ..typing import Array
     from .driver import Driver
 
-__all__ = ["Chart"]
+__all__ = ["VelocityPartition"]
 
 #: Qualities of a choice at which it is looked at again.
 THRESHOLDS = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)
 #: The quality at which a choice that does not depend on the state is kept for good.
 STEADY = 1e-3
-#: The event that asks for another choice; its expression stands for the quality, which only the kernel knows.
+#: The event that asks for another choice; the kernel knows the quality it stands for.
 DEGENERATES = Event(sympy.Integer(0), -1, True, "independent velocities")
 
 
-class Chart:
+class VelocityPartition:
     """The choice of independent velocities of a run.
 
     Attributes
@@ -50,18 +54,23 @@ class Chart:
         """The event that asks for another choice, where there is one to make."""
         return [] if self.threshold is None else [DEGENERATES]
 
-    def event_columns(self, kernel: Any) -> list[Any]:
+    def event_columns(self, kernel: Kernel) -> list[Any]:
         """The same as functions of the state."""
         return [] if self.threshold is None else [kernel.graph.chart_quality - self.threshold]
 
-    def choose(self, driver: Driver, t: float, full: Any) -> bool:
-        """Choose the independent velocities anew at a state (q, q_dot); whether another choice came out."""
+    def choose(self, driver: Driver, t: float, full: Array) -> bool:
+        """Choose the independent velocities at a state (q, q_dot); whether the choice changed."""
         current = driver.equations_for(driver.mode)
         assert current.rechoose is not None
-        if current.chart_is_steady and self._quality(driver, t, self.state(driver, t, full)) > STEADY:
+        if (
+            current.chart_is_steady
+            and self._quality(driver, t, self.state(driver, t, full)) > STEADY
+        ):
             self.threshold = None
             return False
-        names = [symbol.name for symbol in (*current.system.coordinates, *current.system.velocities)]
+        names = [
+            symbol.name for symbol in (*current.system.coordinates, *current.system.velocities)
+        ]
         values = dict(zip(names, full, strict=True)) | {"t": t}
         parameters = driver.task.equations.system.parameters
         values |= {s.name: v for s, v in zip(parameters, driver.task.parameters, strict=True)}
@@ -76,20 +85,24 @@ class Chart:
         self.threshold = self._next_threshold(driver, t, self.state(driver, t, full), changed)
         return changed
 
-    def _next_threshold(self, driver: Driver, t: float, y: Any, changed: bool) -> float | None:
-        """The quality below which the choice is looked at again: well below what it is now, in fixed steps."""
+    def _next_threshold(self, driver: Driver, t: float, y: Array, changed: bool) -> float | None:
+        """The quality below which the choice is checked again, well below the present one."""
         quality = self._quality(driver, t, y)
-        ceiling = quality / 2 if changed or self.threshold is None else min(quality, self.threshold) / 2
+        ceiling = (
+            quality / 2 if changed or self.threshold is None else min(quality, self.threshold) / 2
+        )
         return next((value for value in THRESHOLDS if value < ceiling), None)
 
-    def _quality(self, driver: Driver, t: float, y: Any) -> float:
+    def _quality(self, driver: Driver, t: float, y: Array) -> float:
         kernel = driver.kernel
-        function = kernel.__dict__.get("_quality")
-        if function is None:
-            function = kernel.__dict__["_quality"] = DenseFunction(kernel._inputs(), [kernel.graph.chart_quality])
-        return float(function(t, y, driver.task.parameters, np.zeros(len(kernel.free_inputs)), ())[0].item())
+        function: DenseFunction = kernel.cache.get(
+            "quality", lambda: DenseFunction(kernel._inputs(), [kernel.graph.chart_quality])
+        )
+        return float(
+            function(t, y, driver.task.parameters, np.zeros(len(kernel.free_inputs)), ())[0].item()
+        )
 
-    def state(self, driver: Driver, t: float, full: Any) -> Any:
+    def state(self, driver: Driver, t: float, full: Array) -> Any:
         """The state of the current mode at (q, q_dot)."""
         table = dict(zip(reported_symbols(driver.task.equations), full, strict=True))
         equations = driver.equations_for(driver.mode)
@@ -98,7 +111,7 @@ class Chart:
         n = len(equations.system.coordinates)
         return state_with_velocities(driver.kernel, t, full[:n], full[n:], driver.task.parameters)
 
-    def switch(self, driver: Driver, t: float, y: Any) -> tuple[Outcome, str] | None:
+    def switch(self, driver: Driver, t: float, y: Array) -> tuple[Outcome, str] | None:
         """Go on with better independent velocities; the end where the form has none."""
         full, step = driver.shown(t, y), driver.run.clock.h
         changed = self.choose(driver, t, full)
@@ -107,10 +120,14 @@ class Chart:
             form = driver.task.equations.form
             return (
                 Outcome.SINGULAR,
-                f'The motion became singular at t = {t:.9g}: the form "{form}" has no independent velocities there. '
-                'Use the form "lagrange".',
+                (
+                    f'The motion became singular at t = {t:.9g}: the form "{form}" has no'
+                    ' independent velocities there. Use the form "lagrange".'
+                ),
             )
         if changed:
-            self.switches.append((t, f"independent velocities {', '.join(driver.kernel.equations.chart)}"))
+            self.switches.append(
+                (t, f"independent velocities {', '.join(driver.kernel.equations.chart)}")
+            )
         driver.switch(driver.mode, t, self.state(driver, t, full), abs(step))
         return None

@@ -1,8 +1,8 @@
 """The local lab: a web page on this machine in which models are written, run, watched and compared.
 
-``create_app`` is the application, ``serve`` runs it on the loopback address. The page talks to the server in JSON; whatever
-computes does so in worker processes (`worker`), which speak JSON lines, are bounded in time and memory, and are replaced where
-they overrun.
+``create_app`` is the application, ``serve`` runs it on the loopback address. The page talks to the
+server in JSON; whatever computes does so in worker processes (`worker`), which speak JSON lines,
+are bounded in time and memory, and are replaced where they overrun.
 """
 
 from __future__ import annotations

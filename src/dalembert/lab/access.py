@@ -44,8 +44,8 @@ class Access:
         if token is not None and not _TOKEN.fullmatch(token):
             raise ModelError(
                 "A token has 16 to 200 symbols, digits, points, dashes, underscores or tildes",
-                seen=f"{len(token)} characters",
-                remedy='make one with python -c "import secrets; print(secrets.token_urlsafe())"',
+                f"{len(token)} characters",
+                'make one with python -c "import secrets; print(secrets.token_urlsafe())"',
             )
         self.token = token if token is not None else secrets.token_urlsafe(32)
         self._session = secrets.token_urlsafe(32)
@@ -65,7 +65,9 @@ class Access:
         return any(_is_same(value, self.token) for value in shown)
 
     def cookie(self, port: int | None) -> str:
-        """The cookie that stands for the token from now on: out of reach of scripts and other sites."""
+        """The cookie that stands for the token from now on: out of reach of scripts and other
+        sites.
+        """
         return f"{_cookie_name(port)}={self._session}; Path=/; HttpOnly; SameSite=Strict"
 
 

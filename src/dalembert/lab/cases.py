@@ -1,4 +1,6 @@
-"""What a request may say: read from JSON, every value of the right kind and size, before any worker sees it."""
+"""What a request may say: read from JSON, every value of the right kind and size, before any worker
+sees it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .limits import Limits
+from .messages import Json
 from .request_errors import RefusedError
 
-__all__ = ["read_body", "read_case", "read_frames", "read_label", "read_modified", "read_points", "read_text"]
+__all__ = [
+    "read_body",
+    "read_case",
+    "read_frames",
+    "read_label",
+    "read_modified",
+    "read_points",
+    "read_text",
+]
 
 #: Names of systems, forms and methods; names of symbols may be any short text.
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
@@ -21,9 +32,13 @@ LONGEST_NAME = 120
 def read_body(body: bytes) -> dict[str, Any]:
     """The JSON object of a request."""
     try:
-        found = json.loads(body.decode("utf-8"), parse_constant=_not_finite, object_pairs_hook=_once)
+        found = json.loads(
+            body.decode("utf-8"), parse_constant=_not_finite, object_pairs_hook=_once
+        )
     except (ValueError, RecursionError, UnicodeDecodeError) as error:
-        raise RefusedError(400, "The request is not JSON", remedy="send one JSON object as UTF-8 text") from error
+        raise RefusedError(
+            400, "The request is not JSON", remedy="send one JSON object as UTF-8 text"
+        ) from error
     if not isinstance(found, dict):
         raise RefusedError(400, "The request must be a JSON object", seen=type(found).__name__)
     return found
@@ -38,7 +53,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise RefusedError(400, "The request gives a name twice", seen=_short(name), remedy="give it once")
+            raise RefusedError(
+                400, "The request gives a name twice", seen=_short(name), remedy="give it once"
+            )
         found[name] = value
     return found
 
@@ -46,7 +63,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_case(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """The part that says what is simulated and how, with nothing in it that was not asked for.
 
-    >>> read_case({"system": "rolling-disk", "parameters": {"m": 2}, "colour": 1}, Limits())["parameters"]
+    >>> read_case({"system": "rolling-disk", "parameters": {"m": 2}, "colour": 1}, Limits())[
+    ...     "parameters"
+    ... ]
     {'m': 2.0}
     """
     case: dict[str, Any] = {}
@@ -59,20 +78,35 @@ def read_case(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     case["parameters"] = _numbers(body.get("parameters"), "parameters", limits)
     case["start"] = _numbers(body.get("start"), "start", limits, or_none=True)
     readers: tuple[tuple[str, Callable[[Any, str], Any]], ...]
-    readers = (("span", _span), ("form", _word), ("method", _word), ("rtol", _positive), ("step", _positive))
-    return case | {key: None if body.get(key) is None else read(body[key], key) for key, read in readers}
+    readers = (
+        ("span", _span),
+        ("form", _word),
+        ("method", _word),
+        ("rtol", _positive),
+        ("step", _positive),
+    )
+    return case | {
+        key: None if body.get(key) is None else read(body[key], key) for key, read in readers
+    }
 
 
-def read_text(text: Any, limits: Limits) -> str:
+def read_text(text: Json, limits: Limits) -> str:
     """The text of a model file."""
     if not isinstance(text, str):
         raise RefusedError(400, "The text of the model must be text", seen=type(text).__name__)
     try:
         size = len(text.encode("utf-8"))
     except UnicodeEncodeError as error:
-        raise RefusedError(400, "The text of the model is not Unicode", remedy="remove unpaired surrogates") from error
+        raise RefusedError(
+            400, "The text of the model is not Unicode", remedy="remove unpaired surrogates"
+        ) from error
     if size > limits.text_bytes:
-        raise RefusedError(413, f"A model file has at most {limits.text_bytes} bytes", seen=size, remedy="shorten it")
+        raise RefusedError(
+            413,
+            f"A model file has at most {limits.text_bytes} bytes",
+            seen=size,
+            remedy="shorten it",
+        )
     return text
 
 
@@ -80,12 +114,23 @@ def read_points(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """The two axes of a portrait and the starts in it."""
     points = body.get("points")
     if not isinstance(points, list) or not 1 <= len(points) <= limits.portrait_points:
-        raise RefusedError(400, f"A portrait has 1 to {limits.portrait_points} points", remedy='send "points": [[x, y], ...]')
+        raise RefusedError(
+            400,
+            f"A portrait has 1 to {limits.portrait_points} points",
+            remedy='send "points": [[x, y], ...]',
+        )
     if not all(isinstance(point, list) and len(point) == 2 for point in points):
-        raise RefusedError(400, "A point of a portrait is a pair of numbers", remedy='send "points": [[x, y], ...]')
+        raise RefusedError(
+            400, "A point of a portrait is a pair of numbers", remedy='send "points": [[x, y], ...]'
+        )
     x, y = _name(body.get("x"), "x"), _name(body.get("y"), "y")
     if x == y:
-        raise RefusedError(400, "A portrait has two different axes", seen=_short(x), remedy="name two symbols of the state")
+        raise RefusedError(
+            400,
+            "A portrait has two different axes",
+            seen=_short(x),
+            remedy="name two symbols of the state",
+        )
     return {
         "x": x,
         "y": y,
@@ -96,7 +141,9 @@ def read_points(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
 def read_label(body: Mapping[str, Any]) -> str:
     """The name that the page gives to a run."""
     label = body.get("label")
-    return "".join(c for c in label[:LONGEST_NAME] if c.isprintable()) if isinstance(label, str) else ""
+    if isinstance(label, str):
+        return "".join(c for c in label[:LONGEST_NAME] if c.isprintable())
+    return ""
 
 
 def read_frames(body: Mapping[str, Any], limits: Limits) -> int:
@@ -106,33 +153,40 @@ def read_frames(body: Mapping[str, Any], limits: Limits) -> int:
         return min(600, limits.frames)
     number = _number(frames, "frames")
     if not (2 <= number <= limits.frames and number.is_integer()):
-        raise RefusedError(400, f"A result has 2 to {limits.frames} frames", seen=frames, remedy="ask for a number of these")
+        raise RefusedError(
+            400,
+            f"A result has 2 to {limits.frames} frames",
+            seen=frames,
+            remedy="ask for a number of these",
+        )
     return int(number)
 
 
 def read_modified(body: Mapping[str, Any]) -> float | None:
-    """When the file that is written was last read, for whoever does not want to overwrite what another program wrote."""
+    """When the file that is written was last read, to protect what another program wrote."""
     return None if body.get("modified") is None else _number(body["modified"], "modified")
 
 
-# -- values ------------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
-def _word(value: Any, key: str) -> str:
+def _word(value: Json, key: str) -> str:
     if isinstance(value, str) and _WORD.fullmatch(value):
         return value
     raise RefusedError(400, f"`{key}` must be a name", seen=_short(value))
 
 
-def _name(value: Any, key: str) -> str:
+def _name(value: Json, key: str) -> str:
     if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
         return value
     raise RefusedError(400, f"`{key}` must be the name of a quantity", seen=_short(value))
 
 
-def _number(value: Any, key: str) -> float:
+def _number(value: Json, key: str) -> float:
     try:
-        number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+        number = math.nan
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            number = float(value)
     except OverflowError:
         number = math.nan
     if not math.isfinite(number):
@@ -140,32 +194,41 @@ def _number(value: Any, key: str) -> float:
     return number
 
 
-def _positive(value: Any, key: str) -> float:
+def _positive(value: Json, key: str) -> float:
     number = _number(value, key)
     if number <= 0:
         raise RefusedError(400, f"`{key}` must be positive", seen=_short(value))
     return number
 
 
-def _span(value: Any, key: str) -> list[float]:
+def _span(value: Json, key: str) -> list[float]:
     if not isinstance(value, list) or len(value) != 2:
-        raise RefusedError(400, "`span` must be two times", seen=_short(value), remedy='send "span": [0, 10]')
+        raise RefusedError(
+            400, "`span` must be two times", seen=_short(value), remedy='send "span": [0, 10]'
+        )
     first, last = (_number(time, key) for time in value)
     if first == last:
-        raise RefusedError(400, "The span must have two different times", seen=_short(value), remedy='send "span": [0, 10]')
+        what = "The span must have two different times"
+        raise RefusedError(400, what, seen=_short(value), remedy='send "span": [0, 10]')
     return [first, last]
 
 
-def _numbers(value: Any, key: str, limits: Limits, or_none: bool = False) -> dict[str, float | None]:
+def _numbers(
+    value: Json, key: str, limits: Limits, or_none: bool = False
+) -> dict[str, float | None]:
     if value is None:
         return {}
     if not isinstance(value, dict) or len(value) > limits.names:
-        raise RefusedError(400, f"`{key}` must be at most {limits.names} numbers by name", seen=_short(value))
+        raise RefusedError(
+            400, f"`{key}` must be at most {limits.names} numbers by name", seen=_short(value)
+        )
     return {
-        _name(name, key): None if number is None and or_none else _number(number, f"{key}.{name[:40]}")
+        _name(name, key): (
+            None if number is None and or_none else _number(number, f"{key}.{name[:40]}")
+        )
         for name, number in value.items()
     }
 
 
-def _short(value: Any) -> str:
+def _short(value: Json) -> str:
     return repr(value)[:60]

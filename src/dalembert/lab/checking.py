@@ -1,4 +1,6 @@
-"""What a model is, for the page: its symbols, constraints, freedom, and the forms and methods that it can be run in."""
+"""What a model is, for the page: its symbols, constraints, freedom, and the forms and methods that
+it can be run in.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,16 @@ from typing import Any
 import sympy
 
 from ..errors import DalembertError
-from ..model.constraints import HolonomicConstraint, MomentumConstraint, UnilateralConstraint
+from ..integrate.methods.method import ExternalStep
+from ..integrate.methods.table import AUTO, METHODS, step_controlled_methods
+from ..model.constraints import Constraint
 from ..model.flow_system import Flow
 from ..model.io.expressions import format as expression_text
-from ..model.method_names import AUTO, EXTERNAL, FIXED_STEP, STEP_CONTROLLED
 from ..model.scenario import Scenario
+from ..model.system import System
 from .character import character_of
 from .fault_lines import with_line
+from .job_progress import JobProgress
 from .lab_formulas import expression_mathml, symbol_mathml
 from .request_errors import refusal
 from .scenarios import DEFAULT_SPAN, dimension_of, scenario_of, start_names
@@ -26,12 +31,12 @@ __all__ = ["check", "described", "read"]
 LONGEST_FORMULA = 400
 
 
-def read(request: dict[str, Any], _: Any) -> dict[str, Any]:
+def read(request: dict[str, Any], _: JobProgress) -> dict[str, Any]:
     """Whether a model can be read."""
     return {"name": scenario_of(request).system.name}
 
 
-def check(request: dict[str, Any], _: Any) -> dict[str, Any]:
+def check(request: dict[str, Any], _: JobProgress) -> dict[str, Any]:
     """A model as the page shows it, or its fault."""
     try:
         return {"ok": True, "model": described(scenario_of(request), request.get("form"))}
@@ -66,7 +71,7 @@ def described(scenario: Scenario, form: str | None = None) -> dict[str, Any]:
         "constraints": [_constraint(constraint) for constraint in system.constraints],
         **character_of(scenario),
         "methods": methods,
-        "stepped": [name for name in methods if name in FIXED_STEP],
+        "stepped": [name for name in methods if name in METHODS and METHODS[name].is_fixed],
         "method": options.get("method"),
         "form": options.get("form"),
         "span": list(options.get("span", DEFAULT_SPAN)),
@@ -76,46 +81,52 @@ def described(scenario: Scenario, form: str | None = None) -> dict[str, Any]:
     }
 
 
-def kind_of(system: Any) -> str:
+def kind_of(system: System | Flow) -> str:
     """What states the system."""
     if isinstance(system, Flow):
         return "flow"
     return "hamiltonian" if system.is_hamiltonian else "lagrangian"
 
 
-def methods_for(system: Any) -> list[str]:
-    """Methods that are worth offering: those of extras only where the package is there, those of flows to flows."""
-    of_flows = ("isospectral2", "isospectral4", "isospectral6", "lie-verlet", "rkmk4")
-    moves_by_group = isinstance(system, Flow) and bool(system.actions)
-    fixed = [name for name in FIXED_STEP if (name not in of_flows or moves_by_group)]
-    if isinstance(system, Flow):
-        fixed = [name for name in fixed if name in of_flows or name.startswith("gauss")]
-    return [*STEP_CONTROLLED, AUTO, *fixed, *_external()]
+def methods_for(system: System | Flow) -> list[str]:
+    """Methods that are worth offering: those of extras only where the package is there, those of
+    flows to flows.
+    """
+    is_flow, has_actions = isinstance(system, Flow), bool(getattr(system, "actions", ()))
+    fixed = [
+        name
+        for name, method in METHODS.items()
+        if method.is_fixed
+        and (has_actions or not method.moves_by_group)
+        and (method.moves_by_group or method.form is None or not is_flow)
+    ]
+    return [*step_controlled_methods(), AUTO, *fixed, *_external()]
 
 
 @cache
 def _external() -> tuple[str, ...]:
     """The methods of other packages that are installed."""
-    packages = {"heyoka": "heyoka", "cvode-bdf": "sksundae", "cvode-adams": "sksundae", "ida-ggl": "sksundae"}
-    return tuple(name for name in EXTERNAL if find_spec(packages[name]) is not None)
+    steps = {name: method.step for name, method in METHODS.items()}
+    return tuple(
+        name
+        for name, step in steps.items()
+        if isinstance(step, ExternalStep) and find_spec(step.package) is not None
+    )
 
 
-def _constraint(constraint: Any) -> dict[str, Any]:
-    one_sided = isinstance(constraint, UnilateralConstraint)
-    kinds = ((HolonomicConstraint, "holonomic"), (MomentumConstraint, "momentum"), (UnilateralConstraint, "unilateral"))
-    kind = next((name for type_, name in kinds if isinstance(constraint, type_)), "velocity")
+def _constraint(constraint: Constraint) -> dict[str, Any]:
+    named = {"name": constraint.name, "kind": constraint.kind}
     velocities = getattr(constraint, "velocities", None)
     if velocities:  # an image: q_dot = E(q) u
         text = ", ".join(f"{q.dot.name} = {_text(value)}" for q, value in velocities.items())
-        return {"name": constraint.name, "kind": "image", "text": text, "mathml": None}
-    shown = constraint.expression.count_ops() <= LONGEST_FORMULA
-    return {
-        "name": constraint.name,
-        "kind": kind,
-        "text": f"{_text(constraint.expression)} {'<=' if one_sided else '='} 0",
-        "mathml": expression_mathml(constraint.expression, r"\leq" if one_sided else "=") if shown else None,
+        return named | {"text": text, "mathml": None}
+    expression, sign = constraint.expression, r"\leq" if constraint.is_one_sided else "="
+    shown = expression.count_ops() <= LONGEST_FORMULA
+    return named | {
+        "text": f"{_text(expression)} {constraint.relation} 0",
+        "mathml": expression_mathml(expression, sign) if shown else None,
     }
 
 
-def _text(expression: Any) -> str:
+def _text(expression: sympy.Expr) -> str:
     return expression_text(expression)[:4000]

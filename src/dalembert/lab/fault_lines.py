@@ -14,21 +14,28 @@ _PLACES = (re.compile(r"`([^`]{1,120})`"), re.compile(r"(?<!\w)'([^']{1,120})'")
 _ENTRY = re.compile(r"constraints\[(\d+)\]")
 #: Comments and texts are passed over; brackets, commas and ends of lines are met one by one.
 _TOKEN = re.compile(
-    r'"""[\s\S]*?"""|' + r"'''[\s\S]*?'''|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'|#[^\n]*|[\[\]{},\n]|[^\s\[\]{},\"'#]+"
+    r'"""[\s\S]*?"""|'
+    + r"'''[\s\S]*?'''|"
+    + r'"(?:[^"\\\n]|\\.)*"|'
+    + r"'[^'\n]*'|#[^\n]*|[\[\]{},\n]|[^\s\[\]{},\"'#]+"
 )
 
 
 def with_line(error: dict[str, Any], text: str | None) -> dict[str, Any]:
     """An error in parts with the number of the line it speaks of, where that can be found.
 
-    >>> with_line({"what": "In `parameters.m`: no number", "seen": None}, "[parameters]\\nk = 1\\nm = 'x'")["line"]
+    >>> with_line(
+    ...     {"what": "In `parameters.m`: no number", "seen": None}, "[parameters]\\nk = 1\\nm = 'x'"
+    ... )["line"]
     3
     """
     if not text:
         return error
     faults = [{"text": fault, "line": _line_told(fault, text)} for fault in error.get("faults", ())]
     told = " ".join(str(error.get(part) or "") for part in ("what", "seen"))
-    line = next((fault["line"] for fault in faults if fault["line"] is not None), _line_told(told, text))
+    line = next(
+        (fault["line"] for fault in faults if fault["line"] is not None), _line_told(told, text)
+    )
     return error | {"line": line} | ({"faults": faults} if faults else {})
 
 
@@ -47,7 +54,9 @@ def _line_told(told: str, text: str) -> int | None:
 
 
 def _line_of(place: str, lines: list[str]) -> int | None:
-    """The line of a place such as ``kinetic`` or ``parameters.m``, or of the first use of a symbol."""
+    """The line of a place such as ``kinetic`` or ``parameters.m``, or of the first use of a
+    symbol.
+    """
     table, _, key = place.rpartition(".")
     current = ""
     wanted = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
@@ -62,7 +71,14 @@ def _line_of(place: str, lines: list[str]) -> int | None:
     if not key.isidentifier():
         return None
     word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)")
-    return next((number for number, text in enumerate(lines, start=1) if word.search(text.partition("#")[0])), None)
+    return next(
+        (
+            number
+            for number, text in enumerate(lines, start=1)
+            if word.search(text.partition("#")[0])
+        ),
+        None,
+    )
 
 
 def _line_of_entry(count: int, text: str) -> int | None:

@@ -1,4 +1,6 @@
-"""The folder of model files: plain TOML files directly in it, and nothing else, can be listed, read and written."""
+"""The folder of model files: plain TOML files directly in it, and nothing else, can be listed, read
+and written.
+"""
 
 from __future__ import annotations
 
@@ -46,29 +48,47 @@ class ModelFolder:
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
                 if is_file_name(entry.name) and entry.is_file(follow_symlinks=False):
-                    found.append({"name": entry.name, "modified": entry.stat(follow_symlinks=False).st_mtime})
+                    found.append(
+                        {"name": entry.name, "modified": entry.stat(follow_symlinks=False).st_mtime}
+                    )
         return sorted(found, key=lambda entry: str(entry["name"]).lower())[:MOST_LISTED]
 
     def read(self, name: str) -> dict[str, Any]:
         """Name, text and time of a file."""
         path = self._path(name)
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            descriptor = os.open(
+                path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            )
         except FileNotFoundError as error:
-            raise RefusedError(404, f"There is no model file {name}", remedy="choose one of the list") from error
+            raise RefusedError(
+                404, f"There is no model file {name}", remedy="choose one of the list"
+            ) from error
         except OSError as error:
-            raise RefusedError(404, f"The model file {name} cannot be read", seen=error.strerror) from error
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a folder, say, which would not even become a stream
+            raise RefusedError(
+                404, f"The model file {name} cannot be read", seen=error.strerror
+            ) from error
+        if not stat.S_ISREG(
+            os.fstat(descriptor).st_mode
+        ):  # a folder, say, which would not even become a stream
             os.close(descriptor)
-            raise RefusedError(404, f"The model file {name} is not a plain file", remedy="choose another")
+            raise RefusedError(
+                404, f"The model file {name} is not a plain file", remedy="choose another"
+            )
         with os.fdopen(descriptor, "rb") as stream:
             content, modified = stream.read(self.largest + 1), os.fstat(stream.fileno()).st_mtime
         if len(content) > self.largest:
-            raise RefusedError(413, f"The model file {name} is larger than {self.largest} bytes", remedy="shorten it")
+            raise RefusedError(
+                413,
+                f"The model file {name} is larger than {self.largest} bytes",
+                remedy="shorten it",
+            )
         try:
             return {"name": name, "text": content.decode("utf-8-sig"), "modified": modified}
         except UnicodeDecodeError as error:
-            raise RefusedError(400, f"The model file {name} is not UTF-8 text", remedy="save it as UTF-8") from error
+            raise RefusedError(
+                400, f"The model file {name} is not UTF-8 text", remedy="save it as UTF-8"
+            ) from error
 
     def write(self, name: str, text: str, modified: float | None = None) -> dict[str, Any]:
         """Write a file in one move: whoever reads it sees the old text or the new one.
@@ -78,17 +98,28 @@ class ModelFolder:
         path = self._path(name)
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise RefusedError(409, f"{name} is not a plain file", remedy="save under another name")
-        if modified is not None and path.exists() and abs(path.stat().st_mtime - modified) > SAME_TIME:
+        if (
+            modified is not None
+            and path.exists()
+            and abs(path.stat().st_mtime - modified) > SAME_TIME
+        ):
             remedy = "open it again, or save under another name"
-            raise RefusedError(409, f"{name} was changed by another program since it was opened", remedy=remedy)
+            raise RefusedError(
+                409, f"{name} was changed by another program since it was opened", remedy=remedy
+            )
         try:
-            descriptor, temporary = tempfile.mkstemp(prefix=".lab-", suffix=".part", dir=self.folder)
+            descriptor, temporary = tempfile.mkstemp(
+                prefix=".lab-", suffix=".part", dir=self.folder
+            )
             try:
                 with os.fdopen(descriptor, "wb") as stream:
                     stream.write(text.encode("utf-8"))
                     stream.flush()
                     os.fsync(stream.fileno())
-                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
+                os.chmod(
+                    temporary,
+                    stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask(),
+                )
                 os.replace(temporary, path)
             except BaseException:
                 with suppress(OSError):
@@ -96,13 +127,17 @@ class ModelFolder:
                 raise
         except OSError as error:
             reason = error.strerror or "unknown"
-            raise RefusedError(409, f"{name} cannot be written", seen=reason, remedy="check the folder") from error
+            raise RefusedError(
+                409, f"{name} cannot be written", seen=reason, remedy="check the folder"
+            ) from error
         return {"name": name, "modified": path.stat().st_mtime}
 
     def _path(self, name: str) -> Path:
         if not is_file_name(name):
             remedy = "use symbols, digits, spaces, points and dashes, and .toml at the end"
-            raise RefusedError(400, "That is not the name of a model file", seen=name[:80], remedy=remedy)
+            raise RefusedError(
+                400, "That is not the name of a model file", seen=name[:80], remedy=remedy
+            )
         return self.folder / name
 
 

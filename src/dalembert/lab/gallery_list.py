@@ -1,4 +1,6 @@
-"""The built-in systems as the page lists them, with their texts; kept on disk, since building all of them takes seconds."""
+"""The built-in systems as the page lists them, with their texts; kept on disk, since building all
+of them takes seconds.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,17 @@ from typing import Any
 
 from .. import gallery
 from .._version import __version__
-from ..codegen.cache import ObjectCache
+from ..codegen.object_cache import ObjectCache
 from ..errors import ModelError
 from ..model.io.files import dumps
 from ..model.scenario import Scenario
+from .job_progress import JobProgress
 from .scenarios import dimension_of
 
 __all__ = ["listed"]
 
 
-def listed(_: dict[str, Any], job_context: Any) -> dict[str, Any]:
+def listed(_: dict[str, Any], job_context: JobProgress) -> dict[str, Any]:
     """Every built-in system."""
     cache, identity = ObjectCache(), _identity()
     found = cache.get(identity)
@@ -41,7 +44,9 @@ def _entry(name: str, scenario: Scenario) -> dict[str, Any]:
     except ModelError:
         text = None
     system = scenario.system
-    kind = next(kind for kind in ("flows", "controlled", "mechanical") if name in gallery.names(kind))
+    kind = next(
+        kind for kind in ("flows", "controlled", "mechanical") if name in gallery.names(kind)
+    )
     return {
         "name": name,
         "title": system.name,
@@ -57,7 +62,9 @@ def _entry(name: str, scenario: Scenario) -> dict[str, Any]:
 
 
 def _identity() -> str:
-    """What the list depends on: the files that make the systems and write them, by size and time."""
+    """What the list depends on: the files that make the systems and write them, by size and
+    time.
+    """
     here = Path(__file__).parent.parent
     digest = hashlib.sha256(__version__.encode())
     for folder in ("gallery", "model", "control"):

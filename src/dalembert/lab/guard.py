@@ -1,8 +1,10 @@
-"""Who may ask: requests to the loopback address itself, from its own page, with the token, of bounded size.
+"""Who may ask: requests to the loopback address itself, from its own page, with the token, of
+bounded size.
 
-A page of another site can send requests to 127.0.0.1 from the browser of whoever looks at it, and can make a name of its own
-point there. The name in `Host`, the page in `Origin`, and JSON as the only kind of body keep both out. Another user of the
-machine can send any header, but does not know the token (`access`).
+A page of another site can send requests to 127.0.0.1 from the browser of whoever looks at it, and
+can make a name of its own point there. The name in `Host`, the page in `Origin`, and JSON as the
+only kind of body keep both out. Another user of the machine can send any header, but does not know
+the token (`access`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ CHANGING = ("POST", "PUT", "DELETE")
 #: A body must have come within this time.
 BODY_SECONDS = 15.0
 KNOWN = ("GET", "HEAD", *CHANGING)
-#: On every answer. Neither scripts nor styles stand in the text of the page: its script sets styles through the object model.
+#: On every answer. Neither scripts nor styles stand in the text of the page: its script sets styles
+#: through the object model.
 HEADERS = {
     "content-security-policy": (
         "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
@@ -44,20 +47,28 @@ HEADERS = {
 _HEADERS = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
 #: Headers that decide, and so may come only once.
 _DECIDING = ("host", "origin", "content-type", "sec-fetch-site", "authorization", "cookie")
-#: Leads to the page once more, now from the lab itself: browsers send its cookie only then. The state behind `#` goes along.
+#: Leads to the page once more, now from the lab itself: browsers send its cookie only then. The
+#: state behind `#` goes along.
 _SCRIPT = b'location.replace("/?" + location.hash)'
-AGAIN = b"<!doctype html><meta charset=utf-8><title>dalembert lab</title><script>" + _SCRIPT + b"</script>"
-_AGAIN_POLICY = b"default-src 'none'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" % (
-    base64.b64encode(hashlib.sha256(_SCRIPT).digest())
+AGAIN = (
+    b"<!doctype html><meta charset=utf-8><title>dalembert lab</title><script>"
+    + _SCRIPT
+    + b"</script>"
+)
+_AGAIN_POLICY = (
+    b"default-src 'none'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none';"
+    b" frame-ancestors 'none'" % (base64.b64encode(hashlib.sha256(_SCRIPT).digest()))
 )
 CLOSED = (
-    b"<!doctype html><meta charset=utf-8><title>dalembert lab</title>"
-    b"<p>The lab asks for its token. Open the address that <code>dalembert lab</code> printed when it was started.</p>"
+    b"<!doctype html><meta charset=utf-8><title>dalembert lab</title><p>The lab asks for its token."
+    b" Open the address that <code>dalembert lab</code> printed when it was started.</p>"
 )
 
 
 class Guard:
-    """An application behind the checks; it also bounds bodies and adds the headers of every answer."""
+    """An application behind the checks; it also bounds bodies and adds the headers of every
+    answer.
+    """
 
     def __init__(self, app: Application, body_bytes: int, access: Access) -> None:
         self.app, self.body_bytes, self.access = app, body_bytes, access
@@ -77,7 +88,10 @@ class Guard:
             begun = True
             if message["type"] == "http.response.start":
                 own = {key.lower() for key, _ in message.get("headers", [])}
-                message["headers"] = [*message.get("headers", []), *(pair for pair in _HEADERS if pair[0] not in own)]
+                message["headers"] = [
+                    *message.get("headers", []),
+                    *(pair for pair in _HEADERS if pair[0] not in own),
+                ]
             await send(message)
 
         try:
@@ -103,17 +117,30 @@ class Guard:
         hosts = own_hosts(_port(scope))
         host = headers.get("host", "")
         if host.lower() not in hosts:
-            raise RefusedError(403, "The lab answers to its own address only", seen=host[:80], remedy="open 127.0.0.1")
+            raise RefusedError(
+                403,
+                "The lab answers to its own address only",
+                seen=host[:80],
+                remedy="open 127.0.0.1",
+            )
         if not (scope.get("query_string", b"") + scope.get("raw_path", b"")).isascii():
             remedy = "write other characters as %XX"
-            raise RefusedError(400, "An address is made of ASCII characters", seen=repr(scope["path"])[:80], remedy=remedy)
+            raise RefusedError(
+                400,
+                "An address is made of ASCII characters",
+                seen=repr(scope["path"])[:80],
+                remedy=remedy,
+            )
         if scope["method"] not in KNOWN:
             raise RefusedError(405, f"The lab has no method {scope['method'][:20]}")
         if _is_foreign(headers) and not _is_visit(scope, headers):
-            raise RefusedError(403, "The lab answers to its own page only", seen=headers["sec-fetch-site"][:20])
+            raise RefusedError(
+                403, "The lab answers to its own page only", seen=headers["sec-fetch-site"][:20]
+            )
 
     async def _has_entered(self, scope: Scope, headers: dict[str, str], send: Send) -> bool:
-        """Whether a request was answered at the door: a visit that shows the token, or comes from elsewhere.
+        """Whether a request was answered at the door: a visit that shows the token, or comes from
+        elsewhere.
 
         Raises
         ------
@@ -133,12 +160,17 @@ class Guard:
         elif is_page and "text/html" in headers.get("accept", ""):
             await _page(401, CLOSED, [(b"www-authenticate", b"token")], send)
         else:
-            remedy = "open the address that the lab printed, or send the header `Authorization: token ...`"
+            remedy = (
+                "open the address that the lab printed, or send the header `Authorization: token"
+                " ...`"
+            )
             raise RefusedError(401, "The lab asks for its token", remedy=remedy)
         return True
 
     async def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """The whole body, read before anything is done with it; then whatever comes, which is the end of the connection."""
+        """The whole body, read before anything is done with it; then whatever comes, which is the
+        end of the connection.
+        """
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 body = await self._body(receive) if scope["method"] in CHANGING else b""
@@ -164,7 +196,11 @@ class Guard:
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > self.body_bytes:
-                raise RefusedError(413, f"A request has at most {self.body_bytes} bytes", remedy="shorten the model")
+                raise RefusedError(
+                    413,
+                    f"A request has at most {self.body_bytes} bytes",
+                    remedy="shorten the model",
+                )
         return bytes(body)
 
 
@@ -173,7 +209,9 @@ def _check_change(scope: Scope, headers: dict[str, str]) -> None:
     if scope["method"] not in CHANGING:
         return
     origin = headers.get("origin")
-    if origin is not None and origin.lower() not in {f"http://{own}" for own in own_hosts(_port(scope))}:
+    if origin is not None and origin.lower() not in {
+        f"http://{own}" for own in own_hosts(_port(scope))
+    }:
         raise RefusedError(403, "The lab answers to its own page only", seen=origin[:80])
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         seen = headers.get("content-type", "nothing")[:60]
@@ -228,7 +266,9 @@ async def _page(status: int, content: bytes, more: list[tuple[bytes, bytes]], se
     await _sent(status, content, b"text/html; charset=utf-8", more, send)
 
 
-async def _sent(status: int, content: bytes, kind: bytes, more: list[tuple[bytes, bytes]], send: Send) -> None:
+async def _sent(
+    status: int, content: bytes, kind: bytes, more: list[tuple[bytes, bytes]], send: Send
+) -> None:
     headers = [(b"content-type", kind), (b"content-length", str(len(content)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

@@ -1,4 +1,4 @@
-"""What each address of the lab answers. Nothing here computes: questions go to workers, see `questions`."""
+"""What each address of the lab answers; workers compute (`worker_handlers`)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,26 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fastapi import Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from .._version import __version__
-from .cases import read_body, read_case, read_frames, read_label, read_modified, read_points, read_text
+from .cases import (
+    read_body,
+    read_case,
+    read_frames,
+    read_label,
+    read_modified,
+    read_points,
+    read_text,
+)
 from .folder import ModelFolder
 from .limits import Limits
 from .page_files import PageFiles
 from .pool import Pool
 from .process import CANCELLED, Answer
 from .request_errors import RefusedError, retry_headers
-from .runs import Run, Runs
+from .runs import LabRun, Runs
 
 __all__ = ["Lab", "refused", "unknown"]
 
@@ -48,7 +56,7 @@ class Lab:
         self._gallery: asyncio.Task[list[dict[str, Any]]] | None = None
 
     @asynccontextmanager
-    async def running(self, _: Any) -> AsyncIterator[None]:
+    async def running(self, _: FastAPI) -> AsyncIterator[None]:
         """While the server runs, so do the workers."""
         self.pool = Pool(self.workers, self.limits)
         self.runs = Runs(self.pool, self.limits)
@@ -89,7 +97,7 @@ class Lab:
             ("GET", "/api/runs/{id}/download", self.download),
         ]
 
-    # -- the page ------------------------------------------------------------------------------------------------
+    # -- the page ----------------------------------------------------------------------------------
 
     async def page(self, request: Request) -> Response:
         """The page itself."""
@@ -117,18 +125,23 @@ class Lab:
         found = {"version": __version__, "workers": self.workers, "folder": self.files.name}
         return JSONResponse(found | {"limits": asdict(self.limits)})
 
-    # -- models --------------------------------------------------------------------------------------------------
+    # -- models ------------------------------------------------------------------------------------
 
     async def gallery(self) -> Response:
         """The built-in systems without their texts."""
-        systems = [{key: value for key, value in entry.items() if key != "text"} for entry in await self._systems()]
+        systems = [
+            {key: value for key, value in entry.items() if key != "text"}
+            for entry in await self._systems()
+        ]
         return JSONResponse({"systems": systems})
 
     async def built_in(self, name: str) -> Response:
         """A built-in system with its text."""
         for entry in await self._systems():
             if entry["name"] == name:
-                return JSONResponse({key: entry[key] for key in ("name", "title", "source", "text")})
+                return JSONResponse(
+                    {key: entry[key] for key in ("name", "title", "source", "text")}
+                )
         raise RefusedError(404, "The gallery has no system of that name", seen=name[:80])
 
     async def _systems(self) -> list[dict[str, Any]]:
@@ -158,12 +171,14 @@ class Lab:
         text, modified = read_text(body.get("text"), self.limits), read_modified(body)
         if body.get("draft") is not True:
             case = read_case({"text": text}, self.limits)
-            answer = await self.pool.ask("read", case, self.limits.check_seconds, model=identity(case), quick=True)
+            answer = await self.pool.ask(
+                "read", case, self.limits.check_seconds, model=identity(case), quick=True
+            )
             if answer.status != 200:
                 return _response(answer)
         return JSONResponse(await asyncio.to_thread(self.files.write, name, text, modified))
 
-    # -- questions -----------------------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------------------------
 
     async def check(self, request: Request) -> Response:
         """What a model is, or its fault."""
@@ -186,13 +201,19 @@ class Lab:
         case = read_case(body, self.limits) | read_points(body, self.limits)
         return await self._ask(request, "portrait", case, self.limits.equations_seconds)
 
-    async def _ask(self, request: Request, kind: str, case: dict[str, Any], seconds: float, quick: bool = False) -> Response:
+    async def _ask(
+        self, request: Request, kind: str, case: dict[str, Any], seconds: float, quick: bool = False
+    ) -> Response:
         """The answer of a worker, as it is."""
         return _response(await self._watched(request, kind, case, seconds, quick))
 
-    async def _watched(self, request: Request, kind: str, case: dict[str, Any], seconds: float, quick: bool = False) -> Answer:
+    async def _watched(
+        self, request: Request, kind: str, case: dict[str, Any], seconds: float, quick: bool = False
+    ) -> Answer:
         """The answer of a worker; the question of someone who has gone leaves the queue."""
-        asked = asyncio.create_task(self.pool.ask(kind, case, seconds, model=identity(case), quick=quick))
+        asked = asyncio.create_task(
+            self.pool.ask(kind, case, seconds, model=identity(case), quick=quick)
+        )
         gone = asyncio.create_task(_gone(request))
         try:
             await asyncio.wait([asked, gone], return_when=asyncio.FIRST_COMPLETED)
@@ -201,12 +222,15 @@ class Lab:
             gone.cancel()
             asked.cancel()
 
-    # -- runs ----------------------------------------------------------------------------------------------------
+    # -- runs --------------------------------------------------------------------------------------
 
     async def begin_run(self, request: Request) -> Response:
         """Put a run into the queue."""
         body = read_body(await request.body())
-        case = read_case(body, self.limits) | {"frames": read_frames(body, self.limits), "steps": self.limits.steps}
+        case = read_case(body, self.limits) | {
+            "frames": read_frames(body, self.limits),
+            "steps": self.limits.steps,
+        }
         return JSONResponse({"id": self.runs.begin(case, identity(case), read_label(body)).id}, 202)
 
     async def run_state(self, id: str) -> Response:
@@ -222,7 +246,9 @@ class Lab:
     async def run_events(self, id: str) -> Response:
         """What happens to a run, as it happens."""
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(self.runs.events(self.runs.get(id)), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(
+            self.runs.events(self.runs.get(id)), media_type="text/event-stream", headers=headers
+        )
 
     async def run_result(self, id: str) -> Response:
         """The result of a run, as the worker wrote it."""
@@ -231,10 +257,17 @@ class Lab:
         return Response(run.result, media_type="application/json")
 
     async def download(self, request: Request, id: str, format: str = "csv") -> Response:
-        """A run as a file; formats other than JSON are made by a worker, if possible one that still has the motion."""
+        """A run as a file; formats other than JSON are made by a worker, if possible one that still
+        has the motion.
+        """
         run = _done(self.runs.get(id))
         if format not in DOWNLOADS:
-            raise RefusedError(400, "There is no such format", seen=format[:20], remedy=f"ask for {', '.join(DOWNLOADS)}")
+            raise RefusedError(
+                400,
+                "There is no such format",
+                seen=format[:20],
+                remedy=f"ask for {', '.join(DOWNLOADS)}",
+            )
         content, stem = run.result, "run"
         if format != "json":
             case = run.case | {"id": run.id, "label": run.label, "format": format}
@@ -242,13 +275,18 @@ class Lab:
             if answer.status != 200:
                 return _response(answer)
             content, stem = base64.b64decode(answer.value["content"]), str(answer.value["name"])
-        headers = {"content-disposition": f'attachment; filename="{stem}.{format}"', "cache-control": "no-store"}
+        headers = {
+            "content-disposition": f'attachment; filename="{stem}.{format}"',
+            "cache-control": "no-store",
+        }
         return Response(content, media_type=DOWNLOADS[format], headers=headers)
 
 
 def identity(case: dict[str, Any]) -> str:
     """What tells the models of requests apart."""
-    return hashlib.sha256(repr((case.get("system"), case.get("text"))).encode("utf-8", "replace")).hexdigest()[:16]
+    return hashlib.sha256(
+        repr((case.get("system"), case.get("text"))).encode("utf-8", "replace")
+    ).hexdigest()[:16]
 
 
 async def _gone(request: Request) -> None:
@@ -257,22 +295,31 @@ async def _gone(request: Request) -> None:
 
 
 def _response(answer: Answer) -> Response:
-    return Response(answer.content, answer.status, retry_headers(answer.status), media_type="application/json")
+    return Response(
+        answer.content, answer.status, retry_headers(answer.status), media_type="application/json"
+    )
 
 
-def _done(run: Run) -> Run:
+def _done(run: LabRun) -> LabRun:
     if run.status != "done":
-        raise RefusedError(409, "The run has no result", seen=run.status, remedy="wait until it is done")
+        raise RefusedError(
+            409, "The run has no result", seen=run.status, remedy="wait until it is done"
+        )
     return run
 
 
-async def refused(_: Request, error: Any) -> Response:
+async def refused(_: Request, error: RefusedError) -> Response:
     """What the lab refuses."""
     return JSONResponse(error.body, error.status, retry_headers(error.status))
 
 
-async def unknown(_: Request, error: Any) -> Response:
+async def unknown(_: Request, error: HTTPException) -> Response:
     """What FastAPI itself refuses."""
-    what = {404: "The lab has nothing at this address", 405: "The lab does not do this at this address"}
+    what = {
+        404: "The lab has nothing at this address",
+        405: "The lab does not do this at this address",
+    }
     status = int(error.status_code)
-    return JSONResponse(RefusedError(status, what.get(status, "The lab cannot answer this")).body, status)
+    return JSONResponse(
+        RefusedError(status, what.get(status, "The lab cannot answer this")).body, status
+    )

@@ -1,8 +1,10 @@
-"""Connections of the lab: none is waited for longer than a client that means well needs, and their number is bounded.
+"""Connections of the lab: none is waited for longer than a client that means well needs, and their
+number is bounded.
 
-The server itself waits for ever for a request that comes byte by byte, and for a client that does not read its answer. Each
-such connection holds a file, a place among the connections, and what was not read of the answer. Here a request must be whole,
-and an answer must go on being read, within a time. Where there are too many connections, one that asks nothing makes room.
+The server itself waits for ever for a request that comes byte by byte, and for a client that does
+not read its answer. Each such connection holds a file, a place among the connections, and what was
+not read of the answer. Here a request must be whole, and an answer must go on being read, within a
+time. Where there are too many connections, one that asks nothing makes room.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from .messages import encoded
 from .request_errors import RETRY_AFTER, parts
 
-__all__ = ["Connection", "Patience"]
+__all__ = ["Patience", "TimedConnection"]
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,11 @@ class Patience:
     Attributes
     ----------
     request : float
-        From the first byte of a request, or from the connection itself, to the last byte of its body.
+        From the first byte of a request, or from the connection itself, to the last byte of its
+        body.
     reading, answer : float
-        How long nothing at all may be read of an answer, and how long some of it may be left to read.
+        How long nothing at all may be read of an answer, and how long some of it may be left to
+        read.
     look : float
         Between two looks at a connection.
     connections : int
@@ -52,8 +56,10 @@ _QUIET.propagate = False
 LAST_WORDS = 0.5
 
 
-class Connection(H11Protocol):
-    """One connection, looked at every second; `patience` is a class attribute, which the server's own settings replace."""
+class TimedConnection(H11Protocol):
+    """One connection, looked at every second; `patience` is a class attribute, which the server's
+    own settings replace.
+    """
 
     patience = Patience()
 
@@ -71,14 +77,18 @@ class Connection(H11Protocol):
 
     @property
     def age(self) -> float:
-        """Since when nothing was asked, as a key: connections that never asked anything first, then the longest at rest."""
+        """Since when nothing was asked, as a key: connections that never asked anything first, then
+        the longest at rest.
+        """
         return float(self._began if self.cycle is not None else self._began - 1e9)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room for another connection, or refuse it."""
         super().connection_made(transport)
         if len(self.connections) > self.patience.connections:
-            at_rest = [other for other in self.connections if other is not self and _is_at_rest(other)]
+            at_rest = [
+                other for other in self.connections if other is not self and _is_at_rest(other)
+            ]
             if at_rest:
                 min(at_rest, key=lambda other: other.age).transport.abort()
             else:
@@ -121,21 +131,33 @@ class Connection(H11Protocol):
         if not unsent:
             self._emptied = now
         is_late = self._waits_for_client and now - self._began > self.patience.request
-        if is_late or now - self._moved > self.patience.reading or now - self._emptied > self.patience.answer:
+        if (
+            is_late
+            or now - self._moved > self.patience.reading
+            or now - self._emptied > self.patience.answer
+        ):
             self.transport.abort()
             return
         self._next_look = self.loop.call_later(self.patience.look, self._look)
 
     @property
     def _waits_for_client(self) -> bool:
-        """Whether a request has begun and is not whole; a connection that rests between two requests has a time of its own."""
+        """Whether a request has begun and is not whole; a connection that rests between two
+        requests has a time of its own.
+        """
         if self.conn.their_state is h11.SEND_BODY:
             return True
         return self._awaits_request and self.timeout_keep_alive_task is None
 
     def _refuse(self) -> None:
         body = encoded(
-            {"error": parts("The lab has too many connections", len(self.connections), "wait a moment and try again")}
+            {
+                "error": parts(
+                    "The lab has too many connections",
+                    len(self.connections),
+                    "wait a moment and try again",
+                )
+            }
         )
         head = [
             "HTTP/1.1 503 Service Unavailable",
@@ -149,5 +171,5 @@ class Connection(H11Protocol):
         self.loop.call_later(self.patience.look, self.transport.abort)
 
 
-def _is_at_rest(connection: Any) -> bool:
+def _is_at_rest(connection: TimedConnection) -> bool:
     return not connection.is_answering and not connection.transport.is_closing()

@@ -22,8 +22,8 @@ class Limits:
     steps : int
         Steps of one run.
     check_seconds, equations_seconds, run_seconds : float
-        Processor time of a question about a model, of writing equations out or drawing a portrait, and of a run. About three
-        times as much may pass on the clock.
+        Processor time of a question about a model, of writing equations out or drawing a portrait,
+        and of a run. About three times as much may pass on the clock.
     memory_bytes : int
         Address space of a worker.
     result_bytes, kept_bytes : int

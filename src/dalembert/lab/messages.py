@@ -1,8 +1,8 @@
-"""What server and workers say to each other: a line of JSON, and after it, where it says so, as many bytes as it says.
+"""Messages between server and workers: a line of JSON, and as many bytes as it announces.
 
 ::
 
-    server -> worker   {"job": 7, "kind": "run", "seconds": 60.0, "patience": 185.0, "request": {...}}
+    server -> worker   {"job": 7, "kind": "run", "seconds": 60.0, "patience": 185.0, "request": {}}
                        {"cancel": 7}
     worker -> server   {"ready": true}
                        {"job": 7, "progress": [0.25, 1.5]}
@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
-__all__ = ["LONGEST_LINE", "encoded", "line", "read_answer", "read_jobs", "read_line", "read_progress"]
+__all__ = ["LONGEST_LINE", "Json", "encoded", "line"]
+__all__ += ["read_answer", "read_jobs", "read_line", "read_progress"]
 
+#: A value of JSON.
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 #: No line is longer than this; a request of the page is shorter.
 LONGEST_LINE = 4 * 1024 * 1024
 
@@ -31,7 +34,7 @@ def line(message: dict[str, Any]) -> bytes:
     return encoded(message) + b"\n"
 
 
-def encoded(value: Any) -> bytes:
+def encoded(value: object) -> bytes:
     """A value as JSON on one line; numbers that are not finite become null, arrays become lists.
 
     >>> encoded({"x": [1.0, float("nan")]})
@@ -66,8 +69,11 @@ def read_line(text: bytes) -> dict[str, Any]:
     return message
 
 
-def read_jobs(lines: Iterable[bytes], begin: Callable[[dict[str, Any]], None], cancel: Callable[[int], None]) -> bool:
-    """Hand on what a worker is told, until the input ends; False where it said something else than jobs and cancellations.
+def read_jobs(
+    lines: Iterable[bytes], begin: Callable[[dict[str, Any]], None], cancel: Callable[[int], None]
+) -> bool:
+    """Hand on what a worker is told, until the input ends; False where it said something else than
+    jobs and cancellations.
 
     >>> told: list[Any] = []
     >>> read_jobs([b'{"cancel": 7}', b'{"job": 8}'], told.append, told.append), told
@@ -96,7 +102,11 @@ def read_progress(message: dict[str, Any]) -> tuple[float, float]:
     (0.25, 1.5)
     """
     told = message["progress"]
-    if not isinstance(told, list) or len(told) != 2 or not all(isinstance(part, (int, float)) for part in told):
+    if (
+        not isinstance(told, list)
+        or len(told) != 2
+        or not all(isinstance(part, (int, float)) for part in told)
+    ):
         raise ValueError("a progress that is not two numbers")
     return _double(told[0]), _double(told[1])
 
@@ -113,13 +123,13 @@ def read_answer(message: dict[str, Any], largest: int) -> tuple[int, int]:
     return status, size
 
 
-def _whole(value: Any) -> int:
+def _whole(value: Json) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise ValueError("a number that is no integer")
 
 
-def _seconds(value: Any) -> float:
+def _seconds(value: Json) -> float:
     found = _double(value) if isinstance(value, (int, float)) else math.nan
     if not 0 <= found < math.inf:
         raise ValueError("a time that is not finite")
@@ -133,14 +143,14 @@ def _double(value: float) -> float:
         raise ValueError("a number outside the range of doubles") from error
 
 
-def _plain(value: Any) -> Any:
-    """What JSON has no word for: arrays and numbers of NumPy, tuples, mappings; everything else as its text."""
+def _plain(value: object) -> object:
+    """Arrays and numbers of NumPy and mappings as JSON has them; everything else as its text."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    return dict(value) if hasattr(value, "keys") else str(value)
+    return dict(value.items()) if isinstance(value, Mapping) else str(value)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Json:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -21,7 +21,10 @@ TYPES = {
     ".json": "application/json",
     ".webmanifest": "application/manifest+json",
 }
-MISSING = b"<!doctype html><meta charset=utf-8><title>dalembert lab</title><p>The page is not installed.</p>"
+MISSING = (
+    b"<!doctype html><meta charset=utf-8><title>dalembert lab</title><p>The page is not"
+    b" installed.</p>"
+)
 
 
 @dataclass(frozen=True)

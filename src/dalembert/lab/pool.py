@@ -1,7 +1,8 @@
 """The workers together: who gets which job, and who waits.
 
-One worker is kept free for quick questions, so that what is asked at every keystroke never waits for a run. The others take
-runs, and quick questions while they have nothing else to do. What waits is bounded: beyond it a request is refused at once.
+One worker is kept free for quick questions, so that what is asked at every keystroke never waits
+for a run. The others take runs, and quick questions while they have nothing else to do. What waits
+is bounded: beyond it a request is refused at once.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from .limits import Limits
@@ -40,7 +41,9 @@ class Pool:
 
     def __init__(self, workers: int, limits: Limits, command: Sequence[str] = COMMAND) -> None:
         self.limits = limits
-        self.workers = [WorkerProcess(limits, quick, command) for quick in (True, *[False] * workers)]
+        self.workers = [
+            WorkerProcess(limits, quick, command) for quick in (True, *[False] * workers)
+        ]
         self.waiting: deque[Job] = deque()
         self._idle: list[WorkerProcess] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -50,7 +53,9 @@ class Pool:
         self._closing = False
 
     def open(self) -> None:
-        """Start all workers, in the background: one of each kind first, which share the processors."""
+        """Start all workers, in the background: one of each kind first, which share the
+        processors.
+        """
         self._background(self._open())
 
     async def _open(self) -> None:
@@ -67,7 +72,7 @@ class Pool:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*(worker.kill() for worker in self.workers), return_exceptions=True)
 
-    # -- jobs ----------------------------------------------------------------------------------------------------
+    # -- jobs --------------------------------------------------------------------------------------
 
     def submit(
         self,
@@ -88,16 +93,24 @@ class Pool:
             Where too many wait already, or no worker can be started.
         """
         if self._trouble is not None or self._closing:
-            raise RefusedError(503, "No worker process can be started", seen=self._trouble, remedy=LATER)
+            raise RefusedError(
+                503, "No worker process can be started", seen=self._trouble, remedy=LATER
+            )
         if sum(job.quick == quick for job in self.waiting) >= self.limits.queued:
-            raise RefusedError(429, "Too much is waiting to be computed", remedy="wait a moment and try again")
+            raise RefusedError(
+                429, "Too much is waiting to be computed", remedy="wait a moment and try again"
+            )
         job = Job(next(self._numbers), kind, request, seconds, model, quick, on_progress, on_start)
         self.waiting.append(job)
         self._dispatch()
         return job
 
-    async def ask(self, kind: str, request: dict[str, Any], seconds: float, **options: Any) -> Answer:
-        """Submit a job and wait for its answer; whoever stops waiting takes it out of the queue, or asks its worker to stop."""
+    async def ask(
+        self, kind: str, request: dict[str, Any], seconds: float, **options: Any
+    ) -> Answer:
+        """Submit a job and wait for its answer; whoever stops waiting takes it out of the queue, or
+        asks its worker to stop.
+        """
         job = self.submit(kind, request, seconds, **options)
         try:
             return await asyncio.shield(job.done)
@@ -124,10 +137,12 @@ class Pool:
         job.finish(CANCELLED)
         return True
 
-    # -- workers -------------------------------------------------------------------------------------------------
+    # -- workers -----------------------------------------------------------------------------------
 
     def _dispatch(self) -> None:
-        """Give waiting jobs to idle workers, as far as they go; those that died meanwhile are started again."""
+        """Give waiting jobs to idle workers, as far as they go; those that died meanwhile are
+        started again.
+        """
         for dead in [worker for worker in self._idle if not worker.is_alive]:
             self._idle.remove(dead)
             self._background(self._start(dead))
@@ -139,7 +154,9 @@ class Pool:
                 self._background(self._work(worker, job))
 
     def _worker_for(self, job: Job) -> WorkerProcess | None:
-        """An idle worker for a job: one that knows the model, one of its kind, or any that may take it."""
+        """An idle worker for a job: one that knows the model, one of its kind, or any that may take
+        it.
+        """
         able = [worker for worker in self._idle if job.quick or not worker.quick]
         able.sort(key=lambda worker: (job.model not in worker.seen, worker.quick != job.quick))
         return able[0] if able else None
@@ -172,9 +189,11 @@ class Pool:
     def _refuse_all(self, trouble: str) -> None:
         self._trouble = trouble
         while self.waiting:
-            self.waiting.popleft().finish(refused(503, "No worker process can be started", trouble, LATER))
+            self.waiting.popleft().finish(
+                refused(503, "No worker process can be started", trouble, LATER)
+            )
 
-    def _background(self, work: Any) -> None:
+    def _background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

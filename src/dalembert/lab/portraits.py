@@ -12,6 +12,7 @@ from ..integrate.simulate import simulate
 from ..model.flow_system import Flow
 from ..model.scenario import Scenario
 from ..plotting.motion_samples import finite_span
+from .job_progress import JobProgress
 from .running import column, sampled_at
 from .scenarios import options_of, scenario_of, span_of
 
@@ -25,17 +26,20 @@ STEPS = 200_000
 WIDTHS, MARGIN = (1e-9, 1e3), 0.1
 
 
-def portrait(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
+def portrait(request: dict[str, Any], job_context: JobProgress) -> dict[str, Any]:
     """An orbit from each point, whose two values take the place of those of the start."""
     scenario = scenario_of(request)
     x, y, points = request["x"], request["y"], request["points"]
-    names = {*(q.name for q in scenario.system.coordinates), *(s.name for s in scenario.system.velocities)}
+    names = {
+        *(q.name for q in scenario.system.coordinates),
+        *(s.name for s in scenario.system.velocities),
+    }
     names |= {s.name for s in scenario.system.momenta} | set(scenario.start)
     for axis in (x, y):
         if axis not in names:
             near = nearest(axis, names)
             remedy = f"did you mean {near}" if near else "name two symbols of the state"
-            raise ModelError(f"No start can be given by `{axis}`", seen=", ".join(sorted(names)), remedy=remedy)
+            raise ModelError(f"No start can be given by `{axis}`", ", ".join(sorted(names)), remedy)
     orbits = []
     for place, (across, upward) in enumerate(points):
         job_context.progress(place / len(points), 0.0)
@@ -43,11 +47,19 @@ def portrait(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
     return {"x": x, "y": y, "orbits": orbits, "equilibria": _rests(scenario, x, y, orbits)}
 
 
-def _rests(scenario: Scenario, x: str, y: str, orbits: list[dict[str, Any]]) -> list[tuple[float, float, str]]:
-    """Equilibria among the orbits with their stability, for a system with one coordinate in the plane with its velocity."""
+def _rests(
+    scenario: Scenario, x: str, y: str, orbits: list[dict[str, Any]]
+) -> list[tuple[float, float, str]]:
+    """Equilibria among the orbits with their stability, for a system with one coordinate in the
+    plane with its velocity.
+    """
     system: Any = scenario.system
     places = [value for orbit in orbits for value in orbit["x"]]
-    if isinstance(system, Flow) or not places or [(q.name, q.dot.name) for q in system.coordinates] != [(x, y)]:
+    if (
+        isinstance(system, Flow)
+        or not places
+        or [(q.name, q.dot.name) for q in system.coordinates] != [(x, y)]
+    ):
         return []
     low, high = min(places), max(places)
     if not WIDTHS[0] < high - low < WIDTHS[1]:
@@ -60,7 +72,9 @@ def _rests(scenario: Scenario, x: str, y: str, orbits: list[dict[str, Any]]) -> 
     return [(rest.point[x], 0.0, rest.stability) for rest in found]
 
 
-def _orbit(request: dict[str, Any], start: dict[str, float], job_context: Any) -> dict[str, Any]:
+def _orbit(
+    request: dict[str, Any], start: dict[str, float], job_context: JobProgress
+) -> dict[str, Any]:
     scenario = scenario_of(request | {"start": {**(request.get("start") or {}), **start}})
     kept = {key: value for key, value in scenario.simulate.items() if key != "at"}
     options = options_of(request) | {"span": span_of(scenario, request)}
@@ -72,7 +86,9 @@ def _orbit(request: dict[str, Any], start: dict[str, float], job_context: Any) -
 
     names = list(start)
     try:
-        motion = simulate(scenario.replacing(simulate=kept), max_steps=STEPS, progress=progress, **options)
+        motion = simulate(
+            scenario.replacing(simulate=kept), max_steps=STEPS, progress=progress, **options
+        )
         first, last = finite_span(motion)
     except DalembertError as error:
         return {"x": [], "y": [], "outcome": "no motion", "message": str(error)}

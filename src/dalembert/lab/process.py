@@ -1,4 +1,6 @@
-"""One worker process as the server sees it: started warm, given one job at a time, killed where it overruns."""
+"""One worker process as the server sees it: started warm, given one job at a time, killed where it
+overruns.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ CANCEL_SECONDS = 0.3
 DEATH_SECONDS = 0.5
 #: Models that a worker has seen of late, and is warm for.
 REMEMBERED = 6
-#: What of our environment a worker gets: where it finds libraries and its cache, and the language. Packages are found where
-#: we find them (`_environment`), and temporary files lie in a folder of its own.
+#: What of our environment a worker gets: where it finds libraries and its cache, and the language.
+#: Packages are found where we find them (`_environment`), and temporary files lie in a folder of
+#: its own.
 ENVIRONMENT = (
     *("PATH", "HOME", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT"),
     *("DALEMBERT_CACHE", "DALEMBERT_DEBUG", "XDG_CACHE_HOME", "XDG_STATE_HOME", "LOCALAPPDATA"),
@@ -85,7 +88,9 @@ class Job:
     quick: bool = False
     on_progress: Callable[[float, float], None] | None = None
     on_start: Callable[[], None] | None = None
-    done: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    done: asyncio.Future[Answer] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
     cancelled: bool = False
 
     @property
@@ -123,7 +128,11 @@ class WorkerProcess:
             Where it does not say that it is ready.
         """
         debug = bool(os.environ.get("DALEMBERT_DEBUG"))
-        arguments = [str(self.limits.memory_bytes), str(self.limits.result_bytes), "quick" if self.quick else "long"]
+        arguments = [
+            str(self.limits.memory_bytes),
+            str(self.limits.result_bytes),
+            "quick" if self.quick else "long",
+        ]
         self.seen.clear()
         try:
             place = self._fresh_folder()
@@ -158,7 +167,12 @@ class WorkerProcess:
                 return CANCELLED
             if job.on_start is not None:
                 job.on_start()
-            head = {"job": job.number, "kind": job.kind, "seconds": job.seconds, "patience": job.patience}
+            head = {
+                "job": job.number,
+                "kind": job.kind,
+                "seconds": job.seconds,
+                "patience": job.patience,
+            }
             await self._send(head | {"request": job.request})
             async with asyncio.timeout(job.patience):
                 return await self._answer(job)
@@ -188,7 +202,9 @@ class WorkerProcess:
             await self.kill()
 
     async def kill(self, patience: float = 0.0) -> int | None:
-        """End the process and remove its folder; the return code of one that ends by itself within some time."""
+        """End the process and remove its folder; the return code of one that ends by itself within
+        some time.
+        """
         try:
             return await self._end(patience)
         finally:
@@ -209,9 +225,13 @@ class WorkerProcess:
         return None
 
     def _fresh_folder(self) -> str:
-        """A folder for the process to work in that nobody else can enter: no file in it can stand for a module."""
+        """A folder for the process to work in that nobody else can enter: no file in it can stand
+        for a module.
+        """
         self._drop_folder()
-        self._folder = tempfile.TemporaryDirectory(prefix="dalembert-lab-", ignore_cleanup_errors=True)
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="dalembert-lab-", ignore_cleanup_errors=True
+        )
         return self._folder.name
 
     def _drop_folder(self) -> None:
@@ -219,7 +239,7 @@ class WorkerProcess:
             self._folder.cleanup()
             self._folder = None
 
-    # -- messages ------------------------------------------------------------------------------------------------
+    # -- messages ----------------------------------------------------------------------------------
 
     async def _send(self, message: dict[str, Any]) -> None:
         process = self._process
@@ -256,13 +276,17 @@ class WorkerProcess:
 def _environment(place: str) -> dict[str, str]:
     """The environment of a worker that works in `place`.
 
-    Modules are found in the folders that `PYTHONPATH` names for us, and where the package lies if it is not installed. An empty
-    entry means whatever folder a process is in, and is left out.
+    Modules are found in the folders that `PYTHONPATH` names for us, and where the package lies if
+    it is not installed. An empty entry means whatever folder a process is in, and is left out.
     """
     found = {key: os.environ[key] for key in ENVIRONMENT if key in os.environ}
     if found.get("DALEMBERT_CACHE", "off") not in ("", "off"):
         found["DALEMBERT_CACHE"] = os.path.abspath(found["DALEMBERT_CACHE"])
-    folders = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    folders = [
+        os.path.abspath(entry)
+        for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if entry
+    ]
     home = Path(__file__).resolve().parents[2]
     if not {"site-packages", "dist-packages"} & set(home.parts):
         folders.insert(0, str(home))
@@ -272,7 +296,9 @@ def _environment(place: str) -> dict[str, str]:
     return found | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), place) | {"MPLBACKEND": "agg"}
 
 
-def refused(status: int, what: str, seen: object | None = None, remedy: str | None = None) -> Answer:
+def refused(
+    status: int, what: str, seen: object | None = None, remedy: str | None = None
+) -> Answer:
     return Answer(status, json.dumps({"error": parts(what, seen, remedy)}).encode())
 
 
@@ -287,6 +313,13 @@ def _overrun(job: Job) -> Answer:
 def _death(job: Job, code: int | None) -> Answer:
     """What a process died of, as far as its return code says."""
     if code is not None and -code == getattr(signal, "SIGXCPU", 0):
-        return refused(400, f"The computation took more than {job.seconds:g} s of processor time", remedy=LESS)
+        return refused(
+            400, f"The computation took more than {job.seconds:g} s of processor time", remedy=LESS
+        )
     remedy = "it may need more memory than it may have: make the model smaller"
-    return refused(400, "The computation ended unexpectedly", seen=None if code is None else f"code {code}", remedy=remedy)
+    return refused(
+        400,
+        "The computation ended unexpectedly",
+        seen=None if code is None else f"code {code}",
+        remedy=remedy,
+    )

@@ -18,7 +18,9 @@ RETRY_AFTER = 2
 class RefusedError(Exception):
     """A request that is answered with an error and a status of HTTP."""
 
-    def __init__(self, status: int, what: str, seen: object | None = None, remedy: str | None = None) -> None:
+    def __init__(
+        self, status: int, what: str, seen: object | None = None, remedy: str | None = None
+    ) -> None:
         super().__init__(what)
         self.status = status
         self.body = {"error": parts(what, seen, remedy)}
@@ -40,7 +42,9 @@ def retry_headers(status: int) -> dict[str, str]:
     return {"retry-after": str(RETRY_AFTER)} if status in (429, 503) else {}
 
 
-def parts(what: str, seen: object | None = None, remedy: str | None = None, line: int | None = None) -> dict[str, Any]:
+def parts(
+    what: str, seen: object | None = None, remedy: str | None = None, line: int | None = None
+) -> dict[str, Any]:
     """The parts of an error, each one line of bounded length.
 
     >>> parts("The text\\nis wrong", seen=3)

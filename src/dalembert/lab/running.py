@@ -13,8 +13,10 @@ from ..integrate.simulate import simulate
 from ..model.drawing import drawing_of
 from ..model.scenario import Scenario
 from ..plotting.motion_samples import Array, evaluate, event_marks, finite_span
+from ..typing import ArrayLike
 from .character import conserved_of
-from .scenarios import Kept, options_of, scenario_of, span_of
+from .job_progress import JobProgress
+from .scenarios import RecentItems, options_of, scenario_of, span_of
 from .scenes import scene_of
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["column", "motion_of", "run", "sampled_at"]
 
-#: Numbers of a result, about: beyond it there are fewer frames; and those that a shape may take at one of them.
+#: Numbers of a result, about: beyond it there are fewer frames; and those that a shape may take at
+#: one of them.
 MOST_NUMBERS, NUMBERS_OF_SHAPE = 4_000_000, 230
 #: Constraints of which the page is sent the reaction.
 MOST_REACTIONS = 64
@@ -32,26 +35,30 @@ MOST_EVENTS = 1000
 #: Numbers that the states at all steps may be.
 MOST_STORED = 50_000_000
 
-_motions = Kept(3)
+_motions: RecentItems[Motion] = RecentItems(3)
 
 
-def run(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
+def run(request: dict[str, Any], job_context: JobProgress) -> dict[str, Any]:
     """RESULT of the interface."""
     began = clock.perf_counter()
     scenario = scenario_of(request)
     motion = _simulated(scenario, request, job_context)
     _motions.put(request["id"], motion)
     answer = _result(motion, scenario, int(request["frames"]), job_context)
-    return {"id": request["id"], "label": request.get("label", ""), "seconds": clock.perf_counter() - began} | answer
+    return {
+        "id": request["id"],
+        "label": request.get("label", ""),
+        "seconds": clock.perf_counter() - began,
+    } | answer
 
 
-def motion_of(request: dict[str, Any], job_context: Any) -> Motion:
+def motion_of(request: dict[str, Any], job_context: JobProgress) -> Motion:
     """The motion of a run: the one that is kept, or made again, number for number."""
     kept: Motion | None = _motions.get(request["id"])
     return kept if kept is not None else _simulated(scenario_of(request), request, job_context)
 
 
-def _simulated(scenario: Scenario, request: dict[str, Any], job_context: Any) -> Motion:
+def _simulated(scenario: Scenario, request: dict[str, Any], job_context: JobProgress) -> Motion:
     """The motion; where its time is up, as far as it came."""
 
     def progress(fraction: float, time: float) -> None:
@@ -62,16 +69,25 @@ def _simulated(scenario: Scenario, request: dict[str, Any], job_context: Any) ->
     options = options_of(request) | {"span": span_of(scenario, request)}
     kept = {key: value for key, value in scenario.simulate.items() if key != "at"}
     most = min(int(request["steps"]), MOST_STORED // (2 * len(scenario.system.coordinates)))
-    motion: Motion = simulate(scenario.replacing(simulate=kept), max_steps=most, progress=progress, **options)
+    motion: Motion = simulate(
+        scenario.replacing(simulate=kept), max_steps=most, progress=progress, **options
+    )
     return motion
 
 
-# -- the answer --------------------------------------------------------------------------------------------------------
+# -- the answer ------------------------------------------------------------------------------------
 
 
-def _result(motion: Motion, scenario: Scenario, frames: int, job_context: Any) -> dict[str, Any]:
+def _result(
+    motion: Motion, scenario: Scenario, frames: int, job_context: JobProgress
+) -> dict[str, Any]:
     drawing = drawing_of(scenario, motion.system)
-    curves = 4 * len(motion.system.coordinates) + len(motion.system.constraints) + len(motion.system.outputs) + 10
+    curves = (
+        4 * len(motion.system.coordinates)
+        + len(motion.system.constraints)
+        + len(motion.system.outputs)
+        + 10
+    )
     numbers = curves + NUMBERS_OF_SHAPE * (len(drawing.shapes) if drawing is not None else 0)
     times = _frame_times(motion, max(2, min(frames, MOST_NUMBERS // numbers)))
     sampled = sampled_at(motion, times)
@@ -122,7 +138,9 @@ def _frame_times(motion: Motion, frames: int) -> Array:
 
 
 def sampled_at(motion: Motion, times: Array) -> Motion:
-    """The same motion stored at other times: its dense states there, everything else computed from these."""
+    """The same motion stored at other times: its dense states there, everything else computed from
+    these.
+    """
     backward = motion.segments[-1].step_t[-1] < motion.segments[0].step_t[0]
     sign = -1.0 if backward else 1.0
     begins = np.array([sign * segment.step_t[0] for segment in motion.segments])
@@ -130,7 +148,7 @@ def sampled_at(motion: Motion, times: Array) -> Motion:
     return replace(motion, t=times, y=np.ascontiguousarray(motion.sol(times)), owner=owner)
 
 
-def column(values: Any) -> list[float]:
+def column(values: ArrayLike) -> list[float]:
     """Numbers with all their digits, so that runs can be compared to the last one."""
     return list(np.asarray(values, dtype=float).tolist())
 
@@ -151,17 +169,27 @@ def _conserved(sampled: Motion, scenario: Scenario, times: Array) -> dict[str, l
 
 
 def _residuals(motion: Motion, times: Array) -> dict[str, list[float]]:
-    """What is left of the constraints at the step before each frame, the largest of all constraints."""
+    """What is left of the constraints at the step before each frame, the largest of all
+    constraints.
+    """
     stride = -(-len(motion.t) // MOST_STEPS)
     if stride > 1:
         motion = replace(
-            motion, t=motion.t[::stride], y=np.ascontiguousarray(motion.y[:, ::stride]), owner=motion.owner[::stride]
+            motion,
+            t=motion.t[::stride],
+            y=np.ascontiguousarray(motion.y[:, ::stride]),
+            owner=motion.owner[::stride],
         )
     sign = -1.0 if motion.t[-1] < motion.t[0] else 1.0
-    place = np.clip(np.searchsorted(sign * motion.t, sign * times, side="right") - 1, 0, len(motion.t) - 1)
+    place = np.clip(
+        np.searchsorted(sign * motion.t, sign * times, side="right") - 1, 0, len(motion.t) - 1
+    )
     found = {}
     for level in ("position", "velocity"):
-        rows = [np.abs(np.asarray(row, dtype=float)) for row in getattr(motion.residuals, level).values()]
+        rows = [
+            np.abs(np.asarray(row, dtype=float))
+            for row in getattr(motion.residuals, level).values()
+        ]
         found[level] = np.max(rows, axis=0)[place].tolist() if rows else []
     return found
 
@@ -169,7 +197,10 @@ def _residuals(motion: Motion, times: Array) -> dict[str, list[float]]:
 def _reactions(sampled: Motion) -> dict[str, list[float]]:
     """The size of the generalised force of each constraint."""
     names = list(sampled.reactions)[:MOST_REACTIONS]
-    return {name: column(np.linalg.norm(np.asarray(sampled.reactions[name].force, dtype=float), axis=0)) for name in names}
+    return {
+        name: column(np.linalg.norm(np.asarray(sampled.reactions[name].force, dtype=float), axis=0))
+        for name in names
+    }
 
 
 def _events(motion: Motion) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time as clock
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from .pool import Pool
 from .process import Job
 from .request_errors import RefusedError
 
-__all__ = ["Run", "Runs"]
+__all__ = ["LabRun", "Runs"]
 
 #: How often a page hears, where nothing else happens, that the connection still stands.
 ALIVE = 10.0
@@ -23,7 +23,7 @@ ENDED = ("done", "failed", "cancelled")
 
 
 @dataclass(eq=False)
-class Run:
+class LabRun:
     """One run."""
 
     id: str
@@ -49,7 +49,12 @@ class Run:
     @property
     def summary(self) -> dict[str, Any]:
         """What `GET /api/runs/<id>` says."""
-        found = {"id": self.id, "label": self.label, "status": self.status, "fraction": self.fraction}
+        found = {
+            "id": self.id,
+            "label": self.label,
+            "status": self.status,
+            "fraction": self.fraction,
+        }
         return found | ({"error": self.error} if self.error is not None else {})
 
     def tell(self) -> None:
@@ -63,12 +68,12 @@ class Runs:
 
     def __init__(self, pool: Pool, limits: Limits) -> None:
         self.pool, self.limits = pool, limits
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, LabRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, case: dict[str, Any], model: str, label: str) -> Run:
+    def begin(self, case: dict[str, Any], model: str, label: str) -> LabRun:
         """Put a run into the queue."""
-        run = Run(secrets.token_urlsafe(9), case, label)
+        run = LabRun(secrets.token_urlsafe(9), case, label)
 
         def progress(fraction: float, time: float) -> None:
             run.fraction, run.time = min(max(fraction, 0.0), 1.0), time
@@ -80,41 +85,51 @@ class Runs:
 
         request = case | {"id": run.id, "label": label}
         seconds = self.limits.run_seconds
-        run.job = self.pool.submit("run", request, seconds, model=model, on_progress=progress, on_start=started)
+        run.job = self.pool.submit(
+            "run", request, seconds, model=model, on_progress=progress, on_start=started
+        )
         self._runs[run.id] = run
         self._background(self._follow(run, run.job))
         self._forget()
         return run
 
-    def get(self, id: str) -> Run:
+    def get(self, id: str) -> LabRun:
         """The run of that name."""
         run = self._runs.get(id)
         if run is None:
-            raise RefusedError(404, "There is no such run any more", seen=id[:40], remedy="run it again")
+            raise RefusedError(
+                404, "There is no such run any more", seen=id[:40], remedy="run it again"
+            )
         run.asked = clock.monotonic()
         return run
 
-    async def cancel(self, run: Run) -> None:
+    async def cancel(self, run: LabRun) -> None:
         """Stop a run that has not ended."""
         if not run.has_ended and run.job is not None:
             await self.pool.cancel(run.job)
             await asyncio.wait([run.job.done], timeout=1.0)
             await asyncio.sleep(0)
 
-    async def events(self, run: Run) -> AsyncIterator[bytes]:
+    async def events(self, run: LabRun) -> AsyncIterator[bytes]:
         """What happens to a run, as server-sent events, until it has ended."""
         run.watchers += 1
         try:
             while not run.has_ended:
                 changed, elapsed = run.changed, clock.monotonic() - run.began
-                yield _event("progress", {"fraction": run.fraction, "t": run.time, "elapsed": elapsed})
+                yield _event(
+                    "progress", {"fraction": run.fraction, "t": run.time, "elapsed": elapsed}
+                )
                 while not changed.is_set():
                     try:
                         async with asyncio.timeout(ALIVE):
                             await changed.wait()
                     except TimeoutError:
                         yield b": still here\n\n"
-            endings: dict[str, dict[str, Any]] = {"done": {"id": run.id}, "failed": {"error": run.error}, "cancelled": {}}
+            endings: dict[str, dict[str, Any]] = {
+                "done": {"id": run.id},
+                "failed": {"error": run.error},
+                "cancelled": {},
+            }
             yield _event(run.status, endings[run.status])
         finally:
             run.watchers -= 1
@@ -126,7 +141,11 @@ class Runs:
             await asyncio.sleep(min(1.0, self.limits.unwatched_seconds / 4))
             now = clock.monotonic()
             for run in list(self._runs.values()):
-                if not run.has_ended and not run.watchers and now - run.asked > self.limits.unwatched_seconds:
+                if (
+                    not run.has_ended
+                    and not run.watchers
+                    and now - run.asked > self.limits.unwatched_seconds
+                ):
                     await self.cancel(run)
 
     async def close(self) -> None:
@@ -135,7 +154,7 @@ class Runs:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _follow(self, run: Run, job: Job) -> None:
+    async def _follow(self, run: LabRun, job: Job) -> None:
         answer = await asyncio.shield(job.done)
         if answer.status == 499:
             run.status = "cancelled"
@@ -148,8 +167,13 @@ class Runs:
         self._forget()
 
     def _forget(self) -> None:
-        """Drop runs that have ended, until these are within bounds: first those whose result was sent, longest unasked."""
-        ended = sorted((run for run in self._runs.values() if run.has_ended), key=lambda run: (not run.was_sent, run.asked))
+        """Drop runs that have ended, until these are within bounds: first those whose result was
+        sent, longest unasked.
+        """
+        ended = sorted(
+            (run for run in self._runs.values() if run.has_ended),
+            key=lambda run: (not run.was_sent, run.asked),
+        )
         size = sum(len(run.result) for run in ended)
         for left, run in zip(range(len(ended), 1, -1), ended, strict=False):
             if left <= self.limits.kept_runs and size <= self.limits.kept_bytes:
@@ -157,7 +181,7 @@ class Runs:
             size -= len(run.result)
             del self._runs[run.id]
 
-    def _background(self, work: Any) -> None:
+    def _background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

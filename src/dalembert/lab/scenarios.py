@@ -1,7 +1,7 @@
 """The scenario that a request means, and what is kept of models between requests.
 
-Parameters, start and options are numbers around a system: while only they change, the system stays the same object, with all
-that was derived and compiled from it.
+Parameters, start and options are numbers around a system: while only they change, the system stays
+the same object, with all that was derived and compiled from it.
 """
 
 from __future__ import annotations
@@ -9,17 +9,27 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar
 
 from ..errors import ModelError, nearest
 from ..gallery import load
+from ..integrate.methods.table import AUTO, fixed_methods
 from ..model.drawing import drawing_of
 from ..model.flow_system import Flow
 from ..model.io.files import loads
-from ..model.method_names import AUTO, FIXED_STEP
 from ..model.scenario import Scenario
+from ..model.system import System
 
-__all__ = ["Kept", "configured", "dimension_of", "options_of", "scenario_of", "span_of", "start_names"]
+__all__ = [
+    "RecentItems",
+    "configured",
+    "dimension_of",
+    "options_of",
+    "scenario_of",
+    "span_of",
+    "start_names",
+]
 
 #: Tables of a model file that hold numbers around the system.
 AROUND = ("source", "summary", "start", "simulate", "drawing")
@@ -29,19 +39,22 @@ MOST_KEPT = 12
 DEFAULT_SPAN = (0.0, 10.0)
 
 
-class Kept:
-    """The last few things by key."""
+Value = TypeVar("Value")
+
+
+class RecentItems(Generic[Value]):
+    """The last few values by key."""
 
     def __init__(self, most: int) -> None:
-        self._most, self._items = most, OrderedDict[Any, Any]()
+        self._most, self._items = most, OrderedDict[Hashable, Value]()
 
-    def get(self, key: Any) -> Any:
-        """What is kept under a key, or None."""
+    def get(self, key: Hashable) -> Value | None:
+        """The value of a key, or None."""
         if key in self._items:
             self._items.move_to_end(key)
         return self._items.get(key)
 
-    def put(self, key: Any, value: Any) -> Any:
+    def put(self, key: Hashable, value: Value) -> Value:
         """Keep a value; the oldest goes."""
         self._items[key] = value
         self._items.move_to_end(key)
@@ -50,13 +63,16 @@ class Kept:
         return value
 
 
-_systems, _scenarios = Kept(MOST_KEPT), Kept(MOST_KEPT)
+_built_in = RecentItems[Scenario](MOST_KEPT)
+_systems, _scenarios = RecentItems[System | Flow](MOST_KEPT), RecentItems[Scenario](MOST_KEPT)
 
 
 def scenario_of(request: dict[str, Any]) -> Scenario:
     """The scenario with the values of a request in place of its own.
 
-    >>> found = scenario_of({"system": "rolling-disk", "parameters": {"m": 2.0}, "start": {"x": 1.0}})
+    >>> found = scenario_of(
+    ...     {"system": "rolling-disk", "parameters": {"m": 2.0}, "start": {"x": 1.0}}
+    ... )
     >>> found.parameters["m"], found.start["x"]
     (2.0, 1.0)
     """
@@ -69,12 +85,11 @@ def scenario_of(request: dict[str, Any]) -> Scenario:
 def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
     if "text" not in request:
         name = request["system"]
-        kept: Scenario | None = _systems.get(("gallery", name))
-        scenario = kept or _systems.put(("gallery", name), load(name))
+        scenario = _built_in.get(name) or _built_in.put(name, load(name))
         own = {key: value for key, value in parameters.items() if key in scenario.parameters}
         return scenario.replacing(parameters={**scenario.parameters, **own})
     stated = (request["text"], tuple(sorted(parameters.items())))
-    read: Scenario | None = _scenarios.get(stated)
+    read = _scenarios.get(stated)
     if read is not None:
         return read
     scenario = loads(request["text"], parameters)
@@ -89,7 +104,7 @@ def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
 
 
 def _key(text: str) -> str:
-    """The text of a model without the numbers around it: names of parameters, and all that states the system."""
+    """The text of a model without numbers around it: parameter names, and all that states it."""
     table = tomllib.loads(text)
     parameters = list(table.pop("parameters", {}))
     stated = {key: value for key, value in table.items() if key not in AROUND}
@@ -102,16 +117,22 @@ def _check_parameters(scenario: Scenario, parameters: dict[str, float]) -> None:
         if name not in known:
             near = nearest(name, known)
             remedy = f"did you mean {near}" if near else "leave it out"
-            raise ModelError(f"The model has no parameter `{name}`", seen=", ".join(sorted(known)) or "none", remedy=remedy)
+            raise ModelError(
+                f"The model has no parameter `{name}`", ", ".join(sorted(known)) or "none", remedy
+            )
 
 
 def start_names(scenario: Scenario) -> list[str]:
-    """The names that a start may give, in order: coordinates, what moves them, and multipliers of vakonomic forms."""
+    """The names that a start may give, in order: coordinates, what moves them, and multipliers of
+    vakonomic forms.
+    """
     system = scenario.system
     names = [q.name for q in system.coordinates]
     if isinstance(system, Flow):
         return names
-    names += [symbol.name for symbol in (system.momenta if system.is_hamiltonian else system.velocities)]
+    names += [
+        symbol.name for symbol in (system.momenta if system.is_hamiltonian else system.velocities)
+    ]
     if system.image is not None:
         names += [speed.name for speed in system.image.speeds]
     if scenario.simulate.get("form") == "vakonomic":
@@ -120,7 +141,9 @@ def start_names(scenario: Scenario) -> list[str]:
 
 
 def _started(scenario: Scenario, given: dict[str, float | None]) -> dict[str, float]:
-    """The start with other values; None takes one away. A velocity takes the place of its momentum, and the other way round."""
+    """The start with other values; None takes one away. A velocity takes the place of its momentum,
+    and the other way round.
+    """
     references: dict[str, str] = {}
     if not isinstance(scenario.system, Flow):
         references = {q.dot.name: q.momentum.name for q in scenario.system.coordinates}
@@ -137,7 +160,11 @@ def _started(scenario: Scenario, given: dict[str, float | None]) -> dict[str, fl
 
 def options_of(request: dict[str, Any]) -> dict[str, Any]:
     """What the request itself says about how to simulate, as arguments of `simulate`."""
-    return {key: request[key] for key in ("span", "form", "method", "rtol", "step") if request.get(key) is not None}
+    return {
+        key: request[key]
+        for key in ("span", "form", "method", "rtol", "step")
+        if request.get(key) is not None
+    }
 
 
 def span_of(scenario: Scenario, request: dict[str, Any]) -> tuple[float, float]:
@@ -147,11 +174,19 @@ def span_of(scenario: Scenario, request: dict[str, Any]) -> tuple[float, float]:
 
 
 def configured(scenario: Scenario, request: dict[str, Any]) -> Scenario:
-    """The scenario that repeats a run when it is written as a model file: what was asked for is among its own options."""
-    options = {key: value for key, value in scenario.simulate.items() if key != "at"} | options_of(request)
+    """The scenario that repeats a run when it is written as a model file: what was asked for is
+    among its own options.
+    """
+    options = {key: value for key, value in scenario.simulate.items() if key != "at"} | options_of(
+        request
+    )
     options["span"] = span_of(scenario, request)
     if options.get("method") != AUTO:
-        wrong = ("rtol", "atol") if options.get("method") in FIXED_STEP else ("step", "every", "adapt")
+        wrong = (
+            ("rtol", "atol")
+            if options.get("method") in fixed_methods()
+            else ("step", "every", "adapt")
+        )
         options = {key: value for key, value in options.items() if key not in wrong}
     return scenario.replacing(simulate=options)
 

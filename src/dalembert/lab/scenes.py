@@ -1,4 +1,6 @@
-"""A drawing along a motion as numbers that the page draws: points in the plane or in space, before any camera."""
+"""A drawing along a motion as numbers that the page draws: points in the plane or in space, before
+any camera.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def scene_of(motion: Motion, drawing: Drawing, times: Array) -> dict[str, Any]:
     solids = scaled_arrows(solids, size)
     if drawing.limits is None:
         low, high = _box(drawing, solids, dimension)
-        slack = np.maximum(0.3 * float(np.max(high - low)) - (high - low), 0.0) / 2 + MARGIN * float(np.max(high - low))
+        slack = np.maximum(
+            0.3 * float(np.max(high - low)) - (high - low), 0.0
+        ) / 2 + MARGIN * float(np.max(high - low))
         if dimension == 3:
             slack[2] = 0.0
         low, high = low - slack, high + slack
@@ -70,7 +74,9 @@ def _shape(solid: Solid, decimals: int) -> dict[str, Any]:
             return found | {"points": packed(points, decimals, still=False)}
         case "area" if solid.ball is not None:
             found |= {"kind": "ball", "width": part.width, "fill": part.fill}
-            found["radius"] = np.round(solid.ball[:1] if np.ptp(solid.ball) == 0 else solid.ball, decimals).tolist()
+            found["radius"] = np.round(
+                solid.ball[:1] if np.ptp(solid.ball) == 0 else solid.ball, decimals
+            ).tolist()
         case "area":
             found |= {"kind": "polyline", "width": part.width, "fill": part.fill, "closed": True}
         case _ if solid.arrow:
@@ -84,14 +90,18 @@ def _shape(solid: Solid, decimals: int) -> dict[str, Any]:
 
 
 def packed(points: Array, decimals: int, still: bool = True) -> dict[str, Any]:
-    """Points (n, k, d) as their shape and their numbers in a row; one frame where they are `still`, if that may be.
+    """Points (n, k, d) as their shape and their numbers in a row; one frame where they are `still`,
+    if that may be.
 
     >>> packed(np.zeros((5, 2, 2)), 3)
     {'shape': [1, 2, 2], 'data': [0.0, 0.0, 0.0, 0.0]}
     """
     if still and len(points) > 1 and not np.any(np.ptp(points, axis=0)):
         points = points[:1]
-    return {"shape": list(points.shape), "data": (np.round(points, decimals) + 0.0).ravel().tolist()}
+    return {
+        "shape": list(points.shape),
+        "data": (np.round(points, decimals) + 0.0).ravel().tolist(),
+    }
 
 
 def _spring(ends: Array, coils: int) -> Array:
@@ -107,7 +117,9 @@ def _spring(ends: Array, coils: int) -> Array:
     plane = np.zeros((len(ends), 2, 2))
     plane[:, 1, 0] = length
     drawn = zigzag(plane, coils)
-    return np.asarray(ends[:, :1] + drawn[..., :1] * unit[:, None] + drawn[..., 1:] * across[:, None])
+    return np.asarray(
+        ends[:, :1] + drawn[..., :1] * unit[:, None] + drawn[..., 1:] * across[:, None]
+    )
 
 
 def _box(drawing: Drawing, solids: Sequence[Solid], dimension: int) -> tuple[Array, Array]:
@@ -123,6 +135,9 @@ def _box(drawing: Drawing, solids: Sequence[Solid], dimension: int) -> tuple[Arr
         if flat.size:
             corners += [flat.min(axis=0) - room, flat.max(axis=0) + room]
     if not corners:
-        raise ModelError("Nothing of the drawing is finite", remedy="check its positions at the start of the motion")
+        raise ModelError(
+            "Nothing of the drawing is finite",
+            remedy="check its positions at the start of the motion",
+        )
     low, high = np.min(corners, axis=0), np.max(corners, axis=0)
     return low, np.where(high - low > 0, high, low + 1e-9)

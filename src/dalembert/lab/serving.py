@@ -55,17 +55,19 @@ def serve(
         import uvicorn
     except ImportError as missing:
         raise MissingExtraError("uvicorn", "lab") from missing
-    from .http_connections import Connection
+    from .http_connections import TimedConnection
     from .web_app import create_app
 
     app = create_app(folder, workers, limits, token=token)
     listener = _listener(port)
     address = f"http://{HOST}:{listener.getsockname()[1]}/?token={app.state.token}"
-    # What the server says of requests that were cut off, or of an end that was hurried, is no news for a terminal.
+    # What the server says of requests that were cut off, or of an end that was hurried, is no news
+    # for a terminal.
     level = "warning" if os.environ.get("DALEMBERT_DEBUG") else "critical"
     config = uvicorn.Config(
-        app, log_level=level, access_log=False, lifespan="on", server_header=False, date_header=True,
-        http=Connection, timeout_keep_alive=20, timeout_graceful_shutdown=1, ws="none",
+        app, log_level=level, access_log=False, lifespan="on", server_header=False,
+        date_header=True, http=TimedConnection, timeout_keep_alive=20, timeout_graceful_shutdown=1,
+        ws="none",
     )  # fmt: skip
     with listener:
         if ready is not None:
@@ -79,7 +81,7 @@ def serve(
 def _listener(port: int | None) -> socket.socket:
     """A socket that listens on the loopback address."""
     if port is not None and not 0 <= port <= 65535:
-        raise ModelError("A port is a number up to 65535", seen=port, remedy=f"choose {DEFAULT_PORT}")
+        raise ModelError("A port is a number up to 65535", port, f"choose {DEFAULT_PORT}")
     for candidate in range(DEFAULT_PORT, DEFAULT_PORT + TRIED) if port is None else [port]:
         # With the protocol named, connections are sent to without delay.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -92,5 +94,10 @@ def _listener(port: int | None) -> socket.socket:
             listener.close()
             if port is not None:
                 reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
-                raise RunError(f"The port {port} cannot be used", seen=reason, remedy="choose another with --port") from error
-    raise RunError(f"No port from {DEFAULT_PORT} to {DEFAULT_PORT + TRIED - 1} is free", remedy="choose one with --port")
+                raise RunError(
+                    f"The port {port} cannot be used", reason, "choose another with --port"
+                ) from error
+    raise RunError(
+        f"No port from {DEFAULT_PORT} to {DEFAULT_PORT + TRIED - 1} is free",
+        remedy="choose one with --port",
+    )

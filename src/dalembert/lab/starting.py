@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import DalembertError
 from ..integrate.simulate import simulate
 from .fault_lines import with_line
+from .job_progress import JobProgress
 from .request_errors import refusal
 from .scenarios import options_of, scenario_of, span_of
 
@@ -16,8 +17,10 @@ __all__ = ["consistent"]
 MOVED = 1e-12
 
 
-def consistent(request: dict[str, Any], _: Any) -> dict[str, Any]:
-    """What is given, what was completed, and what had to be moved; or why there is no consistent start."""
+def consistent(request: dict[str, Any], _: JobProgress) -> dict[str, Any]:
+    """What is given, what was completed, and what had to be moved; or why there is no consistent
+    start.
+    """
     try:
         return {"ok": True} | _start(request)
     except DalembertError as error:

@@ -20,7 +20,11 @@ __all__ = ["create_app"]
 
 
 def create_app(
-    folder: Path | str = ".", workers: int = 2, limits: Limits | None = None, *, token: str | None = None
+    folder: Path | str = ".",
+    workers: int = 2,
+    limits: Limits | None = None,
+    *,
+    token: str | None = None,
 ) -> FastAPI:
     """The lab as an ASGI application.
 
@@ -37,7 +41,8 @@ def create_app(
     Returns
     -------
     FastAPI
-        Which starts its workers when it is started, and ends them with it. Its ``state.token`` is the token.
+        Which starts its workers when it is started, and ends them with it. Its ``state.token`` is
+        the token.
 
     Raises
     ------
@@ -55,9 +60,13 @@ def create_app(
 
     place = Path(folder)
     if not place.is_dir():
-        raise FileError(f"There is no folder {str(folder)[:100]}", remedy="name a folder that exists")
+        raise FileError(
+            f"There is no folder {str(folder)[:100]}", remedy="name a folder that exists"
+        )
     lab = Lab(place, max(1, workers), limits or Limits())
-    app = FastAPI(title="dalembert lab", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lab.running)
+    app = FastAPI(
+        title="dalembert lab", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lab.running
+    )
     app.add_middleware(InPieces)
     access = Access(token)
     app.state.token = access.token

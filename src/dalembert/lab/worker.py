@@ -1,7 +1,9 @@
-"""The worker process: ``python -m dalembert.lab.worker MEMORY RESULT quick|long``. It reads jobs from its input, one a line.
+"""The worker process: ``python -m dalembert.lab.worker MEMORY RESULT quick|long``. It reads jobs
+from its input, one a line.
 
-A second thread reads, so that a job can be cancelled while it runs, and the process ends with whoever started it. What
-libraries write to the output goes elsewhere: the output belongs to the messages.
+A second thread reads, so that a job can be cancelled while it runs, and the process ends with
+whoever started it. What libraries write to the output goes elsewhere: the output belongs to the
+messages.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ class JobContext:
         """A new job, with so much processor time, and so much time by the clock."""
         self.number, self._spoken = number, clock.monotonic()
         self._late = clock.process_time() + seconds - min(MOST_RESERVED, SHARE_RESERVED * seconds)
-        self._late_by_clock = clock.monotonic() + patience - min(MOST_RESERVED, SHARE_RESERVED * patience)
+        self._late_by_clock = (
+            clock.monotonic() + patience - min(MOST_RESERVED, SHARE_RESERVED * patience)
+        )
         _limit_time(seconds)
         self._cancelled.difference_update([old for old in tuple(self._cancelled) if old < number])
 
@@ -71,7 +75,9 @@ class JobContext:
         """Tell the page, now and then."""
         self.check()
         now = clock.monotonic()
-        if now - self._spoken >= BETWEEN and isfinite(fraction) and isfinite(time):  # a span may be longer than any number
+        if (
+            now - self._spoken >= BETWEEN and isfinite(fraction) and isfinite(time)
+        ):  # a span may be longer than any number
             self._spoken = now
             self._send(line({"job": self.number, "progress": [float(fraction), float(time)]}))
 
@@ -99,19 +105,30 @@ def main(arguments: list[str]) -> int:
     while True:
         message = jobs.get()
         job_context.begin(message["job"], float(message["seconds"]), float(message["patience"]))
-        status, content = _answer(questions.ANSWERS[message["kind"]], message["request"], job_context)
+        status, content = _answer(
+            questions.ANSWERS[message["kind"]], message["request"], job_context
+        )
         if len(content) > largest:
             status = 413
-            content = encoded({"error": parts("The result is too large", len(content), "ask for fewer frames")})
+            content = encoded(
+                {"error": parts("The result is too large", len(content), "ask for fewer frames")}
+            )
         exhausted = status == EXHAUSTED
-        head = {"job": message["job"], "status": 400 if exhausted else status, "bytes": len(content), "last": exhausted}
+        head = {
+            "job": message["job"],
+            "status": 400 if exhausted else status,
+            "bytes": len(content),
+            "last": exhausted,
+        }
         send(line(head) + content)
         if exhausted:
             return 1  # a process that ran out of memory is replaced
 
 
 def _answer(
-    answer: Callable[[dict[str, Any], JobContext], Any], request: dict[str, Any], job_context: JobContext
+    answer: Callable[[dict[str, Any], JobContext], Any],
+    request: dict[str, Any],
+    job_context: JobContext,
 ) -> tuple[int, bytes]:
     """The status and the content of an answer; every error becomes one."""
     try:
@@ -119,7 +136,13 @@ def _answer(
     except CancelledError:
         return 499, encoded({"error": parts("The computation was cancelled")})
     except KeyboardInterrupt:  # of a job that was late where nothing could be kept
-        return 400, encoded({"error": parts("The computation took as long as it may take here", remedy="ask for less")})
+        return 400, encoded(
+            {
+                "error": parts(
+                    "The computation took as long as it may take here", remedy="ask for less"
+                )
+            }
+        )
     except RefusedError as error:
         return error.status, encoded(error.body)
     except DalembertError as error:
@@ -131,23 +154,31 @@ def _answer(
         what = "The model needs more memory than a worker may have"
         return EXHAUSTED, encoded({"error": parts(what, remedy="make it smaller")})
     except RecursionError:
-        return 400, encoded({"error": parts("The model is nested too deeply", remedy="write it flatter")})
+        return 400, encoded(
+            {"error": parts("The model is nested too deeply", remedy="write it flatter")}
+        )
     except Exception as error:
         if os.environ.get("DALEMBERT_DEBUG"):
             import traceback
 
             traceback.print_exc()
         seen = f"{type(error).__name__}: {error}"
-        return 500, encoded({"error": parts("This is a fault of dalembert itself", seen[:200], "please report it")})
+        return 500, encoded(
+            {"error": parts("This is a fault of dalembert itself", seen[:200], "please report it")}
+        )
 
 
 def _read(jobs: queue.SimpleQueue[dict[str, Any]], job_context: JobContext) -> None:
-    """Read jobs and cancellations; the end of the input, or of its sense, is the end of the process, whatever it does."""
+    """Read jobs and cancellations; the end of the input, or of its sense, is the end of the
+    process, whatever it does.
+    """
     os._exit(0 if read_jobs(sys.stdin.buffer, jobs.put, job_context.cancel) else 1)
 
 
 def _own_output() -> BinaryIO:
-    """Our output for messages alone: what others write to the standard output goes to the standard error."""
+    """Our output for messages alone: what others write to the standard output goes to the standard
+    error.
+    """
     own = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(own, "wb", buffering=1024 * 1024)
@@ -168,7 +199,9 @@ def _limit_memory(memory: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """A bound on the processor time of the process, moved on with every job; the process is killed at it."""
+    """A bound on the processor time of the process, moved on with every job; the process is killed
+    at it.
+    """
     with suppress(ImportError, ValueError, OSError):
         import resource
 

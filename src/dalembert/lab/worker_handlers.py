@@ -8,10 +8,11 @@ from typing import Any
 
 from ..errors import DalembertError
 from . import checking, downloading, gallery_list, portraits, running, starting, writing
+from .job_progress import JobProgress
 
 __all__ = ["ANSWERS", "warm_up"]
 
-ANSWERS: dict[str, Callable[[dict[str, Any], Any], Any]] = {
+ANSWERS: dict[str, Callable[[dict[str, Any], JobProgress], dict[str, Any]]] = {
     "read": checking.read,
     "check": checking.check,
     "start": starting.consistent,
@@ -50,7 +51,7 @@ class _NoJobContext:
 
 
 def warm_up(kind: str) -> None:
-    """Do once what takes longest the first time: imports, shared native loops, a small model on the whole road."""
+    """Do once what takes longest the first time: imports, native loops, a small model."""
     request: dict[str, Any] = {"text": PENDULUM, "id": "", "frames": 8, "steps": 10_000}
     with suppress(DalembertError):
         checking.check(request, _NoJobContext())

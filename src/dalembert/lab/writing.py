@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import ModelError
 from ..formulations.registry import derive
 from ..presentation.typeset import lines_latex
+from .job_progress import JobProgress
 from .lab_formulas import mathml
 from .scenarios import scenario_of
 
@@ -16,7 +17,7 @@ __all__ = ["equations"]
 LONGEST_LATEX = 60_000
 
 
-def equations(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
+def equations(request: dict[str, Any], job_context: JobProgress) -> dict[str, Any]:
     """Each line as MathML, all lines as LaTeX and as text."""
     scenario = scenario_of(request)
     found = derive(scenario.system, request.get("form") or scenario.simulate.get("form"))
@@ -26,12 +27,16 @@ def equations(request: dict[str, Any], job_context: Any) -> dict[str, Any]:
     lines = lines_latex(written)
     latex = found.latex()
     if sum(len(left) + len(right) for left, right in lines) > 20 * LONGEST_LATEX:
-        raise ModelError("The equations are too long to be written out", remedy="choose another form")
+        raise ModelError(
+            "The equations are too long to be written out", remedy="choose another form"
+        )
     shown = len(latex) <= LONGEST_LATEX
     return {
         "form": found.form,
         "citation": found.citation,
-        "mathml": [mathml(f"{left} = {right}", display=True) for left, right in lines] if shown else [],
+        "mathml": (
+            [mathml(f"{left} = {right}", display=True) for left, right in lines] if shown else []
+        ),
         "latex": latex,
         "text": found.text(),
         "count": len(written.lines),

@@ -9,7 +9,7 @@ from .flows import grassmannian_flow as grassmannian_flow
 from .flows import orbit_flow as orbit_flow
 from .flows import sphere_flow as sphere_flow
 from .flows import toda as toda
-from .groups import LieGroup as LieGroup
-from .groups import PoissonStructure as PoissonStructure
-from .groups import energy_casimir as energy_casimir
-from .groups import second_variation as second_variation
+from .structures_on_groups import LieGroup as LieGroup
+from .structures_on_groups import PoissonStructure as PoissonStructure
+from .structures_on_groups import energy_casimir as energy_casimir
+from .structures_on_groups import second_variation as second_variation

@@ -1,4 +1,4 @@
-"""What an expression is made of at its ends: symbols, numbers and undefined functions, each part looked at once."""
+"""Symbols, numbers and undefined functions that an expression consists of, each found once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["leaves"]
 def leaves(expression: sympy.Basic) -> frozenset[sympy.Basic]:
     """The atoms of an expression, and its applied undefined functions.
 
-    Sums that share terms, as those of a chain of bodies do, are walked once; SymPy's `atoms` would walk each again.
+    Sums that share terms, as those of a chain of bodies do, are walked once; SymPy's `atoms` would
+    walk each again.
 
     >>> x = sympy.Symbol("x")
     >>> sorted(leaves(2 * x + sympy.sin(x) + sympy.Function("f")(x)), key=str)

@@ -1,7 +1,7 @@
-"""How a system looks: points, links, wheels, arrows and traces at positions that are expressions of its state.
+"""How a system looks: points, links, wheels, arrows and traces at positions of its state.
 
-Shapes are data; `dalembert.plotting` draws them, and `dalembert.draw` is how a user writes them. A position has two components
-(x to the right, y up) or three.
+Shapes are data; `dalembert.plotting` draws them, and `dalembert.draw` is how a user writes them. A
+position has two components (x to the right, y up) or three.
 
 >>> from dalembert.model.symbols import coordinates
 >>> import sympy
@@ -16,17 +16,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import sympy
 
 from ..errors import ModelError
 from .symbols import Parameter
 
+if TYPE_CHECKING:
+    from ..model.scenario import Scenario
+    from ..model.system import System
+
 __all__ = [
     "EXPRESSIONS",
     "KINDS",
-    "Body",
+    "BodyShape",
     "Circle",
     "Drawing",
     "Drawn",
@@ -34,10 +38,10 @@ __all__ = [
     "Link",
     "Point",
     "Polyline",
-    "Reaction",
+    "ReactionArrow",
     "Shape",
     "Spring",
-    "Text",
+    "TextLabel",
     "Trace",
     "Vector",
     "Wheel",
@@ -90,7 +94,7 @@ class Polyline:
 
 @dataclass(frozen=True)
 class Circle:
-    """A wheel or a ball: a circle about `center`; in space it lies in the plane of the vectors `axes`."""
+    """A wheel or a ball: a circle about `center`; in space it lies in the plane of `axes`."""
 
     center: Position
     radius: Any
@@ -100,7 +104,7 @@ class Circle:
 
 @dataclass(frozen=True)
 class Wheel:
-    """A circle with spokes that show how far it has turned, counterclockwise from the first of its `axes`."""
+    """A circle with spokes that show its angle, counterclockwise from the first of `axes`."""
 
     center: Position
     radius: Any
@@ -111,11 +115,11 @@ class Wheel:
 
 
 @dataclass(frozen=True)
-class Body:
-    """A rigid outline at `position`, turned by `angle`: exactly one of a box, an ellipse and a polygon.
+class BodyShape:
+    """A rigid outline at `position`, turned by `angle`: a box, an ellipse or a polygon.
 
-    A box has sides (a, b) and an ellipse semi-axes (a, b), both about `position`; the corners of a polygon are relative to it.
-    In space the outline lies in the plane of the vectors `axes`.
+    A box has sides (a, b) and an ellipse semi-axes (a, b), both about `position`; the corners of a
+    polygon are relative to it. In space the outline lies in the plane of the vectors `axes`.
     """
 
     position: Position
@@ -131,7 +135,8 @@ class Body:
 class Vector:
     """An arrow from `position`, `scale` times the vector `components`.
 
-    Without a scale the longest arrow of its `group` takes a fifth of the picture; arrows of one group stay comparable.
+    Without a scale the longest arrow of its `group` takes a fifth of the picture; arrows of one
+    group stay comparable.
     """
 
     position: Position
@@ -143,11 +148,11 @@ class Vector:
 
 
 @dataclass(frozen=True)
-class Reaction:
-    """The reaction of the constraint of that name as an arrow at `position`, a force in the plane or space of the drawing.
+class ReactionArrow:
+    """The reaction of a constraint as an arrow at `position`, a force in the plane or in space.
 
-    `along` names coordinates whose generalised forces are its components, None where it has no force; without it the force F at
-    r(q) is the least one with Q = (dr/dq)^T F, where there is one.
+    `along` names coordinates whose generalised forces are its components, None where it has no
+    force; without it the force F at r(q) is the least one with Q = (dr/dq)^T F, where there is one.
     """
 
     constraint: str
@@ -169,7 +174,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextLabel:
     """Words beside a point, `size` in points."""
 
     position: Position
@@ -188,13 +193,47 @@ class Trace:
 
 #: What a user may pass for a drawing: one, a shape, or shapes in lists, nested as they come.
 Drawn: TypeAlias = "Drawing | Shape | Sequence[Drawn]"
-Shape = Point | Link | Spring | Polyline | Circle | Wheel | Body | Vector | Reaction | Ground | Text | Trace
+Shape = (
+    Point
+    | Link
+    | Spring
+    | Polyline
+    | Circle
+    | Wheel
+    | BodyShape
+    | Vector
+    | ReactionArrow
+    | Ground
+    | TextLabel
+    | Trace
+)
 
-#: Every kind of shape by the name of its class.
-KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(Shape)}
+#: Every kind of shape by its name in files.
+_NAMES = {BodyShape: "Body", ReactionArrow: "Reaction", TextLabel: "Text"}
+KINDS: dict[str, Any] = {_NAMES.get(kind, kind.__name__): kind for kind in get_args(Shape)}
+
+
+def kind_of(shape: Shape) -> str:
+    """The name of the kind of a shape in files."""
+    return _NAMES.get(type(shape), type(shape).__name__)
+
+
 #: What a shape states in expressions; the rest of it is plain.
 EXPRESSIONS = frozenset(
-    ("position", "start", "end", "points", "center", "radius", "axes", "angle", "box", "ellipse", "polygon", "components")
+    (
+        "position",
+        "start",
+        "end",
+        "points",
+        "center",
+        "radius",
+        "axes",
+        "angle",
+        "box",
+        "ellipse",
+        "polygon",
+        "components",
+    )
 )
 
 
@@ -202,8 +241,8 @@ EXPRESSIONS = frozenset(
 class Drawing:
     """All shapes of a system, in the order they are painted.
 
-    Colours are roles ("body", "link", "trace", "ground", "accent", "ink") or Matplotlib colours. `limits` fixes the axes,
-    ``((xmin, xmax), (ymin, ymax))``; without it they follow the motion.
+    Colours are roles ("body", "link", "trace", "ground", "accent", "ink") or Matplotlib colours.
+    `limits` fixes the axes, ``((xmin, xmax), (ymin, ymax))``; without it they follow the motion.
     """
 
     shapes: tuple[Shape, ...]
@@ -245,13 +284,20 @@ class Drawing:
             return None if value is None else change(value)
 
         def shape(one: Shape) -> Shape:
-            return replace(one, **{f.name: through(getattr(one, f.name)) for f in fields(one) if f.name in EXPRESSIONS})
+            return replace(
+                one,
+                **{
+                    f.name: through(getattr(one, f.name))
+                    for f in fields(one)
+                    if f.name in EXPRESSIONS
+                },
+            )
 
         return replace(self, shapes=tuple(shape(one) for one in self.shapes))
 
 
 def as_drawing(value: Drawn | None) -> Drawing | None:
-    """A drawing from what a user may pass: a `Drawing`, a shape, or shapes in lists, nested as they come.
+    """A drawing from what a user may pass: a `Drawing`, a shape, or nested lists of shapes.
 
     >>> as_drawing([Point((0, 0)), [Trace((0, 0))]]).shapes
     (Point(position=(0, 0), size=10.0, color='body'), Trace(position=(0, 0), color='trace'))
@@ -262,7 +308,7 @@ def as_drawing(value: Drawn | None) -> Drawing | None:
     return Drawing(shapes) if shapes else None
 
 
-def _flat(value: Any) -> Iterator[Shape]:
+def _flat(value: Drawn) -> Iterator[Shape]:
     if isinstance(value, Shape):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -276,8 +322,8 @@ def _flat(value: Any) -> Iterator[Shape]:
         )
 
 
-def default_drawing(system: Any) -> Drawing | None:
-    """Coordinates named x and y, or x, y and z, as a point with its trace; likewise x1 and y1, x_cart and y_cart.
+def default_drawing(system: System) -> Drawing | None:
+    """Coordinates named x and y, or x, y and z, as a point with its trace; also x1 and y1, ...
 
     None where no coordinates are named so: what other coordinates mean is for the user to say.
 
@@ -292,7 +338,11 @@ def default_drawing(system: Any) -> Drawing | None:
         if named is not None:
             groups.setdefault(named[2], {})[named[1]] = q
     dimension = 3 if any(len(group) == 3 for group in groups.values()) else 2
-    points = [tuple(group[c] for c in "xyz"[:dimension]) for group in groups.values() if "xyz"[:dimension] == _axes(group)]
+    points = [
+        tuple(group[c] for c in "xyz"[:dimension])
+        for group in groups.values()
+        if "xyz"[:dimension] == _axes(group)
+    ]
     if not points or len(points) > 50:
         return None
     return Drawing(shapes=tuple(Trace(p) for p in points) + tuple(Point(p) for p in points))
@@ -302,7 +352,7 @@ def _axes(group: dict[str, Any]) -> str:
     return "".join(sorted(group))
 
 
-def drawing_of(scenario: Any, system: Any) -> Drawing | None:
-    """How a system looks: as its scenario says, or else as it says itself, or else by the names of its coordinates."""
+def drawing_of(scenario: Scenario | None, system: System) -> Drawing | None:
+    """The drawing of a scenario, of its system, or by the names of the coordinates."""
     stated = scenario.drawing if scenario is not None else None
     return stated or getattr(system, "drawing", None) or default_drawing(system)

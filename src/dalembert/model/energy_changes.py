@@ -1,19 +1,23 @@
-"""What may change the energy of a system, as its statement tells: a change of it is then no error of a run."""
+"""What may change the energy of a system by its statement, and is not an error of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import sympy
 
-from .constraints import Constraint, VelocityConstraint
+from .constraints import Constraint
 from .symbols import Velocity, t
+
+if TYPE_CHECKING:
+    from ..model.flow_system import Flow
+    from ..model.system import System
 
 __all__ = ["energy_changes"]
 
 
-def energy_changes(system: Any) -> str:
+def energy_changes(system: System | Flow) -> str:
     """What the statement of a system names that may do work, as words; empty where nothing does.
 
     Examples
@@ -21,7 +25,9 @@ def energy_changes(system: Any) -> str:
     >>> import dalembert as da
     >>> x = da.coordinates("x")
     >>> u = da.inputs("u")
-    >>> energy_changes(da.System([x], kinetic=x.dot**2/2, dissipation=x.dot**2, forces={x: u}, inputs=[u]))
+    >>> energy_changes(
+    ...     da.System([x], kinetic=x.dot**2 / 2, dissipation=x.dot**2, forces={x: u}, inputs=[u])
+    ... )
     'inputs and dissipation'
     """
     inputs = set(getattr(system, "inputs", ()))
@@ -32,7 +38,9 @@ def energy_changes(system: Any) -> str:
         "inputs": any(inputs & force.free_symbols for force in forces),
         "forces": any(not inputs & force.free_symbols for force in forces),
         "dissipation": getattr(system, "dissipation", 0) != 0,
-        "time in the energy": any(t in energy.free_symbols for energy in energies if energy is not None),
+        "time in the energy": any(
+            t in energy.free_symbols for energy in energies if energy is not None
+        ),
         "moving or nonideal constraints": any(_may_work(c, system.velocities) for c in bilateral),
         "impacts": any(c.restitution != 1 for c in getattr(system, "unilateral", ())),
     }
@@ -45,4 +53,4 @@ def _may_work(constraint: Constraint, velocities: Sequence[Velocity]) -> bool:
     if constraint.work or t in constraint.expression.free_symbols:
         return True
     at_rest = constraint.expression.xreplace(dict.fromkeys(velocities, sympy.S.Zero))
-    return isinstance(constraint, VelocityConstraint) and at_rest != 0
+    return constraint.is_velocity_level and at_rest != 0

@@ -2,32 +2,44 @@ r"""First-order systems: symbols and their rates.
 
     x_dot = X(x, t, u)
 
-Kinematic systems, Lie-Poisson and bracket equations, matrix flows, and what has no energies at all are stated in this way. A
-flow stands where a `System` stands and goes the same road: its Gauss problem has the rates as unknowns and the identity for a
-metric.
+Kinematic systems, Lie-Poisson and bracket equations, matrix flows, and what has no energies at all
+are stated in this way. A flow stands where a `System` stands and goes the same road: its Gauss
+problem has the rates as unknowns and the identity for a metric.
 
 Symbols may be entries of matrices, and these may move by a group,
 
-    X_dot = U X - X V                      (X_dot = [X, u] is U = V = -u; X_dot = X u is U = 0, V = -u),
+    X_dot = U X - X V                      (X_dot = [X, u] is U = V = -u; X_dot = X u is U = 0, V =
+    -u),
 
 which the methods that stay on orbits of the group must know: a flow says it with `Action`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import sympy
 
 from ..errors import DalembertError, ModelError, raise_collected
 from ..typing import BySymbol, Expression, Matrix, Values
-from .constraints import Constraint, HolonomicConstraint, UnilateralConstraint
+from .cache import Cache
+from .constraints import Constraint, UnilateralConstraint
 from .drawing import Drawing, Drawn
+from .flow_matrices import check_action, read_matrix, symbols_of
 from .frozen_table import FrozenTable
-from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Velocity, as_matrix, t
+from .symbols import (
+    Acceleration,
+    Coordinate,
+    Input,
+    Momentum,
+    Multiplier,
+    Parameter,
+    Velocity,
+    t,
+)
 from .system_checks import check_names
 from .system_reader import Reader
 
@@ -76,14 +88,16 @@ class Flow:
         The rate of each symbol, in symbols, parameters, inputs and time.
     inputs : sequence of Input, or mapping of Input to an expression of time and symbols
     integrals : mapping of name to expression
-        What stays constant along every motion; every motion reports it, and ``"energy"`` becomes `Motion.energy`.
+        What stays constant along every motion, and is reported; ``"energy"`` is `Motion.energy`.
     outputs : mapping of name to expression
         Further quantities that every motion reports.
     constraints : sequence of holonomic constraints
-        Invariant relations of the flow, such as Q^T Q = 1: a start is brought to them, and every step of `dop853`. Methods with
-        fixed steps keep them as far as their structure does; `Motion.worst_residual` says how far.
+        Invariant relations of the flow, such as Q^T Q = 1: a start is brought to them, and every
+        step of `dop853`. Methods with fixed steps keep them as far as their structure does;
+        `Motion.worst_residual` says how far.
     matrices : mapping of name to matrix
-        Matrices whose entries are symbols, multiples of them and numbers; ``motion[name]`` gives them as arrays.
+        Matrices whose entries are symbols, multiples of them and numbers; ``motion[name]`` gives
+        them as arrays.
     actions : sequence of Action
         Which of the matrices move by a group, and how.
     name : str
@@ -125,8 +139,10 @@ class Flow:
     is_hamiltonian: bool = False
     drawing: Drawing | None = field(default=None, repr=False)
     bundle: Mapping[Any, Any] = field(default_factory=dict)
-    #: Which symbols of SymPy the names stand for, where `from_sympy` made the flow: a `SympyNames`.
-    sympy_names: ClassVar[Any] = None
+    #: The SymPy symbols behind the names of a flow that `from_sympy` made: a `SympyNames`.
+    sympy_names: Any = field(default=None, init=False, repr=False)
+    #: Equations and other results that are computed once from the flow.
+    cache: Cache = field(init=False, repr=False)
 
     def __init__(
         self,
@@ -143,9 +159,17 @@ class Flow:
     ) -> None:
         faults: list[DalembertError] = []
         if not isinstance(rates, Mapping):
-            raise ModelError("A flow needs the rate of each symbol", seen=type(rates).__name__, remedy="pass {x: ..., y: ...}")
+            raise ModelError(
+                "A flow needs the rate of each symbol",
+                seen=type(rates).__name__,
+                remedy="pass {x: ..., y: ...}",
+            )
         reader = Reader(list(rates), faults)
-        listed = inputs if isinstance(inputs, Mapping) else dict.fromkeys([inputs] if isinstance(inputs, Input) else inputs)
+        listed = (
+            inputs
+            if isinstance(inputs, Mapping)
+            else dict.fromkeys([inputs] if isinstance(inputs, Input) else inputs)
+        )
         values: dict[str, Any] = {
             "coordinates": reader.coordinates,
             "rates": FrozenTable(
@@ -155,76 +179,124 @@ class Flow:
                 }
             ),
             "inputs": FrozenTable(
-                {s: None if value is None else reader.expression(value, f"input `{s}`") for s, value in listed.items()}
+                {
+                    s: None if value is None else reader.expression(value, f"input `{s}`")
+                    for s, value in listed.items()
+                }
             ),
             "integrals": FrozenTable(
-                {k: reader.expression(value, f"integral `{k}`") for k, value in (integrals or {}).items()}
+                {
+                    k: reader.expression(value, f"integral `{k}`")
+                    for k, value in (integrals or {}).items()
+                }
             ),
-            "own_outputs": FrozenTable({k: reader.expression(value, f"output `{k}`") for k, value in (outputs or {}).items()}),
-            "constraints": tuple(reader.constraint(c, k) for k, c in enumerate(constraints, start=1)),
-            "matrices": FrozenTable({k: _matrix(value, k, reader) for k, value in (matrices or {}).items()}),
+            "own_outputs": FrozenTable(
+                {
+                    k: reader.expression(value, f"output `{k}`")
+                    for k, value in (outputs or {}).items()
+                }
+            ),
+            "constraints": tuple(
+                reader.constraint(c, k) for k, c in enumerate(constraints, start=1)
+            ),
+            "matrices": FrozenTable(
+                {k: read_matrix(value, k, reader) for k, value in (matrices or {}).items()}
+            ),
             "actions": tuple(actions),
             "name": str(name),
             "bundle": FrozenTable({}),
             "drawing": reader.drawing(drawing),
         }
-        for attribute, value in values.items():
-            object.__setattr__(self, attribute, value)
+        self._set(values)
         if not faults:
             self._check(faults)
         raise_collected(faults)
 
     def __getstate__(self) -> dict[str, Any]:
         """What was stated; everything else follows from it."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(state)
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for attribute, value in values.items():
+            object.__setattr__(self, attribute, value)
+        object.__setattr__(self, "cache", Cache("results of a flow"))
+
+    def with_sympy_names(self, names: Any) -> Flow:
+        """The same flow, with the SymPy symbols behind its names."""
+        flow = object.__new__(Flow)
+        flow._set(self.__getstate__() | {"sympy_names": names})
+        return flow
 
     def __copy__(self) -> Flow:
         return self
 
-    def __deepcopy__(self, _: Any) -> Flow:
+    def __deepcopy__(self, _: object) -> Flow:
         return self
 
     def _check(self, faults: list[DalembertError]) -> None:
-        """Each symbol in its place, each name with one meaning, actions that are those of the rates."""
+        """Check symbols, names, constraints and actions."""
         check_names(self, faults)  # type: ignore[arg-type]
         own = {*self.coordinates, *self.inputs, t}
         for where, expression in self._stated():
-            symbols = expression.free_symbols - expression.atoms(Parameter, Acceleration, Multiplier)
-            wrong = sorted((s for s in symbols - own if isinstance(s, (Velocity, Momentum))), key=str)
+            symbols = expression.free_symbols - expression.atoms(
+                Parameter, Acceleration, Multiplier
+            )
+            wrong = sorted(
+                (s for s in symbols - own if isinstance(s, (Velocity, Momentum))), key=str
+            )
             foreign = sorted((s for s in symbols - own if s not in wrong), key=str)
             if wrong:
                 faults.append(
                     ModelError(
-                        f"The {where} contains {', '.join(map(str, wrong))}", remedy="a flow is written in its symbols alone"
+                        f"The {where} contains {', '.join(map(str, wrong))}",
+                        remedy="a flow is written in its symbols alone",
                     )
                 )
             if foreign:
                 faults.append(
-                    ModelError(f"The {where} contains {', '.join(map(str, foreign))}", remedy="give these symbols rates, too")
+                    ModelError(
+                        f"The {where} contains {', '.join(map(str, foreign))}",
+                        remedy="give these symbols rates, too",
+                    )
                 )
         for constraint in self.constraints:
-            if not isinstance(constraint, HolonomicConstraint) or constraint.work:
+            if not constraint.is_position_level or constraint.work:
                 faults.append(
                     ModelError(
-                        f"The constraint `{constraint.name}` of a flow must be a relation of its symbols",
+                        f"The constraint `{constraint.name}` of a flow must be a relation of its"
+                        " symbols",
                         seen=type(constraint).__name__,
                         remedy="use holonomic(...), or state a System",
                     )
                 )
-        taken = [name for name in self.matrices if name in {q.name for q in self.coordinates} | {*self.outputs}]
+        taken = [
+            name
+            for name in self.matrices
+            if name in {q.name for q in self.coordinates} | {*self.outputs}
+        ]
         for name in taken:
-            faults.append(ModelError(f"The name `{name}` stands for a matrix and for a number", remedy="rename one of them"))
+            faults.append(
+                ModelError(
+                    f"The name `{name}` stands for a matrix and for a number",
+                    remedy="rename one of them",
+                )
+            )
         for action in self.actions:
-            _check_action(self, action, faults)
+            check_action(self, action, faults)
 
     def _stated(self) -> Iterable[tuple[str, sympy.Expr]]:
         yield from ((f"rate of `{q}`", value) for q, value in self.rates.items())
         yield from ((f"integral `{k}`", value) for k, value in self.integrals.items())
         yield from ((f"output `{k}`", value) for k, value in self.own_outputs.items())
         yield from ((f"constraint `{c.name}`", c.expression) for c in self.constraints)
-        yield from ((f"input `{s}`", value) for s, value in self.inputs.items() if value is not None)
+        yield from (
+            (f"input `{s}`", value) for s, value in self.inputs.items() if value is not None
+        )
 
-    # -- what a System answers, too ------------------------------------------------------------------------------
+    # -- what a System answers, too ----------------------------------------------------------------
 
     @cached_property
     def velocities(self) -> tuple[Velocity, ...]:
@@ -250,7 +322,9 @@ class Flow:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter that occurs anywhere in the flow or its drawing, by name."""
-        found = {symbol for expression in self.expressions() for symbol in expression.atoms(Parameter)}
+        found = {
+            symbol for expression in self.expressions() for symbol in expression.atoms(Parameter)
+        }
         found |= set() if self.drawing is None else self.drawing.parameters
         return tuple(sorted(found, key=lambda symbol: symbol.name))
 
@@ -258,7 +332,7 @@ class Flow:
         """Every expression of the flow."""
         return (expression for _, expression in self._stated())
 
-    # -- flows from flows ----------------------------------------------------------------------------------------
+    # -- flows from flows --------------------------------------------------------------------------
 
     def replacing(self, **changes: Any) -> Flow:
         """The same flow with some of its attributes replaced, checked again."""
@@ -270,7 +344,11 @@ class Flow:
             "matrices": self.matrices,
             "actions": self.actions,
             "name": self.name,
-            "drawing": self.drawing if set(changes.get("rates", self.coordinates)) >= set(self.coordinates) else None,
+            "drawing": (
+                self.drawing
+                if set(changes.get("rates", self.coordinates)) >= set(self.coordinates)
+                else None
+            ),
         }
         return Flow(changes.pop("rates", self.rates), **(current | changes))
 
@@ -282,12 +360,14 @@ class Flow:
             symbol = by_name.get(str(key))
             if symbol is None:
                 raise ModelError(
-                    f"The flow has no input `{key}`", seen=", ".join(by_name) or "no inputs", remedy="name one of its own"
+                    f"The flow has no input `{key}`",
+                    seen=", ".join(by_name) or "no inputs",
+                    remedy="name one of its own",
                 )
             table[symbol] = value
         return self.replacing(inputs=table)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
         from ..plotting.display import system_bundle
 
@@ -315,143 +395,8 @@ class Flow:
         found: dict[str, float] = {}
         for name, value in matrices.items():
             if name not in self.matrices:
-                raise ModelError(f"The flow has no matrix `{name}`", seen=", ".join(self.matrices) or "none")
-            found |= _symbols_of(name, self.matrices[name], value)
-        return {q.name: found[q.name] for q in self.coordinates if q.name in found}
-
-
-def _matrix(value: Any, name: str, reader: Reader) -> sympy.ImmutableMatrix:
-    """A matrix whose entries are affine in the symbols."""
-    try:
-        matrix = as_matrix(value)
-    except (DalembertError, TypeError, ValueError):
-        reader.faults.append(ModelError(f"The matrix `{name}` must be a matrix of expressions", seen=type(value).__name__))
-        return sympy.ImmutableMatrix(sympy.zeros(1, 1))
-    for entry in matrix:
-        symbols = entry.free_symbols
-        bent = any(symbols & sympy.diff(entry, s).free_symbols for s in symbols)
-        if symbols - set(reader.coordinates) or bent:
-            reader.faults.append(
-                ModelError(
-                    f"The entries of the matrix `{name}` must be symbols, multiples of them or numbers",
-                    seen=str(entry)[:80],
-                    remedy="make it an output",
-                )
-            )
-            break
-    return sympy.ImmutableMatrix(matrix)
-
-
-def _check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> None:
-    """Refuse an action where X_dot of the rates differs from left X - X right at one of two points of exact numbers.
-
-    Methods that rest on the action prove it.
-    """
-    matrix = flow.matrices.get(action.matrix)
-    if matrix is None:
-        faults.append(
-            ModelError(f"An action names the matrix `{action.matrix}`", seen=", ".join(flow.matrices) or "no matrices")
-        )
-        return
-    rows, columns = matrix.shape
-    for side, size in ((action.left, rows), (action.right, columns)):
-        if side is not None and side.shape != (size, size):
-            faults.append(
-                ModelError(
-                    f"The action on `{action.matrix}` has the wrong shape",
-                    seen=str(side.shape),
-                    remedy=f"it must be {size} x {size}",
-                )
-            )
-            return
-    symbols = sorted({s for e in flow.expressions() for s in e.free_symbols} | set(flow.coordinates), key=lambda s: s.name)
-    for seed in (2, 5):
-        point = {s: sympy.Rational((seed * k * k + 7 * k + seed) % 23 + 3, 17) for k, s in enumerate(symbols, start=1)}
-        try:
-            here = _numbers(matrix, point)
-            terms = {q: [float(term.xreplace(point)) for term in sympy.Add.make_args(e)] for q, e in flow.rates.items()}
-            moved = _rates_of(matrix, {q: sum(values) for q, values in terms.items()})
-            sizes = _rates_of(matrix, {q: sum(map(abs, values)) for q, values in terms.items()}, abs)
-            left = _numbers(action.left, point) if action.left is not None else [{} for _ in range(rows)]
-            right = _numbers(action.right, point) if action.right is not None else [{} for _ in range(columns)]
-        except (TypeError, ValueError):  # not a real number there; `describe` tries states near a start
-            continue
-        worst = 0.0
-        for i in range(rows):
-            said, size = dict.fromkeys(range(columns), 0.0), {j: sizes[i].get(j, 0.0) for j in range(columns)}
-            products = [(j, entry * other) for k, entry in left[i].items() for j, other in here[k].items()]
-            products += [(j, -entry * other) for k, entry in here[i].items() for j, other in right[k].items()]
-            for j, product in products:
-                said[j] += product
-                size[j] += abs(product)
-            parts = [(abs(value - moved[i].get(j, 0.0)), size[j]) for j, value in said.items()]
-            worst = max(worst, *(gap / whole if whole else gap for gap, whole in parts))
-        if not worst <= 1e-9:
-            faults.append(
-                ModelError(
-                    f"The rates of `{action.matrix}` are not those of its action",
-                    seen=f"a difference of {worst:.2g} of their terms at a point",
-                    remedy="check left X - X right",
-                )
-            )
-            return
-
-
-def _numbers(matrix: sympy.ImmutableMatrix, point: Mapping[Any, Any]) -> list[dict[int, float]]:
-    """The entries that are not zero at a point, row by row."""
-    rows, columns = matrix.shape
-    return [{j: float(matrix[i, j].xreplace(point)) for j in range(columns) if matrix[i, j] != 0} for i in range(rows)]
-
-
-def _rates_of(
-    matrix: sympy.ImmutableMatrix, rates: Mapping[Coordinate, float], weight: Callable[[Any], Any] = float
-) -> list[dict[int, float]]:
-    """The rate of each entry of a matrix that is affine in the symbols, row by row; with `abs`, a bound of its terms."""
-    rows, columns = matrix.shape
-    return [
-        {
-            j: sum(
-                float(weight(derivative)) * rates[symbol]
-                for symbol, derivative in matrix[i, j].as_coefficients_dict().items()
-                if symbol in rates
-            )
-            for j in range(columns)
-            if matrix[i, j].free_symbols
-        }
-        for i in range(rows)
-    ]
-
-
-def _symbols_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[str, float]:
-    """Solve matrix(symbols) = value, symbol by symbol: each must stand in some entry with none that is found after it."""
-    rows, columns = matrix.shape
-    numbers = [[float(number) for number in row] for row in value]
-    if len(numbers) != rows or any(len(row) != columns for row in numbers):
-        raise ModelError(f"The matrix `{name}` has other dimensions", remedy=f"give {rows} x {columns} numbers")
-    found: dict[str, float] = {}
-    entries = [
-        (entry, value)
-        for row, values in zip(matrix.tolist(), numbers, strict=True)
-        for entry, value in zip(row, values, strict=True)
-    ]
-    while True:
-        count = len(found)
-        for entry, value in entries:
-            unknown = [s for s in entry.free_symbols if s.name not in found]
-            if len(unknown) == 1:
-                rest = entry.subs({s: found.get(s.name, 0) for s in entry.free_symbols})
-                found[unknown[0].name] = float((value - rest) / sympy.diff(entry, unknown[0]))
-        if len(found) == count:
-            break
-    size = max(abs(entry) for row in numbers for entry in row)
-    for i in range(rows):
-        for j in range(columns):
-            entry = matrix[i, j]
-            there = float(entry.subs({s: found.get(s.name, 0) for s in entry.free_symbols}))
-            if not abs(there - numbers[i][j]) <= 1e-9 * size:
                 raise ModelError(
-                    f"The matrix `{name}` cannot have this value",
-                    seen=f"entry ({i + 1}, {j + 1}) is {numbers[i][j]:g} where {entry} = {there:g}",
-                    remedy="keep its pattern (symmetric, skew, banded)",
+                    f"The flow has no matrix `{name}`", seen=", ".join(self.matrices) or "none"
                 )
-    return found
+            found |= symbols_of(name, self.matrices[name], value)
+        return {q.name: found[q.name] for q in self.coordinates if q.name in found}

@@ -1,8 +1,8 @@
 """Help for people who think in positions: bodies, forces at points, gravity, springs and dampers.
 
-Each function gives a `Part`: kinetic and potential energy, a Rayleigh dissipation function and generalised forces. Parts
-add up, and a `System` takes them as ``parts=[...]``. A force F at the point r(q, t) has the generalised force
-Q_j = F . dr/dq_j (Gavin, eq. 20).
+Each function gives a `SystemPart`: kinetic and potential energy, Rayleigh's dissipation function
+and generalised forces. Parts add up, and a `System` takes them as ``parts=[...]``. A force F at the
+point r(q, t) has the generalised force Q_j = F . dr/dq_j (Gavin, eq. 20).
 """
 
 from __future__ import annotations
@@ -16,25 +16,35 @@ from ..errors import ModelError
 from ..typing import Expression, Matrix, Vector
 from .symbols import Coordinate, as_expression, as_matrix, t
 
-__all__ = ["Part", "body", "damper", "force", "gravity", "particle", "rate", "spring", "sum_parts"]
+__all__ = [
+    "SystemPart",
+    "body",
+    "damper",
+    "force",
+    "gravity",
+    "particle",
+    "rate",
+    "spring",
+    "sum_parts",
+]
 
 ZERO = sympy.Integer(0)
 
 
 @dataclass(frozen=True)
-class Part:
-    """A contribution to a system: T, V, the Rayleigh function R (Q = -dR/dq_dot), and generalised forces."""
+class SystemPart:
+    """A contribution to a system: T, V, Rayleigh's function R (Q = -dR/dq_dot), and forces."""
 
     kinetic: sympy.Expr = ZERO
     potential: sympy.Expr = ZERO
     dissipation: sympy.Expr = ZERO
     forces: Mapping[Coordinate, sympy.Expr] = field(default_factory=dict)
 
-    def __add__(self, other: Part) -> Part:
+    def __add__(self, other: SystemPart) -> SystemPart:
         forces = dict(self.forces)
         for coordinate, value in other.forces.items():
             forces[coordinate] = forces.get(coordinate, sympy.Integer(0)) + value
-        return Part(
+        return SystemPart(
             self.kinetic + other.kinetic,
             self.potential + other.potential,
             self.dissipation + other.dissipation,
@@ -42,9 +52,9 @@ class Part:
         )
 
 
-def sum_parts(parts: Iterable[Part]) -> Part:
+def sum_parts(parts: Iterable[SystemPart]) -> SystemPart:
     """All parts as one."""
-    total = Part()
+    total = SystemPart()
     for part in parts:
         total = total + part
     return total
@@ -63,7 +73,7 @@ def rate(expression: Expression) -> sympy.Expr:
     return sympy.diff(expression, t) + sum(sympy.diff(expression, q) * q.dot for q in moving)
 
 
-def particle(mass: Expression, position: Vector) -> Part:
+def particle(mass: Expression, position: Vector) -> SystemPart:
     """A point mass at a position given by its Cartesian components.
 
     >>> from dalembert.model.symbols import coordinates
@@ -71,7 +81,9 @@ def particle(mass: Expression, position: Vector) -> Part:
     >>> particle(2, [x, y]).kinetic
     x_dot**2 + y_dot**2
     """
-    return Part(kinetic=as_expression(mass) / 2 * sum(rate(component) ** 2 for component in position))
+    return SystemPart(
+        kinetic=as_expression(mass) / 2 * sum(rate(component) ** 2 for component in position)
+    )
 
 
 def body(
@@ -82,12 +94,12 @@ def body(
     angle: Expression | None = None,
     rotation: Matrix | None = None,
     angular_velocity: Vector | None = None,
-) -> Part:
+) -> SystemPart:
     """A rigid body with its centre of mass at `position`.
 
-    A planar body has a scalar `inertia` and an `angle`. A body in space has a 3 x 3 `inertia` (or its three principal
-    values) in the body's axes, and either its `rotation` matrix R(q, t) from body to space or its `angular_velocity`
-    in the body's axes.
+    A planar body has a scalar `inertia` and an `angle`. A body in space has a 3 x 3 `inertia` (or
+    its three principal values) in the body's axes, and either its `rotation` matrix R(q, t) from
+    body to space or its `angular_velocity` in the body's axes.
 
     >>> import dalembert as da
     >>> x, y, theta = da.coordinates("x y theta")
@@ -100,7 +112,11 @@ def body(
     """
     given = [
         name
-        for name, value in (("angle", angle), ("rotation", rotation), ("angular_velocity", angular_velocity))
+        for name, value in (
+            ("angle", angle),
+            ("rotation", rotation),
+            ("angular_velocity", angular_velocity),
+        )
         if value is not None
     ]
     if len(given) != 1:
@@ -111,21 +127,24 @@ def body(
         )
     translation = particle(mass, position)
     if angle is not None:
-        return translation + Part(kinetic=as_expression(inertia) / 2 * rate(angle) ** 2)
+        return translation + SystemPart(kinetic=as_expression(inertia) / 2 * rate(angle) ** 2)
     tensor = as_matrix(inertia)
     tensor = sympy.diag(*tensor) if tensor.shape in ((3, 1), (1, 3)) else tensor
     if tensor.shape != (3, 3):
-        raise ModelError("The inertia of a body in space must be 3 x 3, or three principal values", seen=tensor.shape)
+        raise ModelError(
+            "The inertia of a body in space must be 3 x 3, or three principal values",
+            seen=tensor.shape,
+        )
     if rotation is not None:
         frame = as_matrix(rotation)
         spin = frame.T * frame.applyfunc(rate)
         omega = sympy.Matrix([spin[2, 1], spin[0, 2], spin[1, 0]])
     else:
         omega = as_matrix(angular_velocity)
-    return translation + Part(kinetic=(omega.T * tensor * omega)[0] / 2)
+    return translation + SystemPart(kinetic=(omega.T * tensor * omega)[0] / 2)
 
 
-def gravity(mass: Expression, height: Expression, g: Expression) -> Part:
+def gravity(mass: Expression, height: Expression, g: Expression) -> SystemPart:
     """The weight of a mass at `height`, measured upwards: V = m g h.
 
     >>> from dalembert.model.symbols import coordinates, parameters
@@ -134,10 +153,10 @@ def gravity(mass: Expression, height: Expression, g: Expression) -> Part:
     >>> gravity(m, -l*sympy.cos(theta), g).potential
     -g*l*m*cos(theta)
     """
-    return Part(potential=as_expression(mass) * as_expression(g) * as_expression(height))
+    return SystemPart(potential=as_expression(mass) * as_expression(g) * as_expression(height))
 
 
-def spring(stiffness: Expression, elongation: Expression) -> Part:
+def spring(stiffness: Expression, elongation: Expression) -> SystemPart:
     """A linear spring: V = k e^2 / 2.
 
     >>> from dalembert.model.symbols import coordinates, parameters
@@ -145,10 +164,10 @@ def spring(stiffness: Expression, elongation: Expression) -> Part:
     >>> spring(k, x - rest).potential
     k*(-rest + x)**2/2
     """
-    return Part(potential=as_expression(stiffness) / 2 * as_expression(elongation) ** 2)
+    return SystemPart(potential=as_expression(stiffness) / 2 * as_expression(elongation) ** 2)
 
 
-def damper(coefficient: Expression, elongation: Expression) -> Part:
+def damper(coefficient: Expression, elongation: Expression) -> SystemPart:
     """A linear damper along `elongation`, a function of coordinates and time: R = c (de/dt)^2 / 2.
 
     >>> from dalembert.model.symbols import coordinates, parameters
@@ -156,23 +175,34 @@ def damper(coefficient: Expression, elongation: Expression) -> Part:
     >>> damper(c, 2*x).dissipation
     2*c*x_dot**2
     """
-    return Part(dissipation=as_expression(coefficient) / 2 * rate(elongation) ** 2)
+    return SystemPart(dissipation=as_expression(coefficient) / 2 * rate(elongation) ** 2)
 
 
-def force(components: Expression | Vector, at: Expression | Vector) -> Part:
-    """A force with Cartesian `components` at the point `at`; a torque about an angle is the scalar case.
+def force(components: Expression | Vector, at: Expression | Vector) -> SystemPart:
+    """A force with Cartesian `components` at the point `at`; a torque is the scalar case.
 
     >>> from dalembert.model.symbols import coordinates
     >>> theta = coordinates("theta")
     >>> force([0, -1], at=[sympy.sin(theta), -sympy.cos(theta)]).forces
     {theta: -sin(theta)}
     """
-    vector = list(components) if isinstance(components, (list, tuple, sympy.MatrixBase)) else [components]
-    point = [as_expression(r) for r in at] if isinstance(at, (list, tuple, sympy.MatrixBase)) else [as_expression(at)]
+    vector = (
+        list(components)
+        if isinstance(components, (list, tuple, sympy.MatrixBase))
+        else [components]
+    )
+    point = (
+        [as_expression(r) for r in at]
+        if isinstance(at, (list, tuple, sympy.MatrixBase))
+        else [as_expression(at)]
+    )
     if len(vector) != len(point):
         raise ModelError(
-            "A force and its point must have the same number of components", seen=f"{len(vector)} and {len(point)}"
+            "A force and its point must have the same number of components",
+            seen=f"{len(vector)} and {len(point)}",
         )
     moving = sorted(sympy.Matrix(point).atoms(Coordinate), key=lambda symbol: symbol.name)
     pairs = list(zip(vector, point, strict=True))
-    return Part(forces={q: sum(as_expression(f) * sympy.diff(r, q) for f, r in pairs) for q in moving})
+    return SystemPart(
+        forces={q: sum(as_expression(f) * sympy.diff(r, q) for f, r in pairs) for q in moving}
+    )

@@ -1,6 +1,7 @@
 """Where the expressions of a model cease to be smooth or defined: what must not vanish.
 
-A motion that ends because a square root or a denominator reaches zero should say so in the words of the model.
+A motion that ends because a square root or a denominator reaches zero should say so in the words of
+the model.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from typing import Any
 
 import sympy
 
-from .constraints import ImageConstraint
 from .flow_system import Flow
 from .system import System
 
@@ -44,9 +44,14 @@ def hazards(system: System | Flow) -> list[Hazard]:
     hidden = {*whole.coordinates, *whole.velocities} - {*system.coordinates, *system.velocities}
     for place, expression in stated_expressions(system):
         for role, argument in _critical(expression):
-            if argument.is_zero is False:  # as a cosine hyperbolic, or 1 + x^2, which have no real zero
+            if (
+                argument.is_zero is False
+            ):  # as a cosine hyperbolic, or 1 + x^2, which have no real zero
                 continue
-            if argument.free_symbols - set(system.parameters) and not argument.free_symbols & hidden:
+            if (
+                argument.free_symbols - set(system.parameters)
+                and not argument.free_symbols & hidden
+            ):
                 found.setdefault(argument, Hazard(place, role, argument))
     return list(found.values())
 
@@ -68,8 +73,8 @@ def _rates(flow: Flow) -> list[tuple[str, sympy.Expr]]:
 def _stated(system: System) -> list[tuple[str, sympy.Expr]]:
     places: list[tuple[str, sympy.Expr]] = [("the energies", system.energy_function)]
     for constraint in system.constraints:
-        expressions = constraint.velocities.values() if isinstance(constraint, ImageConstraint) else (constraint.expression,)
-        places += [(f"constraint `{constraint.name}`", expression) for expression in expressions]
+        where = f"constraint `{constraint.name}`"
+        places += [(where, expression) for expression in constraint.conditions()]
     places += [(f"the force on `{q}`", value) for q, value in system.forces.items()]
     places.append(("the dissipation", system.dissipation))
     return places
@@ -84,6 +89,11 @@ def _critical(expression: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
             found.append(("denominator", power.base))
     found += [("logarithm", node.args[0]) for node in expression.atoms(sympy.log)]
     found += [("tangent", sympy.cos(node.args[0])) for node in expression.atoms(sympy.tan)]
-    found += [("inverse sine", 1 - node.args[0] ** 2) for node in expression.atoms(sympy.asin, sympy.acos)]
-    found += [("angle of a vector", node.args[0] ** 2 + node.args[1] ** 2) for node in expression.atoms(sympy.atan2)]
+    found += [
+        ("inverse sine", 1 - node.args[0] ** 2) for node in expression.atoms(sympy.asin, sympy.acos)
+    ]
+    found += [
+        ("angle of a vector", node.args[0] ** 2 + node.args[1] ** 2)
+        for node in expression.atoms(sympy.atan2)
+    ]
     return found

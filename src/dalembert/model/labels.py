@@ -1,4 +1,4 @@
-"""Values that carry their names: a Series or DataFrame of pandas, an array of xarray, a record of NumPy, a named tuple.
+"""Values with names: a Series or DataFrame, an array of xarray, a record of NumPy, a named tuple.
 
 They are recognised by their attributes, so that none of these packages has to be imported.
 """
@@ -43,7 +43,9 @@ def labelled(given: Any) -> Any:
     index = getattr(given, "index", None)
     if index is not None and not callable(index) and hasattr(given, "items"):
         labels = list(index)
-        return given.to_numpy() if labels == list(range(len(labels))) else _unique(labels, list(given))
+        return (
+            given.to_numpy() if labels == list(range(len(labels))) else _unique(labels, list(given))
+        )
     dims: tuple[Any, ...] = getattr(given, "dims", ())
     coordinates = getattr(given, "coords", {})
     if len(dims) == 1 and dims[0] in coordinates:
@@ -54,12 +56,14 @@ def labelled(given: Any) -> Any:
 def _unique(labels: list[Any], values: list[Any]) -> dict[Any, Any]:
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
-        raise ModelError(f"The labels give `{twice[0]}` twice", seen=str(labels)[:80], remedy="give it once")
+        raise ModelError(
+            f"The labels give `{twice[0]}` twice", seen=str(labels)[:80], remedy="give it once"
+        )
     return dict(zip(labels, values, strict=True))
 
 
 def aligned(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Arrays of many runs whose labels say which values belong together; those without labels as they are.
+    """Arrays of many runs, aligned by their labels; those without labels unchanged.
 
     Series must have one index in one order. Arrays of xarray are broadcast by the names of their
     dimensions, whose coordinates must be equal.
@@ -75,7 +79,9 @@ def aligned(arrays: Mapping[str, Any]) -> dict[str, Any]:
         first = next(iter(series))
         if not series[first].index.equals(other.index):
             raise _apart(first, name)
-    dimensioned = {name: a for name, a in found.items() if hasattr(a, "dims") and hasattr(a, "coords")}
+    dimensioned = {
+        name: a for name, a in found.items() if hasattr(a, "dims") and hasattr(a, "coords")
+    }
     if dimensioned:
         import xarray
 

@@ -1,19 +1,23 @@
 """Between Lagrangians and Hamiltonians, in whichever algebra a derivation runs on.
 
-For L = v^T M(q,t) v / 2 + m(q,t)^T v + c(q,t) the momentum is p = M v + m, and H = p . v - L = (p-m)^T M^-1 (p-m) / 2 - c
-(Udwadia, eqs. 4-7). H is not T + V where m or c is not zero. The way back is the same map with the symbols exchanged.
+For L = v^T M(q,t) v / 2 + m(q,t)^T v + c(q,t) the momentum is p = M v + m, and H = p . v - L =
+(p-m)^T M^-1 (p-m) / 2 - c (Udwadia, eqs. 4-7). H is not T + V where m or c is not zero. The way
+back is the same map with the symbols exchanged.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import FormError
+
+if TYPE_CHECKING:
+    from ..algebra.protocol import Algebra, Block, Scalar
 
 __all__ = ["conjugate", "conjugate_symbols"]
 
 
-def conjugate_symbols(algebra: Any, function: Any, symbols: Any, values: Any) -> Any:
+def conjugate_symbols(algebra: Algebra, function: Scalar, symbols: Block, values: Block) -> Any:
     """x with d function / d x = values, for a function that is quadratic in the symbols x.
 
     Parameters
@@ -33,7 +37,8 @@ def conjugate_symbols(algebra: Any, function: Any, symbols: Any, values: Any) ->
     second = algebra.without(second, symbols)
     if second is None:
         raise FormError(
-            "The Legendre transformation needs an energy that is quadratic in the velocities or momenta",
+            "The Legendre transformation needs an energy that is quadratic in the velocities or"
+            " momenta",
             seen="second derivatives that are not shown to be independent of them",
             remedy="use the form the system was stated in",
         )
@@ -44,10 +49,11 @@ def conjugate_symbols(algebra: Any, function: Any, symbols: Any, values: Any) ->
     return algebra.solve(second, values - rest)
 
 
-def conjugate(algebra: Any, function: Any, symbols: Any, values: Any) -> tuple[Any, Any]:
+def conjugate(algebra: Algebra, function: Scalar, symbols: Block, values: Block) -> tuple[Any, Any]:
     """The Legendre transform of `function`, and its symbols as functions of the values.
 
-    Returns H(q, p, t) and v(q, p, t) for L and the symbols v; L(q, v, t) and p(q, v, t) for H and the symbols p.
+    Returns H(q, p, t) and v(q, p, t) for L and the symbols v; L(q, v, t) and p(q, v, t) for H and
+    the symbols p.
     """
     matched = conjugate_symbols(algebra, function, symbols, values)
     transform = algebra.inner(values, matched) - algebra.substitute(function, symbols, matched)

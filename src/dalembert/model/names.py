@@ -1,13 +1,13 @@
 """Which words may name a symbol of a model.
 
-Any identifier may, Python's keywords and SymPy's own symbols included, unless two different spellings of it look the
-same: characters that Unicode rewrites (compatibility forms, NFKC) and Greek or Cyrillic symbols drawn like Latin ones.
+Any identifier may, Python's keywords and SymPy's own symbols included, unless two different
+spellings of it look the same: characters that Unicode rewrites (compatibility forms, NFKC) and
+Greek or Cyrillic symbols drawn like Latin ones.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
 
 from ..errors import ExpressionError
 
@@ -22,7 +22,7 @@ _LOOK_ALIKES = {
 }
 
 
-def shortened(value: Any, width: int = 60) -> str:
+def shortened(value: object, width: int = 60) -> str:
     """One printable line for a value of any size; containers by their kind only.
 
     >>> shortened("a" * 100, width=10)
@@ -36,7 +36,11 @@ def shortened(value: Any, width: int = 60) -> str:
         return f"an array of {len(value)}"
     if isinstance(value, str):
         text = repr(value[: 2 * width])
-        return text if len(value) <= width and len(text) <= width + 2 else f"{text[: max(width - 5, 1)]}...'"
+        return (
+            text
+            if len(value) <= width and len(text) <= width + 2
+            else f"{text[: max(width - 5, 1)]}...'"
+        )
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
     text = repr(value).replace("\n", " ")
@@ -51,11 +55,14 @@ def check_name(name: str, what: str = "name") -> None:
     >>> check_name("ϑ")
     Traceback (most recent call last):
     ...
-    dalembert.errors.ExpressionError: The name 'ϑ' is spelt with characters that Unicode rewrites: write θ.
+    dalembert.errors.ExpressionError: The name 'ϑ' is spelt with characters that Unicode rewrites:
+    write θ.
     """
     if len(name) > LONGEST_NAME:
         raise ExpressionError(
-            f"A {what} has at most {LONGEST_NAME} characters", seen=shortened(name), remedy="use a shorter name"
+            f"A {what} has at most {LONGEST_NAME} characters",
+            seen=shortened(name),
+            remedy="use a shorter name",
         )
     if not name.isidentifier():
         raise ExpressionError(
@@ -67,13 +74,15 @@ def check_name(name: str, what: str = "name") -> None:
     normal = unicodedata.normalize("NFKC", name)
     if normal != name:
         raise ExpressionError(
-            f"The {what} {shortened(name)} is spelt with characters that Unicode rewrites", remedy=f"write {normal}"
+            f"The {what} {shortened(name)} is spelt with characters that Unicode rewrites",
+            remedy=f"write {normal}",
         )
     for character in name:
         latin = _LOOK_ALIKES.get(character)
         if latin is not None:
             raise ExpressionError(
-                f"The {what} {shortened(name)} has a symbol that looks like the ASCII symbol {latin}",
+                f"The {what} {shortened(name)} has a symbol that looks like the ASCII symbol"
+                f" {latin}",
                 seen=unicodedata.name(character, "unnamed").lower(),
                 remedy=f"write {''.join(_LOOK_ALIKES.get(c, c) for c in name)} in ASCII symbols",
             )

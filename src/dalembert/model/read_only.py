@@ -1,13 +1,13 @@
-"""Arrays of results: what was computed from them would silently follow a change, so they cannot be changed."""
+"""Read-only arrays of results: a change would silently make what was computed from them wrong."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, TypeVar
+from dataclasses import Field, fields
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-__all__ = ["freeze_arrays", "read_only", "restore"]
+__all__ = ["ReadOnlyArrays", "read_only"]
 
 
 Values = TypeVar("Values")
@@ -27,19 +27,23 @@ def read_only(values: Values) -> Values:
     return view
 
 
-def freeze_arrays(record: Any) -> None:
-    """Make the arrays of a frozen dataclass read-only, also those in lists and tables: its ``__post_init__``."""
-    for each in fields(record):
-        value = getattr(record, each.name)
-        if isinstance(value, np.ndarray):
-            object.__setattr__(record, each.name, read_only(value))
-        elif type(value) is list and any(isinstance(item, np.ndarray) for item in value):
-            object.__setattr__(record, each.name, [read_only(item) for item in value])
-        elif type(value) is dict and any(isinstance(item, np.ndarray) for item in value.values()):
-            object.__setattr__(record, each.name, {key: read_only(item) for key, item in value.items()})
+class ReadOnlyArrays:
+    """Base of frozen dataclasses whose arrays, also those in lists and tables, are read-only."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
-def restore(record: Any, state: dict[str, Any]) -> None:
-    """Give a record the state that was pickled, arrays read-only as before: its ``__setstate__``."""
-    record.__dict__.update(state)
-    freeze_arrays(record)
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            items = value if type(value) is list else value.values() if type(value) is dict else ()
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, each.name, read_only(value))
+            elif any(isinstance(item, np.ndarray) for item in items):
+                frozen = map(read_only, items)
+                kept = dict(zip(value, frozen, strict=True)) if type(value) is dict else [*frozen]
+                object.__setattr__(self, each.name, kept)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        ReadOnlyArrays.__post_init__(self)

@@ -1,7 +1,7 @@
-"""What is left of a system when a symmetry group is divided out: shape coordinates, momenta, and names to report.
+"""A system after reduction by a symmetry group: shape coordinates, momenta, and outputs.
 
-It stands in a motion where a `System` stands, and answers the same questions; it has no energies of its own and no constraints,
-because these are in the equations already.
+It stands in a motion where a `System` stands, and answers the same questions; it has no energies of
+its own and no constraints, because these are in the equations already.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A system with everything a run of it needs: what a model file states and what the gallery holds."""
+"""A system with everything a run of it needs, as model files and the gallery state it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Scenario"]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A system, values of its parameters, a start, and how to simulate it; equal where all of these are.
+    """A system, values of its parameters, a start, and how to simulate it.
 
     Attributes
     ----------
@@ -24,7 +24,8 @@ class Scenario:
         Or a `Flow`, which answers the same questions.
     parameters : mapping of name to float
     start : mapping of name to float
-        Names of coordinates, velocities (``x_dot``), momenta (``p_x``), speeds, or ``chi_<constraint>``.
+        Names of coordinates, velocities (``x_dot``), momenta (``p_x``), speeds, or
+        ``chi_<constraint>``.
     simulate : mapping
         Options of `simulate` by name: ``span``, ``at``, ``rtol``, ``atol``, ``form``, ``method``.
     source : str
@@ -40,7 +41,9 @@ class Scenario:
     >>> x = da.coordinates("x")
     >>> k = da.parameters("k", positive=True)
     >>> oscillator = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
-    >>> scenario = da.Scenario(oscillator, {"k": 4.0}, {"x": 1.0}, {"span": (0, 1)}, summary="It swings.")
+    >>> scenario = da.Scenario(
+    ...     oscillator, {"k": 4.0}, {"x": 1.0}, {"span": (0, 1)}, summary="It swings."
+    ... )
     >>> da.simulate(scenario, parameters={"k": 1.0}).parameters["k"], scenario.parameters["k"]
     (1.0, 4.0)
     """
@@ -60,7 +63,9 @@ class Scenario:
         object.__setattr__(self, "drawing", as_drawing(stated))
 
     def __hash__(self) -> int:
-        return hash((self.system, FrozenTable(self.parameters), FrozenTable(self.start), self.source))
+        return hash(
+            (self.system, FrozenTable(self.parameters), FrozenTable(self.start), self.source)
+        )
 
     def replacing(self, **changes: Any) -> Scenario:
         """The same scenario with some attributes replaced."""

@@ -5,8 +5,9 @@
     Piecewise with a condition a < b  at a - b = 0
     floor g, ceiling g                where g is an integer
 
-Functions that are smooth and narrow, such as exp(-((t - 5)/0.01)^2), have centres in the same sense:
-a step must not pass one unseen. All of this is read off the expressions, never off their values.
+Functions that are smooth and narrow, such as exp(-((t - 5)/0.01)^2), have centres in the same
+sense: a step must not pass one unseen. All of this is read off the expressions, never off their
+values.
 """
 
 from __future__ import annotations
@@ -23,17 +24,34 @@ from .hazards import stated_expressions
 from .symbols import t
 from .system import System
 
-__all__ = ["NARROW", "SWITCHING", "Switch", "distinct_nodes", "narrow_functions", "switches", "switches_of"]
+__all__ = [
+    "NARROW",
+    "SWITCHING",
+    "Switch",
+    "distinct_nodes",
+    "narrow_functions",
+    "switches",
+    "switches_of",
+]
 
 #: Functions that switch. A condition is part of a Piecewise, and switches with it.
-SWITCHING = (sympy.Abs, sympy.sign, sympy.Heaviside, sympy.floor, sympy.ceiling, sympy.Max, sympy.Min, Relational)
+SWITCHING = (
+    sympy.Abs,
+    sympy.sign,
+    sympy.Heaviside,
+    sympy.floor,
+    sympy.ceiling,
+    sympy.Max,
+    sympy.Min,
+    Relational,
+)
 #: Smooth functions that change within a small part of the range of their argument.
 NARROW = (sympy.exp, sympy.tanh, sympy.atan, sympy.sech, sympy.csch, sympy.cosh, sympy.coth)
 
 
 @dataclass(frozen=True)
 class Switch:
-    """An expression at whose zeros, or at whose whole values, the model passes from one smooth function to another.
+    """An expression at whose zeros, or whole values, the model switches between smooth functions.
 
     Attributes
     ----------
@@ -75,7 +93,10 @@ def switches_of(expression: sympy.Basic, place: str = "") -> list[Switch]:
     """The switches of an expression, those inside others included.
 
     >>> x = sympy.Symbol("x", real=True)
-    >>> [str(switch.expression) for switch in switches_of(sympy.Piecewise((1, x < 2), (sympy.Abs(x), True)))]
+    >>> [
+    ...     str(switch.expression)
+    ...     for switch in switches_of(sympy.Piecewise((1, x < 2), (sympy.Abs(x), True)))
+    ... ]
     ['x', 'x - 2']
     """
     found: list[Switch] = []
@@ -92,14 +113,17 @@ def switches_of(expression: sympy.Basic, place: str = "") -> list[Switch]:
             argument = _without_denominator(node.args[0])
             found.append(Switch(argument, node, place, jumps=not isinstance(node, sympy.Abs)))
     moving = (switch for switch in found if switch.expression.free_symbols)
-    return sorted({(s.expression, s.at_integers): s for s in moving}.values(), key=lambda s: str(s.expression))
+    return sorted(
+        {(s.expression, s.at_integers): s for s in moving}.values(), key=lambda s: str(s.expression)
+    )
 
 
 def switches(system: System | Flow) -> list[Switch]:
     """The switches of a model, each once: jumps before kinks."""
     found: dict[Any, Switch] = {}
     for place, expression in stated_expressions(system):
-        # What is differentiated on its way to the accelerations has a jump there where it has a kink here.
+        # What is differentiated on its way to the accelerations has a jump there where it has a
+        # kink here.
         is_differentiated = not place.startswith(("the force", "the rate"))
         for switch in switches_of(expression, place):
             known = found.get((switch.expression, switch.at_integers))
@@ -122,13 +146,15 @@ def narrow_functions(system: System | Flow) -> list[sympy.Expr]:
         for node in distinct_nodes(expression):
             if isinstance(node, NARROW) and _may_be_narrow(node, node.free_symbols - fixed):
                 found[node.args[0]] = None
-            elif isinstance(node, sympy.Pow) and node.exp.is_negative and t in node.base.free_symbols:
+            elif (
+                isinstance(node, sympy.Pow) and node.exp.is_negative and t in node.base.free_symbols
+            ):
                 found[sympy.log(node.base)] = None
     return list(found)
 
 
 def _may_be_narrow(node: sympy.Expr, moving: set[sympy.Symbol]) -> bool:
-    """An exponential of a linear argument grows on its way, and is met by the control of the step; one with time counts."""
+    """Whether an exponential switches the model: one of a linear argument without time does not."""
     if not isinstance(node, sympy.exp) or t in moving:
         return bool(moving)
     polynomial = node.args[0].as_poly(*sorted(moving, key=str)) if moving else None
@@ -136,7 +162,7 @@ def _may_be_narrow(node: sympy.Expr, moving: set[sympy.Symbol]) -> bool:
 
 
 def _choices(argument: sympy.Expr) -> list[sympy.Expr]:
-    """What an argument may be: itself, or what stands in it where it is a maximum or minimum in turn."""
+    """The alternatives of an argument: itself, or the arguments of a nested maximum or minimum."""
     if not isinstance(argument, (sympy.Max, sympy.Min)):
         return [argument]
     return [choice for inner in argument.args for choice in _choices(inner)]

@@ -1,21 +1,24 @@
 """The symbols a model is written in: coordinates, parameters, inputs, speeds and time.
 
-Every symbol is a real SymPy symbol, so that any SymPy expression can be built from them. A coordinate knows the
-names of its derivatives and of its momentum: ``x``, ``x_dot``, ``x_ddot``, ``p_x``. These names are the same in
-Python, in model files and in results.
+Every symbol is a real SymPy symbol, so that any SymPy expression can be built from them. A
+coordinate knows the names of its derivatives and of its momentum: ``x``, ``x_dot``, ``x_ddot``,
+``p_x``. These names are the same in Python, in model files and in results.
 """
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import sympy
 
 from ..errors import ExpressionError, ModelError
 from .labels import labelled
 from .names import shortened
+
+if TYPE_CHECKING:
+    from ..typing import Expression, Matrix, Symbol, Vector
 
 __all__ = [
     "Acceleration",
@@ -49,7 +52,7 @@ class _RealSymbol(sympy.Symbol):
 
     @classmethod
     def class_key(cls) -> tuple[int, int, str]:
-        """Sorted among plain symbols by name, so that products print as k*x and not by kind of symbol."""
+        """Sort among plain symbols by name, so that products print as k*x and not by class."""
         return sympy.Symbol.class_key()  # type: ignore[no-any-return]
 
 
@@ -81,7 +84,11 @@ class Coordinate(_RealSymbol):
     @property
     def before(self) -> Coordinate:
         """This coordinate of the part before, in a system of equal parts; see `repeat`."""
-        return Coordinate(self.name.removesuffix("_after") if self.name.endswith("_after") else f"{self.name}_before")
+        return Coordinate(
+            self.name.removesuffix("_after")
+            if self.name.endswith("_after")
+            else f"{self.name}_before"
+        )
 
     @property
     def after(self) -> Coordinate:
@@ -91,7 +98,11 @@ class Coordinate(_RealSymbol):
         >>> x.after, x.after.before, x.after.after.neighbour
         (x_after, x, ('x', 2))
         """
-        return Coordinate(self.name.removesuffix("_before") if self.name.endswith("_before") else f"{self.name}_after")
+        return Coordinate(
+            self.name.removesuffix("_before")
+            if self.name.endswith("_before")
+            else f"{self.name}_after"
+        )
 
     @property
     def neighbour(self) -> tuple[str, int]:
@@ -132,7 +143,7 @@ class Momentum(_RealSymbol):
 
 
 class Multiplier(_RealSymbol):
-    """The multiplier of a constraint, ``mu_<name>``: equations are solved for it, no expression of a model may contain it."""
+    """The multiplier of a constraint, ``mu_<name>``, which no expression of a model may contain."""
 
     __slots__ = ()
 
@@ -178,8 +189,8 @@ class Speed(_RealSymbol):
 t = _RealSymbol("t")
 
 
-def as_expression(value: Any) -> sympy.Expr:
-    """A number or an expression as an expression of SymPy. Text is refused, because SymPy would execute it.
+def as_expression(value: Expression) -> sympy.Expr:
+    """A number or an expression as a SymPy expression. Text is refused: SymPy would execute it.
 
     >>> as_expression(2) / 3
     2/3
@@ -194,54 +205,72 @@ def as_expression(value: Any) -> sympy.Expr:
         case numbers.Real():
             return sympy.Float(float(value))
         case str():
-            raise ExpressionError("An expression was given as text", seen=repr(value)[:60], remedy="read it with parse(...)")
-    raise ExpressionError("An expression must be made of numbers and symbols", seen=f"a {type(value).__name__}")
+            raise ExpressionError(
+                "An expression was given as text",
+                seen=repr(value)[:60],
+                remedy="read it with parse(...)",
+            )
+    raise ExpressionError(
+        "An expression must be made of numbers and symbols", seen=f"a {type(value).__name__}"
+    )
 
 
-def as_matrix(values: Any) -> Any:
-    """A matrix, or a sequence of expressions or of rows, as a matrix of SymPy without reading any text."""
+def as_matrix(values: Matrix | Vector) -> Any:
+    """A matrix, or a sequence of expressions or rows, as a SymPy matrix without reading text."""
     if isinstance(values, sympy.MatrixBase):
         return values
     values = values.tolist() if hasattr(values, "tolist") else values  # an array of numbers
     rows = [
-        [as_expression(entry) for entry in row]
-        if isinstance(row, Sequence) and not isinstance(row, str)
-        else as_expression(row)
+        (
+            [as_expression(entry) for entry in row]
+            if isinstance(row, Sequence) and not isinstance(row, str)
+            else as_expression(row)
+        )
         for row in values
     ]
     return sympy.Matrix(rows)
 
 
-def name_of(symbol: Any) -> str:
+def name_of(symbol: Symbol) -> str:
     """The name of a symbol that is given as a symbol or by its name.
 
     >>> name_of(coordinates("x").dot), name_of("x_dot")
     ('x_dot', 'x_dot')
     """
-    name: str | None = getattr(symbol, "name", None)  # writing a symbol out is slow, and its name is there
+    name: str | None = getattr(
+        symbol, "name", None
+    )  # writing a symbol out is slow, and its name is there
     return str(symbol) if name is None else name
 
 
 def by_name(given: Any, what: str) -> dict[str, Any]:
-    """Values by name, from a mapping whose keys are symbols or names, or from something `labelled`; no name has two values.
+    """Values by name, from a mapping of symbols or names, or from `labelled` values.
 
     >>> by_name({coordinates("x"): 1.0, "y": 2.0}, "start")
     {'x': 1.0, 'y': 2.0}
     """
-    table = {} if given is None or (isinstance(given, (list, tuple)) and not given) else labelled(given)
+    table = (
+        {} if given is None or (isinstance(given, (list, tuple)) and not given) else labelled(given)
+    )
     if not isinstance(table, Mapping):
-        raise ModelError(f"The {what} must give values by name", seen=shortened(given), remedy="pass {x: 1.0, ...}")
+        raise ModelError(
+            f"The {what} must give values by name",
+            seen=shortened(given),
+            remedy="pass {x: 1.0, ...}",
+        )
     found: dict[str, Any] = {}
     for key, value in table.items():
         name = name_of(key)
         if name in found and not _same(found[name], value):
             seen = f"{found[name]} and {value}"[:120]
-            raise ModelError(f"The {what} gives `{name}` twice", seen, remedy="give it once, by name or symbol")
+            raise ModelError(
+                f"The {what} gives `{name}` twice", seen, remedy="give it once, by name or symbol"
+            )
         found[name] = value
     return found
 
 
-def _same(first: Any, second: Any) -> bool:
+def _same(first: Expression, second: Expression) -> bool:
     try:
         return first is second or bool(first == second)
     except ValueError:  # arrays, of which one would not be used
@@ -249,7 +278,9 @@ def _same(first: Any, second: Any) -> bool:
 
 
 def _named(kind: type[Any], names: str, assumptions: dict[str, Any]) -> Any:
-    found = sympy.symbols(names, cls=lambda name, **rest: kind(name, **rest), seq=True, **assumptions)
+    found = sympy.symbols(
+        names, cls=lambda name, **rest: kind(name, **rest), seq=True, **assumptions
+    )
     return found[0] if len(found) == 1 else tuple(found)
 
 

@@ -1,11 +1,11 @@
-"""A mechanical system as its user states it: frozen, complete when constructed, and free of any solver."""
+"""A mechanical system as its user states it: frozen, complete when constructed, without solvers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -13,9 +13,10 @@ from ..errors import DalembertError, ModelError, raise_collected
 from ..typing import BySymbol, Expression, Symbols, Values
 from .atoms import leaves
 from .builders.renaming import sum_of_terms
-from .constraints import Constraint, HolonomicConstraint, ImageConstraint, UnilateralConstraint
+from .cache import Cache
+from .constraints import Constraint, ImageConstraint, UnilateralConstraint
 from .drawing import Drawing, Drawn
-from .forces import Part, sum_parts
+from .forces import SystemPart, sum_parts
 from .frozen_table import FrozenTable
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, by_name, name_of
 from .system_checks import check_bundle, check_energies, check_kinds, check_names, check_roles
@@ -23,6 +24,7 @@ from .system_reader import Reader
 
 if TYPE_CHECKING:
     from ..analysis.overview.description import Description
+    from .builders.repeat import Repetition
 
 __all__ = ["System"]
 
@@ -33,29 +35,32 @@ ZERO = sympy.Integer(0)
 class System:
     """Coordinates, energies, constraints, forces and inputs of a mechanical system.
 
-    Systems are equal, and have one hash, where they state the same; their drawings do not count. They can be pickled.
+    Systems are equal, and have one hash, where they state the same; their drawings do not count.
+    They can be pickled.
 
-    Exactly one of three descriptions of the energies is given: `lagrangian`, or `kinetic` with `potential`, or
-    `hamiltonian`; `parts` add to `kinetic` and `potential`.
+    Exactly one of three descriptions of the energies is given: `lagrangian`, or `kinetic` with
+    `potential`, or `hamiltonian`; `parts` add to `kinetic` and `potential`.
 
     Parameters
     ----------
     coordinates : sequence of Coordinate, or of SymPy dynamic symbols q(t)
     lagrangian, kinetic, potential, hamiltonian : expressions
         L(q, q_dot, t); T(q, q_dot, t) and V(q, t); H(q, p, t).
-    constraints : sequence of constraints, see `holonomic`, `velocity`, `momentum`, `image`, `unilateral`
-    forces : mapping of coordinate to expression
+    constraints : sequence of constraints, see `holonomic`, `velocity`, `momentum`, `image`,
+    `unilateral` forces : mapping of coordinate to expression
         Generalised forces Q(q, q_dot, t, inputs).
     dissipation : expression
         Rayleigh's function R; the force is -dR/dq_dot.
     inputs : sequence of Input, or mapping of Input to an expression of time and state
     outputs : mapping of name to expression
-        Further quantities that every motion reports. A start may give those that depend on velocities in place of these.
-    parts : sequence of Part
+        Further quantities that every motion reports. A start may give those that depend on
+        velocities in place of these.
+    parts : sequence of SystemPart
         Bodies, springs and forces made with `particle`, `body`, `spring`, ...
     bundle : mapping of Speed to expression
-        Fibre velocities v = sigma(q) q_dot (Moreau and van der Schaft 19). The Lagrangian, or the kinetic energy, is then
-        written in v; `lagrangian` is what it becomes in q_dot, and may be singular where it is regular in v.
+        Fibre velocities v = sigma(q) q_dot (Moreau and van der Schaft 19). The Lagrangian, or the
+        kinetic energy, is then written in v; `lagrangian` is what it becomes in q_dot, and may be
+        singular where it is regular in v.
     name : str
     drawing : Drawing, or shapes of `dalembert.draw`
         How the system looks, for animations.
@@ -89,10 +94,12 @@ class System:
     bundle: Mapping[Speed, sympy.Expr] = field(repr=False)
     bundle_lagrangian: sympy.Expr | None = field(repr=False)
     drawing: Drawing | None = field(default=None, repr=False, compare=False)
-    #: What the equal parts of the system have in common, where it was stated by `repeat`.
-    repetition: ClassVar[Any] = None
-    #: Which symbols of SymPy the names stand for, where `from_sympy` made the system: a `SympyNames`.
-    sympy_names: ClassVar[Any] = None
+    #: What the equal parts of a system that `repeat` stated have in common.
+    repetition: Repetition | None = field(default=None, init=False, repr=False, compare=False)
+    #: The SymPy symbols behind the names of a system that `from_sympy` made: a `SympyNames`.
+    sympy_names: Any = field(default=None, init=False, repr=False, compare=False)
+    #: Equations, constraint Jacobians and other results that are computed once from the system.
+    cache: Cache = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -107,7 +114,7 @@ class System:
         dissipation: Expression = 0,
         inputs: BySymbol[Expression | None] | Sequence[Input] = (),
         outputs: Values | None = None,
-        parts: Sequence[Part] = (),
+        parts: Sequence[SystemPart] = (),
         bundle: Values | None = None,
         name: str = "system",
         drawing: Drawn | None = None,
@@ -123,12 +130,25 @@ class System:
         check_energies(lagrangian, kinetic, potential, hamiltonian, faults)
 
         motive = reader.expression(kinetic, "kinetic") if kinetic is not None else None
-        stored = reader.expression(0 if potential is None else potential, "potential") if kinetic is not None else None
+        stored = (
+            reader.expression(0 if potential is None else potential, "potential")
+            if kinetic is not None
+            else None
+        )
         direct = reader.expression(lagrangian, "lagrangian") if lagrangian is not None else None
-        canonical = reader.expression(hamiltonian, "hamiltonian") if hamiltonian is not None else None
+        canonical = (
+            reader.expression(hamiltonian, "hamiltonian") if hamiltonian is not None else None
+        )
         if direct is None and motive is not None and stored is not None:
-            direct = sum_of_terms([(motive, 1), (stored, -1)]) if _is_long(motive, stored) else motive - stored
-        fibre = {symbol: reader.expression(value, f"fibre velocity `{symbol}`") for symbol, value in (bundle or {}).items()}
+            direct = (
+                sum_of_terms([(motive, 1), (stored, -1)])
+                if _is_long(motive, stored)
+                else motive - stored
+            )
+        fibre = {
+            symbol: reader.expression(value, f"fibre velocity `{symbol}`")
+            for symbol, value in (bundle or {}).items()
+        }
         if fibre:
             check_bundle(fibre, [e for e in (motive, direct) if e is not None], faults)
         on_bundle = direct if fibre else None
@@ -151,18 +171,21 @@ class System:
             "kinetic": motive,
             "potential": stored,
             "hamiltonian": canonical,
-            "constraints": tuple(reader.constraint(c, k) for k, c in enumerate(_constraints(constraints), start=1)),
+            "constraints": tuple(
+                reader.constraint(c, k) for k, c in enumerate(_constraints(constraints), start=1)
+            ),
             "forces": FrozenTable({q: value for q, value in generalised.items() if value != 0}),
             "dissipation": reader.expression(from_parts.dissipation + dissipation, "dissipation"),
             "inputs": FrozenTable(drives),
-            "outputs": FrozenTable({k: reader.expression(v, f"output `{k}`") for k, v in (outputs or {}).items()}),
+            "outputs": FrozenTable(
+                {k: reader.expression(v, f"output `{k}`") for k, v in (outputs or {}).items()}
+            ),
             "bundle": FrozenTable(fibre),
             "bundle_lagrangian": on_bundle,
             "name": str(name),
             "drawing": reader.drawing(drawing),
         }
-        for attribute, value in values.items():
-            object.__setattr__(self, attribute, value)
+        self._set(values)
         if not faults:
             check_roles(self, faults)
             check_names(self, faults)
@@ -172,23 +195,30 @@ class System:
     def of_checked(cls, values: Mapping[str, Any]) -> System:
         """A system from its attributes, which somebody else has checked."""
         system = object.__new__(cls)
-        for attribute, value in values.items():
-            object.__setattr__(system, attribute, value)
+        system._set(values)
         return system
 
-    # -- copies ------------------------------------------------------------------------------------------------------
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for attribute, value in values.items():
+            object.__setattr__(self, attribute, value)
+        object.__setattr__(self, "cache", Cache("results of a system"))
+
+    # -- copies ------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         """What was stated; everything else follows from it."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(state)
 
     def __copy__(self) -> System:
         return self
 
-    def __deepcopy__(self, _: Any) -> System:
+    def __deepcopy__(self, _: object) -> System:
         return self
 
-    # -- what the symbols are ------------------------------------------------------------------------------------
+    # -- what the symbols are ----------------------------------------------------------------------
 
     @cached_property
     def velocities(self) -> tuple[Velocity, ...]:
@@ -215,14 +245,19 @@ class System:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter that occurs anywhere in the system or its drawing, by name."""
-        found = {symbol for expression in self.expressions() for symbol in leaves(expression) if isinstance(symbol, Parameter)}
+        found = {
+            symbol
+            for expression in self.expressions()
+            for symbol in leaves(expression)
+            if isinstance(symbol, Parameter)
+        }
         found |= set() if self.drawing is None else self.drawing.parameters
         return tuple(sorted(found, key=lambda symbol: symbol.name))
 
     @cached_property
     def bilateral(self) -> tuple[Constraint, ...]:
         """The two-sided constraints that give rows: all but image and one-sided ones."""
-        return tuple(c for c in self.constraints if not isinstance(c, (UnilateralConstraint, ImageConstraint)))
+        return tuple(c for c in self.constraints if c.gives_row)
 
     @property
     def unilateral(self) -> tuple[UnilateralConstraint, ...]:
@@ -243,14 +278,13 @@ class System:
         yield from self.outputs.values()
         yield from (value for value in self.inputs.values() if value is not None)
         for constraint in self.constraints:
-            yield constraint.expression
-            yield from constraint.work.values()
-            if isinstance(constraint, ImageConstraint):
-                yield from constraint.velocities.values()
-            if isinstance(constraint, UnilateralConstraint):
-                yield constraint.restitution
+            yield from constraint.expressions()
 
-    # -- systems from systems ------------------------------------------------------------------------------------
+    def with_sympy_names(self, names: Any) -> System:
+        """The same system, with the SymPy symbols behind its names."""
+        return System.of_checked(self.__getstate__() | {"sympy_names": names})
+
+    # -- systems from systems ----------------------------------------------------------------------
 
     def replacing(self, **changes: Any) -> System:
         """The same system with some of its attributes replaced, checked again."""
@@ -261,7 +295,11 @@ class System:
             "inputs": self.inputs,
             "outputs": self.outputs,
             "name": self.name,
-            "drawing": self.drawing if set(changes.get("coordinates", self.coordinates)) >= set(self.coordinates) else None,
+            "drawing": (
+                self.drawing
+                if set(changes.get("coordinates", self.coordinates)) >= set(self.coordinates)
+                else None
+            ),
         }
         if self.bundle:
             current |= {"lagrangian": self.bundle_lagrangian, "bundle": self.bundle}
@@ -289,21 +327,23 @@ class System:
         return self.replacing(inputs=table)
 
     def touching(self, names: Sequence[str]) -> System:
-        """The same system with the one-sided constraints `names` closed: held as two-sided, the others dropped."""
+        """The same system with only the contacts `names`, held as two-sided constraints."""
         kept = [
-            HolonomicConstraint(c.expression, c.name) if isinstance(c, UnilateralConstraint) else c
+            c.held() if isinstance(c, UnilateralConstraint) else c
             for c in self.constraints
             if not isinstance(c, UnilateralConstraint) or c.name in names
         ]
         return self.replacing(constraints=kept)
 
-    def describe(self, parameters: Values | None = None, start: Values | None = None) -> Description:
+    def describe(
+        self, parameters: Values | None = None, start: Values | None = None
+    ) -> Description:
         """What kind of system this is; see `dalembert.analysis.overview.description.describe`."""
         from ..analysis.overview.description import describe
 
         return describe(self, parameters, start)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
         from ..plotting.display import system_bundle
 
@@ -321,15 +361,21 @@ def _is_long(*expressions: sympy.Expr) -> bool:
     return sum(len(sympy.Add.make_args(expression)) for expression in expressions) > 100
 
 
-def _once(forces: Any, what: str) -> dict[Any, Any]:
+def _once(forces: Values | None, what: str) -> dict[Any, Any]:
     """A table by coordinate, in which a symbol and its name do not both stand."""
     if not isinstance(forces or {}, Mapping):
-        raise ModelError(f"The {what} are given by coordinate", seen=type(forces).__name__, remedy="pass a mapping {x: force}")
+        raise ModelError(
+            f"The {what} are given by coordinate",
+            seen=type(forces).__name__,
+            remedy="pass a mapping {x: force}",
+        )
     keys = {name_of(key): key for key in forces or {}}
-    return {keys[name]: value for name, value in by_name(forces or {}, f"mapping of {what}").items()}
+    return {
+        keys[name]: value for name, value in by_name(forces or {}, f"mapping of {what}").items()
+    }
 
 
-def _constraints(given: Any) -> Sequence[Any]:
+def _constraints(given: Sequence[Constraint]) -> Sequence[Any]:
     return (given,) if isinstance(given, Constraint) else given
 
 

@@ -1,22 +1,36 @@
-"""What a user may write in a System, turned into expressions of our own symbols, with every fault collected."""
+"""Read what a user may write in a System into our own symbols, collecting every fault."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy.core.function import AppliedUndef
 
 from ..errors import DalembertError, ModelError
 from .atoms import leaves
-from .constraints import Constraint, HolonomicConstraint, ImageConstraint
-from .drawing import Drawing, Reaction, as_drawing
-from .frozen_table import FrozenTable
-from .symbols import Acceleration, Coordinate, Input, Momentum, Multiplier, Parameter, Speed, Velocity, as_expression, t
+from .constraints import Constraint, HolonomicConstraint
+from .constraints.kinds import KINDS
+from .drawing import Drawing, ReactionArrow, as_drawing
+from .symbols import (
+    Acceleration,
+    Coordinate,
+    Input,
+    Momentum,
+    Multiplier,
+    Parameter,
+    Speed,
+    Velocity,
+    as_expression,
+    t,
+)
+
+if TYPE_CHECKING:
+    from ..model.drawing import Drawn
+    from ..typing import Expression, Symbol
 
 __all__ = ["Reader"]
 
@@ -25,17 +39,17 @@ _CHANGING = (Coordinate, Velocity, Acceleration, Momentum, Multiplier)
 _KINDS = (*_CHANGING, Parameter, Input, Speed)
 
 
-def _is_double(number: Any) -> bool:
-    """Whether a number has a double beside it: it is neither too large nor, unless it is zero, too small."""
+def _is_double(number: sympy.Number) -> bool:
+    """Whether a number is a double: not too large, and not too small unless it is zero."""
     value = float(number)
     return math.isfinite(value) and (value != 0 or bool(number.is_zero))
 
 
 class Reader:
-    """Turns what a user may write into expressions of our own symbols, collecting faults on the way.
+    """Turns what a user may write into expressions of our own symbols, collecting faults.
 
-    SymPy's dynamic symbols q(t) and their derivatives become coordinates and velocities, other plain symbols become
-    parameters.
+    SymPy's dynamic symbols q(t) and their derivatives become coordinates and velocities, other
+    plain symbols become parameters.
     """
 
     def __init__(self, coordinates: Sequence[Any], faults: list[DalembertError]) -> None:
@@ -56,17 +70,31 @@ class Reader:
                 found.append(q)
             else:
                 faults.append(
-                    ModelError("A coordinate must be made with coordinates(...) or dynamicsymbols(...)", seen=repr(item))
+                    ModelError(
+                        "A coordinate must be made with coordinates(...) or dynamicsymbols(...)",
+                        seen=repr(item),
+                    )
                 )
         repeated = sorted(q.name for q, count in Counter(found).items() if count > 1)
         if repeated:
-            faults.append(ModelError(f"The coordinates {', '.join(repeated)} are listed twice", remedy="list each once"))
+            faults.append(
+                ModelError(
+                    f"The coordinates {', '.join(repeated)} are listed twice",
+                    remedy="list each once",
+                )
+            )
         if not found and not faults:
-            faults.append(ModelError("A system needs at least one coordinate", remedy="pass coordinates=[...]"))
+            faults.append(
+                ModelError(
+                    "A system needs at least one coordinate", remedy="pass coordinates=[...]"
+                )
+            )
         self.coordinates = tuple(dict.fromkeys(found))
-        self._known: dict[Any, Coordinate] = {q: q for q in self.coordinates} | {q.name: q for q in self.coordinates}
+        self._known: dict[Any, Coordinate] = {q: q for q in self.coordinates} | {
+            q.name: q for q in self.coordinates
+        }
 
-    def coordinate(self, key: Any, where: str) -> Coordinate | None:
+    def coordinate(self, key: Symbol, where: str) -> Coordinate | None:
         key = self.translation.get(key, key)
         if key in self._known:
             return self._known[key]
@@ -79,14 +107,22 @@ class Reader:
         )
         return None
 
-    def expression(self, value: Any, where: str) -> sympy.Expr:
+    def expression(self, value: Expression, where: str) -> sympy.Expr:
         if isinstance(value, (int, float)):
             value = as_expression(value)
         if not isinstance(value, sympy.Expr):
-            remedy = "write it with SymPy's functions and without quotes" if isinstance(value, str) else None
+            remedy = (
+                "write it with SymPy's functions and without quotes"
+                if isinstance(value, str)
+                else None
+            )
             if remedy and where.startswith("input"):
                 remedy += ", such as u0*sin(w*da.t)"
-            fault = ModelError(f"The {where} must be an expression, not {type(value).__name__}", seen=value, remedy=remedy)
+            fault = ModelError(
+                f"The {where} must be an expression, not {type(value).__name__}",
+                seen=value,
+                remedy=remedy,
+            )
             self.faults.append(fault)
             return ZERO
         if self.translation:
@@ -98,19 +134,32 @@ class Reader:
         beyond = [end for end in ends if end.is_Number and not _is_double(end)]
         if beyond:
             seen = f"about {sympy.Float(beyond[0], 3)}"
-            self.faults.append(ModelError(f"The {where} has a number outside the range of doubles", seen, "choose other units"))
+            self.faults.append(
+                ModelError(
+                    f"The {where} has a number outside the range of doubles",
+                    seen,
+                    "choose other units",
+                )
+            )
             return ZERO
         strangers: dict[Any, Any] = {}
         for symbol in (end for end in ends if isinstance(end, sympy.Symbol)):
             if isinstance(symbol, _KINDS) or symbol == t:
                 continue
-            strangers[symbol] = t if symbol.name == "t" else Parameter(symbol.name, **symbol._assumptions_orig)
+            strangers[symbol] = (
+                t if symbol.name == "t" else Parameter(symbol.name, **symbol._assumptions_orig)
+            )
         unknown = sorted(str(f) for f in ends if isinstance(f, AppliedUndef))
         if unknown:
-            self.faults.append(ModelError(f"The {where} contains {', '.join(unknown)}", remedy="list it among the coordinates"))
+            self.faults.append(
+                ModelError(
+                    f"The {where} contains {', '.join(unknown)}",
+                    remedy="list it among the coordinates",
+                )
+            )
         return value.xreplace(strangers) if strangers else value
 
-    def drawing(self, value: Any) -> Drawing | None:
+    def drawing(self, value: Drawn | None) -> Drawing | None:
         """How the system looks, in our own symbols; its coordinates are those of the system."""
         try:
             stated = as_drawing(value)
@@ -126,10 +175,21 @@ class Reader:
             return found[-1]
 
         drawn = stated.mapped(read)
-        symbols = {symbol for entry in found for symbol in leaves(entry) if isinstance(symbol, _CHANGING)}
+        symbols = {
+            symbol for entry in found for symbol in leaves(entry) if isinstance(symbol, _CHANGING)
+        }
         known = {symbol for q in self.coordinates for symbol in (q, q.dot, q.momentum)}
-        along = {name for shape in drawn.shapes if isinstance(shape, Reaction) for name in shape.along or () if name}
-        strange = sorted({symbol.name for symbol in symbols - known} | (along - {q.name for q in self.coordinates}))
+        along = {
+            name
+            for shape in drawn.shapes
+            if isinstance(shape, ReactionArrow)
+            for name in shape.along or ()
+            if name
+        }
+        strange = sorted(
+            {symbol.name for symbol in symbols - known}
+            | (along - {q.name for q in self.coordinates})
+        )
         if strange:
             self.faults.append(
                 ModelError(
@@ -140,34 +200,15 @@ class Reader:
             )
         return drawn
 
-    def constraint(self, constraint: Any, number: int) -> Constraint:
+    def constraint(self, constraint: Constraint, number: int) -> Constraint:
         if not isinstance(constraint, Constraint):
+            kinds = [f"{kind.kind}(...)" for kind in KINDS]
             self.faults.append(
                 ModelError(
                     f"Constraint {number} is not a constraint",
                     seen=repr(constraint),
-                    remedy="wrap it in holonomic(...), velocity(...), momentum(...), image(...) or unilateral(...)",
+                    remedy=f"wrap it in {', '.join(kinds[:-1])} or {kinds[-1]}",
                 )
             )
             return HolonomicConstraint(ZERO, f"c{number}")
-        name = constraint.name or f"c{number}"
-        where = f"constraint `{name}`"
-        work = {}
-        for key, value in constraint.work.items():
-            q = self.coordinate(key, f"work of {where}")
-            if q is not None:
-                work[q] = self.expression(value, f"work of {where}")
-        changes: dict[str, Any] = {
-            "name": name,
-            "expression": self.expression(constraint.expression, where),
-            "work": FrozenTable(work),
-        }
-        if isinstance(constraint, ImageConstraint):
-            table = {self.coordinate(key, where): self.expression(value, where) for key, value in constraint.velocities.items()}
-            missing = [q.name for q in self.coordinates if q not in table]
-            if missing:
-                self.faults.append(
-                    ModelError(f"The image `{name}` gives no velocity for {', '.join(missing)}", remedy="give one for each")
-                )
-            changes["velocities"] = FrozenTable({q: table.get(q, ZERO) for q in self.coordinates})
-        return replace(constraint, **changes)
+        return constraint.read(self, constraint.name or f"c{number}")

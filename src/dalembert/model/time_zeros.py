@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
@@ -21,6 +21,9 @@ from sympy.core.relational import Relational
 
 from .switches import SWITCHING, Switch, switches_of
 from .symbols import t
+
+if TYPE_CHECKING:
+    from ..typing import Array, ArrayLike
 
 __all__ = ["UnknownTimesError", "switch_times", "times_of_value"]
 
@@ -38,7 +41,7 @@ class UnknownTimesError(Exception):
 
 
 def switch_times(expression: sympy.Basic, low: float, high: float) -> Times:
-    """The times in [low, high] at which an expression of time alone switches, in order; there may be more than needed.
+    """The times in [low, high] at which an expression of time may switch, in order.
 
     >>> switch_times(sympy.sign(sympy.sin(sympy.pi * t)), 0.5, 3.5).tolist()
     [1.0, 2.0, 3.0]
@@ -46,8 +49,8 @@ def switch_times(expression: sympy.Basic, low: float, high: float) -> Times:
     return _sorted([_met(switch, low, high) for switch in switches_of(expression)], low, high)
 
 
-def times_of_value(expression: sympy.Expr, values: Any, low: float, high: float) -> Times:
-    """The times in [low, high] at which an expression of time alone takes one of some values, in order.
+def times_of_value(expression: sympy.Expr, values: ArrayLike, low: float, high: float) -> Times:
+    """The times in [low, high] at which an expression of time takes one of some values, in order.
 
     Poles, where a sign changes as well, are among them.
 
@@ -90,7 +93,7 @@ def _sorted(blocks: list[Times], low: float, high: float) -> Times:
 
 
 def _on_piece(expression: sympy.Basic, time: float) -> sympy.Expr:
-    """The smooth expression that one which switches agrees with around a time at which it does not."""
+    """The smooth expression that equals one that switches around a time between switches."""
     point = {t: sympy.Float(time, 17)}
 
     def resolved(node: sympy.Basic) -> sympy.Basic:
@@ -101,7 +104,9 @@ def _on_piece(expression: sympy.Basic, time: float) -> sympy.Expr:
             return resolved(next(holds, sympy.nan))
         if isinstance(node, (sympy.Max, sympy.Min)):
             choose = max if isinstance(node, sympy.Max) else min
-            return resolved(choose(node.args, key=lambda argument: float(argument.xreplace(point).evalf())))
+            return resolved(
+                choose(node.args, key=lambda argument: float(argument.xreplace(point).evalf()))
+            )
         if isinstance(node, (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Relational)):
             return node.xreplace(point)
         arguments = [resolved(argument) for argument in node.args]
@@ -113,8 +118,8 @@ def _on_piece(expression: sympy.Basic, time: float) -> sympy.Expr:
     return found
 
 
-def _preimages(expression: sympy.Expr, targets: Any, low: float, high: float) -> Times:
-    """Times at which a smooth expression takes one of the targets (k,), where they may lie; poles are among them."""
+def _preimages(expression: sympy.Expr, targets: Array, low: float, high: float) -> Times:
+    """Times at which a smooth expression may take one of the targets (k,), poles included."""
     if expression == t:
         return targets
     if t not in expression.free_symbols or not targets.size:
@@ -125,7 +130,9 @@ def _preimages(expression: sympy.Expr, targets: Any, low: float, high: float) ->
     if expression.is_Mul and constant != 1:
         return _preimages(moving, targets / float(constant), low, high)
     if expression.is_Mul and not np.any(targets):
-        return np.concatenate([_preimages(factor, np.zeros(1), low, high) for factor in expression.args])
+        return np.concatenate(
+            [_preimages(factor, np.zeros(1), low, high) for factor in expression.args]
+        )
     if isinstance(expression, sympy.Pow) and t not in expression.exp.free_symbols:
         return _powers(expression, targets, low, high)
     if len(expression.args) == 1 and expression.func in _PERIODIC:
@@ -136,11 +143,15 @@ def _preimages(expression: sympy.Expr, targets: Any, low: float, high: float) ->
         return _preimages(expression.args[0], branches[np.isfinite(branches)], low, high)
     polynomial = expression.as_poly(t)
     if polynomial is not None and polynomial.gens == (t,):
-        return np.concatenate([_polynomial_roots(polynomial - sympy.Float(target, 17)) for target in targets])
-    return np.concatenate([_enclosed(expression - sympy.Float(target, 17), low, high) for target in targets])
+        return np.concatenate(
+            [_polynomial_roots(polynomial - sympy.Float(target, 17)) for target in targets]
+        )
+    return np.concatenate(
+        [_enclosed(expression - sympy.Float(target, 17), low, high) for target in targets]
+    )
 
 
-def _powers(power: Any, targets: Any, low: float, high: float) -> Times:
+def _powers(power: sympy.Pow, targets: Array, low: float, high: float) -> Times:
     """u^n = c, and the zeros of u where n is negative."""
     exponent = float(power.exp)
     with np.errstate(all="ignore"):
@@ -149,7 +160,9 @@ def _powers(power: Any, targets: Any, low: float, high: float) -> Times:
         branches = np.copysign(roots, targets)
     else:
         positive = roots[targets >= 0]
-        branches = np.concatenate([positive, -positive]) if exponent == round(exponent) else positive
+        branches = (
+            np.concatenate([positive, -positive]) if exponent == round(exponent) else positive
+        )
     branches = np.concatenate([branches, np.zeros(1)]) if exponent < 0 else branches
     return _preimages(power.base, np.unique(branches[np.isfinite(branches)]), low, high)
 
@@ -173,7 +186,7 @@ _INVERSES: dict[Any, _Inverse] = {
 }
 
 
-def _periodic(expression: Any, targets: Any, low: float, high: float) -> Times:
+def _periodic(expression: sympy.Expr, targets: Array, low: float, high: float) -> Times:
     inverse, period = _PERIODIC[expression.func]
     with np.errstate(invalid="ignore"):
         branches = np.concatenate(inverse(targets))
@@ -182,17 +195,21 @@ def _periodic(expression: Any, targets: Any, low: float, high: float) -> Times:
         return np.zeros(0)
     least, most = _bounds(expression.args[0], low, high)
     counts = _whole_numbers(least / period - 1, most / period + 1)
-    return _preimages(expression.args[0], (branches[:, None] + period * counts[None, :]).ravel(), low, high)
+    return _preimages(
+        expression.args[0], (branches[:, None] + period * counts[None, :]).ravel(), low, high
+    )
 
 
-def _polynomial_roots(polynomial: Any) -> Times:
+def _polynomial_roots(polynomial: sympy.Poly) -> Times:
     roots = np.roots([float(c) for c in polynomial.all_coeffs()])
-    real = roots[np.abs(roots.imag) <= 1e-6 * (1e-300 + np.abs(roots))].real  # a double root may leave the real line
+    real = roots[
+        np.abs(roots.imag) <= 1e-6 * (1e-300 + np.abs(roots))
+    ].real  # a double root may leave the real line
     coefficients = np.array([float(c) for c in polynomial.all_coeffs()])
     return np.array([_polished(coefficients, float(root)) for root in real])
 
 
-def _polished(coefficients: Any, root: float) -> float:
+def _polished(coefficients: Array, root: float) -> float:
     derivative = np.polyder(coefficients)
     for _ in range(3):
         error, rate = float(np.polyval(coefficients, root)), float(np.polyval(derivative, root))
@@ -202,7 +219,7 @@ def _polished(coefficients: Any, root: float) -> float:
     return root
 
 
-# -- enclosures ------------------------------------------------------------------------------------------------------
+# -- enclosures ------------------------------------------------------------------------------------
 
 
 _ENCLOSED: dict[Any, Callable[[Any], Any]] = {
@@ -219,7 +236,7 @@ _ENCLOSED: dict[Any, Callable[[Any], Any]] = {
 
 
 def _enclosure(node: sympy.Basic, interval: Any) -> Any:
-    """Bounds of an expression over an interval of time; UnknownTimesError for functions without bounds here."""
+    """Bounds of an expression over an interval of time; UnknownTimesError if there are none."""
     if node == t:
         return interval
     if not node.args:
@@ -252,7 +269,7 @@ def _bounds(expression: sympy.Expr, low: float, high: float) -> tuple[float, flo
 
 
 def _enclosed(expression: sympy.Expr, low: float, high: float) -> Times:
-    """The zeros of an expression of time, by halving intervals until its bounds tell that there is none, or exactly one."""
+    """The zeros of an expression of time, by bisection until bounds exclude or isolate a zero."""
     derivative = expression.diff(t)
     pending, found, looked_at = [(low, high)], [], 0
     while pending:
@@ -271,7 +288,9 @@ def _enclosed(expression: sympy.Expr, low: float, high: float) -> Times:
         if end - begin <= FINEST * max(abs(low), abs(high), high - low):
             found.append(middle)
         elif is_monotone:
-            found += _bisected(expression, begin, end, float(np.spacing(max(abs(low), abs(high)))) / 8)
+            found += _bisected(
+                expression, begin, end, float(np.spacing(max(abs(low), abs(high)))) / 8
+            )
         else:
             pending += [(begin, middle), (middle, end)]
     return np.array(found)

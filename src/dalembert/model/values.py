@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sympy
@@ -12,13 +12,16 @@ from ..errors import ModelError, UnusedParameterWarning, nearest, warn
 from .names import shortened
 from .symbols import by_name
 
+if TYPE_CHECKING:
+    from ..typing import Numbers
+
 __all__ = ["check_sign", "numbers_by_name", "real_array", "real_number", "used_parameters"]
 
 Value = TypeVar("Value")
 
 
 def numbers_by_name(*tables: Any) -> dict[str, float]:
-    """Finite numbers by name, from mappings of symbol or name to number, or labelled values; later ones win.
+    """Finite numbers by name, from mappings or labelled values; later ones win.
 
     Raises
     ------
@@ -40,12 +43,16 @@ def numbers_by_name(*tables: Any) -> dict[str, float]:
 def _finite(name: str, value: Any) -> float:
     number = real_number(value)
     if not np.isfinite(number):
-        raise ModelError(f"The value of `{name}` must be a finite number", seen=shortened(value), remedy="give it a number")
+        raise ModelError(
+            f"The value of `{name}` must be a finite number",
+            seen=shortened(value),
+            remedy="give it a number",
+        )
     return number
 
 
 def real_number(value: Any) -> float:
-    """A real number as a float; NaN for anything else, such as text, a complex number or an array of several.
+    """A real number as a float; NaN for text, a complex number or an array of several.
 
     >>> real_number(sympy.Rational(1, 4)), real_number("0.25"), real_number(np.complex128(1 + 2j))
     (0.25, nan, nan)
@@ -88,8 +95,8 @@ def real_array(values: Any) -> Any:
     return np.array(array, dtype=float)
 
 
-def check_sign(symbol: sympy.Symbol, values: Any) -> None:
-    """Raise where a parameter that was declared positive or negative, by which SymPy simplifies, is given the other sign."""
+def check_sign(symbol: sympy.Symbol, values: Numbers) -> None:
+    """Raise if a parameter declared positive or negative has a value of the other sign."""
     if symbol.is_nonnegative:
         declared = "positive" if symbol.is_positive else "nonnegative"
         wrong = np.ravel(values)[np.ravel(values) < 0]
@@ -100,7 +107,8 @@ def check_sign(symbol: sympy.Symbol, values: Any) -> None:
         return
     if wrong.size:
         raise ModelError(
-            f"The parameter {symbol.name} is declared {declared}, and formulas were simplified by that",
+            f"The parameter {symbol.name} is declared {declared}, and formulas were simplified by"
+            " that",
             seen=f"{wrong[0]:g}",
             remedy="give it this sign, or declare it without one",
         )
@@ -114,14 +122,16 @@ def used_parameters(given: Mapping[str, Value], known: Iterable[str]) -> dict[st
     Raises
     ------
     ModelError
-        Where a name is no parameter of the system, and one of its own is not given: it may be a misspelling.
+        Where a name is no parameter of the system, and one of its own is not given: it may be a
+        misspelling.
 
     Examples
     --------
     >>> used_parameters({"lenght": 1.0, "m": 2.0}, ["m", "length"])
     Traceback (most recent call last):
     ...
-    dalembert.errors.ModelError: The system has no parameter `lenght` (seen: m, length): did you mean length?
+    dalembert.errors.ModelError: The system has no parameter `lenght` (seen: m, length): did you
+    mean length?
     """
     names = list(known)
     unused = [name for name in given if name not in names]
@@ -133,5 +143,11 @@ def used_parameters(given: Mapping[str, Value], known: Iterable[str]) -> dict[st
         remedy = f"did you mean {near}" if near else "remove it"
         raise ModelError(f"The system has no parameter `{unused[0]}`", seen=seen, remedy=remedy)
     listed = f"parameter `{unused[0]}`" if len(unused) == 1 else f"parameters {', '.join(unused)}"
-    warn(UnusedParameterWarning(f"The system does not use the {listed}", seen=seen, remedy="check the name, or leave it out"))
+    warn(
+        UnusedParameterWarning(
+            f"The system does not use the {listed}",
+            seen=seen,
+            remedy="check the name, or leave it out",
+        )
+    )
     return {name: value for name, value in given.items() if name in names}

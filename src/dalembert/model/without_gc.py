@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 def without_gc(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The function, run without the search for reference cycles, which looks at all these objects again and again.
+    """The function, run without the garbage collector, which would visit its objects repeatedly.
 
     >>> without_gc(gc.isenabled)()
     False

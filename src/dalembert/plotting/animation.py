@@ -6,6 +6,7 @@ import base64
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,15 @@ from .motion_samples import Array, finite_span
 from .movie_writers import VIDEO_SUFFIXES, gif_delay, require_ffmpeg, write_gif, write_video
 from .plots import plot
 from .scene import Scene, build_scene, diagonal
-from .style import STILL_SUFFIXES, Picture, Style, checked_path, save_picture, style_named
+from .style import (
+    STILL_SUFFIXES,
+    Picture,
+    Style,
+    checked_path,
+    finished,
+    save_picture,
+    style_named,
+)
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
@@ -28,14 +37,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Animation", "animate", "motion_strip"]
 
-#: Seconds of film between which real time is kept, where no speed is asked for.
+#: Seconds of animation between which real time is kept, where no speed is asked for.
 SMALLEST, LONGEST = 3.0, 20.0
-#: Frames in a second of film, where none are asked for. A GIF grows with every frame: it has fewer in a second, the longer it
-#: is, so that they are no more than GIF_FRAMES, but not below the last of these rates.
+#: Frames in a second, where none are asked for; a GIF has fewer the longer it is, within limits.
 USUAL_FPS, GIF_FPS, GIF_FRAMES, LEAST_GIF_FPS = 30.0, 20.0, 250, 5.0
-#: Frames beyond which a film is refused, with advice.
+#: Frames beyond which an animation is refused, with advice.
 MOST_FRAMES = 20_000
-#: The longest side of a film, in pixels.
+#: The longest side of an animation, in pixels.
 LARGEST_SIDE = 8192
 
 
@@ -49,9 +57,9 @@ class Animation:
     times : array (frames,)
         Of the motion, equally spaced.
     fps : float
-        Frames in a second of film.
+        Frames in a second of the animation.
     speed : float
-        Seconds of motion in a second of film.
+        Seconds of motion in a second of the animation.
     is_usual : bool
         Whether nobody asked for these frames in a second: then a GIF may have fewer.
     """
@@ -71,7 +79,7 @@ class Animation:
 
     @property
     def drawing(self) -> Drawing | None:
-        """How the system looks: as its scenario, the system itself or the names x, y, z of coordinates say; else None."""
+        """How the system looks, by its scenario, itself or the names of coordinates; else None."""
         return _drawing(self.motion)
 
     def film(self) -> Film:
@@ -86,8 +94,10 @@ class Animation:
         """The k-th frame as an image (height, width, 3); negative k count from the end."""
         return self.film().frame(range(self.frames)[k])
 
-    def save(self, path: str | Path, progress: Callable[[float], None] | None = None) -> Path:
-        """Write .gif, .mp4, .webm, or a still .png, .svg, .pdf with several poses over each other."""
+    def save(
+        self, path: str | PathLike[str], progress: Callable[[float], None] | None = None
+    ) -> Path:
+        """Write .gif, .mp4, .webm, or a still .png, .svg, .pdf with several poses."""
         target = checked_path(path, (".gif", *VIDEO_SUFFIXES, *STILL_SUFFIXES))
         suffix = target.suffix.lower()
         if suffix in STILL_SUFFIXES:
@@ -119,13 +129,14 @@ class Animation:
         return replace(self, times=times, fps=fps, is_usual=False)
 
     def overlay(self, poses: int = 7) -> Picture:
-        """Poses at equal intervals over each other, as under a stroboscope; without a drawing, the plot.
+        """Poses at equal intervals over each other; without a drawing, the plot.
 
         Where the motion crosses the picture many times, they are taken from its last crossing.
         """
         if self.drawing is None:
             return plot(self.motion, style=self.style)
-        scene = build_scene(self.motion, self.drawing, np.linspace(self.times[0], self.times[-1], 3001))
+        times = np.linspace(self.times[0], self.times[-1], 3001)
+        scene = build_scene(self.motion, self.drawing, times)
         indices = _last_crossing(scene, poses)
         width, height = self.size or scene_size(scene.aspect)
         picture = Picture(self.style, figsize=(width / 100, height / 100))
@@ -137,12 +148,13 @@ class Animation:
     def _repr_html_(self) -> str:
         with tempfile.TemporaryDirectory() as folder:
             data = self.save(Path(folder) / "motion.gif").read_bytes()
-        return f'<img alt="animation" src="data:image/gif;base64,{base64.b64encode(data).decode()}">'
+        text = base64.b64encode(data).decode()
+        return f'<img alt="animation" src="data:image/gif;base64,{text}">'
 
 
 def animate(
     motion: Motion,
-    path: str | Path | None = None,
+    path: str | PathLike[str] | None = None,
     *,
     fps: float | None = None,
     speed: float | None = None,
@@ -157,16 +169,16 @@ def animate(
     ----------
     motion : Motion
     path : path, optional
-        A .gif (needs nothing else), a .mp4 or .webm (need ffmpeg), or a still .png, .svg or .pdf with several poses
-        over each other.
+        A .gif (needs nothing else), a .mp4 or .webm (need ffmpeg), or a still .png, .svg or .pdf
+        with several poses over each other.
     fps : float, optional
-        Frames in a second of film: 30; of a GIF 20, and down to 5 where that would give more than 250 frames. A GIF counts in
-        hundredths of a second; its rate is rounded to what it can show.
+        Frames in a second: 30; of a GIF 20, and down to 5 where that would give more than 250
+        frames. A GIF counts in hundredths of a second; its rate is rounded to what it can show.
     speed : float, optional
-        Seconds of motion in a second of film. Unless given, real time where the film then takes 3 to 20 seconds, and
-        else the nearest round speed that brings it there.
+        Seconds of motion in a second of the animation. Unless given, real time where that takes 3
+        to 20 seconds, and else the nearest round speed that brings it there.
     duration : float, optional
-        Length of the film in seconds, instead of a speed. The whole motion is shown in any case.
+        Length in seconds, instead of a speed. The whole motion is shown in any case.
     size : (int, int), optional
         Width and height in pixels; by default about 420 000 pixels in the shape of the drawing.
     style : "light", "dark" or Style
@@ -182,45 +194,51 @@ def animate(
     ModelError
         For a call that cannot be honoured, with what to install where ffmpeg is missing.
     """
-    check_film(fps, speed, duration, size)
+    check_animation(fps, speed, duration, size)
     start, stop = finite_span(motion)
     pace = pace_of(abs(stop - start), speed, duration)
     suffix, seconds = "" if path is None else Path(path).suffix.lower(), abs(stop - start) / pace
-    rate = usual_fps(seconds, suffix) if fps is None else 100 / gif_delay(fps) if suffix == ".gif" else fps
+    rate = usual_fps(seconds, suffix)
+    if fps is not None:
+        rate = 100 / gif_delay(fps) if suffix == ".gif" else fps
     count = round(seconds * rate) + 1
     if count > MOST_FRAMES:
-        raise ModelError("The film has too many frames", seen=count, remedy="pass a shorter duration or a higher speed")
+        remedy = "pass a shorter duration or a higher speed"
+        raise ModelError("The animation has too many frames", count, remedy)
     usual = fps is None and suffix != ".gif"
-    animation = Animation(motion, np.linspace(start, stop, count), rate, pace, style_named(style), size, usual)
+    times = np.linspace(start, stop, count)
+    animation = Animation(motion, times, rate, pace, style_named(style), size, usual)
     if path is not None:
         animation.save(path, progress)
     return animation
 
 
-def check_film(
-    fps: float | None = None, speed: float | None = None, duration: float | None = None, size: tuple[int, int] | None = None
-) -> None:
-    """Refuse options of a film that cannot be honoured."""
+def check_animation(
+    fps: float | None = None, speed: float | None = None, duration: float | None = None,
+    size: tuple[int, int] | None = None,
+) -> None:  # fmt: skip
+    """Check the options of an animation."""
     for name, value in (("fps", fps), ("speed", speed), ("duration", duration)):
         if value is not None and not (np.isfinite(value) and value > 0):
-            raise ModelError(f"`{name}` must be positive", seen=value, remedy="leave it out for the usual one")
+            raise ModelError(f"`{name}` must be positive", value, "leave it out for the usual one")
     if speed is not None and duration is not None:
-        raise ModelError("A film has a speed or a duration, not both", seen=f"{speed}, {duration}", remedy="drop one")
-    if size is not None and (len(size) != 2 or not all(64 <= side <= LARGEST_SIDE for side in size)):
-        raise ModelError(
-            f"`size` must be two sides of 64 to {LARGEST_SIDE} pixels", seen=size, remedy="pass size=(640, 480), say"
-        )
+        what = "An animation has a speed or a duration, not both"
+        raise ModelError(what, f"{speed}, {duration}", "drop one")
+    is_pair = size is None or len(size) == 2
+    if size is not None and not (is_pair and all(64 <= side <= LARGEST_SIDE for side in size)):
+        what = f"`size` must be two sides of 64 to {LARGEST_SIDE} pixels"
+        raise ModelError(what, size, "pass size=(640, 480), say")
 
 
 def motion_strip(
     motion: Motion,
-    path: str | Path | None = None,
+    path: str | PathLike[str] | None = None,
     *,
     frames: int = 6,
     span: tuple[float, float] | None = None,
     style: str | Style = "light",
 ) -> Picture:
-    """A strip of frames side by side, at equal intervals over `span` (the whole motion unless given)."""
+    """A strip of frames side by side, at equal intervals over `span` or the whole motion."""
     look, drawing = style_named(style), _drawing(motion)
     if drawing is None:
         picture = plot(motion, style=look)
@@ -229,16 +247,16 @@ def motion_strip(
         columns = frames if frames <= 4 else -(-frames // 2)
         rows = -(-frames // columns)
         width, height = scene_size(scene.aspect, 62_000.0)
-        picture = Picture(look, figsize=(columns * width / 100, rows * (height + 24) / 100), layout="constrained")
+        size = (columns * width / 100, rows * (height + 24) / 100)
+        picture = Picture(look, figsize=size, layout="constrained")
         with look.context():
             for place, k in enumerate(indices):
-                axes = scene_axes(picture, scene, look, axes=picture.add_subplot(rows, columns, place + 1))
+                panel = picture.add_subplot(rows, columns, place + 1)
+                axes = scene_axes(picture, scene, look, axes=panel)
                 axes.set_title(f"$t = {scene.times[k]:.3g}$", fontsize=10.5, pad=3)
                 axes.set(xlabel="", ylabel="", xticks=[], yticks=[])
                 paint_scene(axes, scene, look, [k], fade=False)
-    if path is not None:
-        save_picture(picture, path)
-    return picture
+    return finished(picture, path)
 
 
 def _drawing(motion: Motion) -> Drawing | None:
@@ -250,7 +268,9 @@ def _finer(frames: int) -> int:
     return int(np.clip(np.ceil(3000 / max(frames - 1, 1)), 2, 400))
 
 
-def _posed(motion: Motion, drawing: Drawing, poses: int, span: tuple[float, float]) -> tuple[Scene, list[int]]:
+def _posed(
+    motion: Motion, drawing: Drawing, poses: int, span: tuple[float, float]
+) -> tuple[Scene, list[int]]:
     """A scene sampled at `poses` equal intervals of `span`, and the indices of the poses."""
     if poses < 1:
         raise ModelError("A still needs at least one pose", seen=poses)
@@ -260,7 +280,7 @@ def _posed(motion: Motion, drawing: Drawing, poses: int, span: tuple[float, floa
 
 
 def _last_crossing(scene: Scene, poses: int) -> list[int]:
-    """Indices of `poses` frames, equally spaced over the last stretch in which each part crosses the picture once."""
+    """Indices of `poses` frames over the last stretch in which parts cross the picture once."""
     last = _last_in_sight(scene)
     reach = 1.4 * diagonal(scene.window)
     first = 0
@@ -283,7 +303,7 @@ def _last_in_sight(scene: Scene) -> int:
 
 
 def usual_fps(seconds: float, suffix: str) -> float:
-    """Frames in a second of a film of that length, where none are asked for.
+    """Frames in a second of an animation of that length, where none are asked for.
 
     >>> usual_fps(5.0, ".mp4"), usual_fps(5.0, ".gif"), usual_fps(20.0, ".gif")
     (30.0, 20.0, 12.5)
@@ -295,7 +315,7 @@ def usual_fps(seconds: float, suffix: str) -> float:
 
 
 def pace_of(length: float, speed: float | None = None, duration: float | None = None) -> float:
-    """Seconds of motion in a second of film."""
+    """Seconds of motion in a second of the animation."""
     if speed is not None:
         return speed
     if duration is not None:

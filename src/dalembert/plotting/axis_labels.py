@@ -1,4 +1,4 @@
-"""Names as they are printed: ``theta_dot`` becomes a theta with a dot, ``p_x`` a p with an index."""
+"""Names as they are printed: ``theta_dot`` is a theta with a dot, ``p_x`` a p with an index."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import re
 
 __all__ = ["mathtext", "words"]
 
-_SMALL = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi"
-_GREAT = "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
-_GREEK = frozenset((_SMALL + " " + _GREAT).split())
+_GREEK = frozenset(
+    re.findall(
+        r"\w+",
+        """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau
+        upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega""",
+    )
+)
 
 _WHOLE = {"energy": "E", "t": "t"}
 
@@ -42,7 +46,8 @@ def mathtext(name: str) -> str:
     if name.startswith("p_") and len(name) > 2 and not accent:
         return f"$p_{{{_symbol(name[2:])}}}$"
     pieces = [word for word in name.split("_") if word]
-    if not accent and pieces and all(word.isalpha() and len(word) > 1 and word not in _GREEK for word in pieces):
+    is_plain = all(word.isalpha() and len(word) > 1 and word not in _GREEK for word in pieces)
+    if pieces and is_plain and not accent:
         return " ".join(pieces)
     return f"${_symbol(name, accent)}$"
 
@@ -68,4 +73,5 @@ def _word(text: str) -> str:
     match = re.fullmatch(r"([^\W\d]+)(\d+)", text)
     if match and (match[1] in _GREEK or len(match[1]) == 1):
         return f"{_word(match[1])}_{{{match[2]}}}"
-    return text if len(text) == 1 or text.isdigit() or text.startswith("\\") else f"\\mathrm{{{text}}}"
+    is_bare = len(text) == 1 or text.isdigit() or text.startswith("\\")
+    return text if is_bare else f"\\mathrm{{{text}}}"

@@ -1,4 +1,4 @@
-"""The energy balance of a motion: what was stored, what each port supplied, what was lost, and what the sum leaves open."""
+"""The energy balance of a motion: what was stored, supplied and lost, and what the sum leaves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..typing import Array, Path
 from .axis_labels import mathtext
-from .style import Picture, Style, save_picture, style_named
+from .style import Picture, Style, finished, style_named
 
 __all__ = ["plot_balance"]
 
@@ -37,8 +37,9 @@ class Balance(Protocol):
 
 
 def plot_balance(
-    balance: Balance, *, path: Path | None = None, style: str | Style = "light", title: str | None = None
-) -> Picture:
+    balance: Balance, *, path: Path | None = None, style: str | Style = "light",
+    title: str | None = None,
+) -> Picture:  # fmt: skip
     """Draw an energy balance: energies over time, and below them what their sum leaves open.
 
     Parameters
@@ -54,7 +55,8 @@ def plot_balance(
     --------
     >>> import dalembert as da
     >>> x, u = da.coordinates("x"), da.inputs("u")
-    >>> pushed = da.System([x], kinetic=x.dot**2/2, forces={x: u}, dissipation=x.dot**2/4, inputs=[u])
+    >>> loads = {"forces": {x: u}, "dissipation": x.dot**2 / 4, "inputs": [u]}
+    >>> pushed = da.System([x], kinetic=x.dot**2 / 2, **loads)
     >>> motion = da.simulate(pushed, span=(0, 1), inputs={u: 1 + da.t})
     >>> picture = plot_balance(da.control.energy_balance(motion))
     >>> [axes.get_ylabel() for axes in picture.axes][0]
@@ -62,8 +64,10 @@ def plot_balance(
     """
     look = style_named(style)
     curves = {f"supplied by {mathtext(name)}": values for name, values in balance.supplied.items()}
-    curves |= {"dissipated": -balance.dissipated, "other forces": balance.other, "explicit time": balance.explicit}
-    size = max((float(np.max(np.abs(values))) for values in (balance.stored, *curves.values())), default=0.0) or 1.0
+    curves["dissipated"] = -balance.dissipated
+    curves |= {"other forces": balance.other, "explicit time": balance.explicit}
+    sizes = [float(np.max(np.abs(values))) for values in (balance.stored, *curves.values())]
+    size = max(sizes) or 1.0
     picture = Picture(look, figsize=(7.2, 4.6), layout="constrained")
     with look.context():
         energies, open_sum = picture.subplots(2, 1, sharex=True, height_ratios=[3, 1])
@@ -74,10 +78,7 @@ def plot_balance(
         energies.axhline(0.0, color=look.muted, linewidth=0.7)
         energies.set_ylabel("energy")
         energies.legend(loc="best")
-        open_sum.semilogy(balance.t, np.maximum(np.abs(balance.residual) / size, 1e-17), color=look.accent, linewidth=1.2)
+        left = np.maximum(np.abs(balance.residual) / size, 1e-17)
+        open_sum.semilogy(balance.t, left, color=look.accent, linewidth=1.2)
         open_sum.set(xlabel="$t$", ylabel="open sum\n(relative)")
-        if title:
-            picture.suptitle(title, x=0.01, ha="left", weight="bold")
-    if path is not None:
-        save_picture(picture, path)
-    return picture
+    return finished(picture, path, title)

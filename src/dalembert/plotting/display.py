@@ -1,7 +1,7 @@
 """What notebooks show of a System, of Equations and of a Motion.
 
-Displays are bounded: long expressions are said to be long, and nothing is derived that could take a while. A display never
-raises; at worst it is the plain text.
+Displays are bounded: long expressions are said to be long, and nothing is derived that could take a
+while. A display never raises; at worst it is the plain text.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import sympy
 
-from ..model.constraints import ImageConstraint, UnilateralConstraint
 from ..model.flow_system import Flow
+from ..model.system import System
 from .formulas import equation_lines, expression_latex, formula, is_longer_than, symbol_latex
 
 if TYPE_CHECKING:
@@ -32,15 +33,22 @@ WRITTEN_NODES, WRITTEN_COORDINATES = 250, 6
 #: Numbers of a motion up to which it is plotted and its energy read.
 MOST_NUMBERS = 2_000_000
 
-_STYLE = "font-family:inherit;border-left:3px solid #0072B2;padding:0.3em 0 0.3em 0.9em;margin:0.3em 0"
+_STYLE = (
+    "font-family:inherit;border-left:3px solid #0072B2;padding:0.3em 0 0.3em 0.9em;margin:0.3em 0"
+)
 _CELL = "text-align:left;padding:0.1em 0.8em 0.1em 0;vertical-align:top"
 
 
-def _never_raising(display: Callable[[Any], dict[str, str]]) -> Callable[[Any], dict[str, str]]:
+Shown = TypeVar("Shown", bound=object)
+
+
+def _never_raising(
+    display: Callable[[Shown], dict[str, str]],
+) -> Callable[[Shown], dict[str, str]]:
     """A display that is the plain text where anything goes wrong with it."""
 
     @wraps(display)
-    def safe(value: Any) -> dict[str, str]:
+    def safe(value: Shown) -> dict[str, str]:
         try:
             return {"text/plain": _plain(value), **display(value)}
         except Exception:  # a display must not stop anybody's work
@@ -60,14 +68,13 @@ def _plain(value: Any) -> str:
     return text if len(text) <= 4000 else f"{text[:4000]}..."
 
 
-def statements(system: Any) -> list[tuple[str, str]]:
-    """What a system states, as pairs of a word and LaTeX; words alone, without LaTeX, where it is too long to be read."""
+def statements(system: System | Flow) -> list[tuple[str, str]]:
+    """What a system states, as pairs of a word and LaTeX, which is empty where it is too long."""
     if isinstance(system, Flow):
-        found = [
-            ("rates" if k == 0 else "", *_shown(symbol_latex(q.dot), rate))
-            for k, (q, rate) in enumerate(list(system.rates.items())[:MOST_CONSTRAINTS])
-        ]
-        return [(word, latex) for word, latex in found] + _listed_constraints(system)
+        rates = list(system.rates.items())[:MOST_CONSTRAINTS]
+        shown = [_shown(symbol_latex(q.dot), rate)[0] for q, rate in rates]
+        found = [("rates" if k == 0 else "", latex) for k, latex in enumerate(shown)]
+        return found + _listed_constraints(system)
     rows: list[tuple[str, str]] = []
     if system.hamiltonian is not None:
         rows.append(("Hamiltonian", *_shown("H", system.hamiltonian)))
@@ -76,8 +83,10 @@ def statements(system: Any) -> list[tuple[str, str]]:
         if system.potential is not None and system.potential != 0:
             rows.append(("potential energy", *_shown("V", system.potential)))
     else:
-        rows.append(("Lagrangian", *_shown("L", system.bundle_lagrangian or system.energy_function)))
-    rows += [("with" if k == 0 else "", *_shown(symbol_latex(v), e)) for k, (v, e) in enumerate(system.bundle.items())]
+        lagrangian = system.bundle_lagrangian or system.energy_function
+        rows.append(("Lagrangian", *_shown("L", lagrangian)))
+    for k, (v, e) in enumerate(system.bundle.items()):
+        rows.append(("with" if k == 0 else "", *_shown(symbol_latex(v), e)))
     if system.dissipation != 0:
         rows.append(("dissipation", *_shown("R", system.dissipation)))
     for k, (q, force) in enumerate(list(system.forces.items())[:MOST_CONSTRAINTS]):
@@ -85,57 +94,84 @@ def statements(system: Any) -> list[tuple[str, str]]:
     return rows + _listed_constraints(system)
 
 
-def _shown(name: str, expression: Any) -> tuple[str]:
+def _shown(name: str, expression: sympy.Expr) -> tuple[str]:
     if is_longer_than([expression], MOST_NODES):
         return ("",)
     return (f"{name} = {expression_latex(expression)}",)
 
 
-def _listed_constraints(system: Any) -> list[tuple[str, str]]:
+def _listed_constraints(system: System | Flow) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for constraint in system.constraints[:MOST_CONSTRAINTS]:
-        if isinstance(constraint, ImageConstraint):
+        if constraint is system.image:
             for q, value in list(constraint.velocities.items())[:MOST_CONSTRAINTS]:
                 rows.append((f"constraint {constraint.name}", *_shown(symbol_latex(q.dot), value)))
             continue
-        relation = r"\le 0" if isinstance(constraint, UnilateralConstraint) else "= 0"
-        long = is_longer_than([constraint.expression], MOST_NODES)
-        rows.append((f"constraint {constraint.name}", "" if long else f"{expression_latex(constraint.expression)} {relation}"))
+        relation = r"\le 0" if constraint.is_one_sided else "= 0"
+        latex = ""
+        if not is_longer_than([constraint.expression], MOST_NODES):
+            latex = f"{expression_latex(constraint.expression)} {relation}"
+        rows.append((f"constraint {constraint.name}", latex))
     if len(system.constraints) > MOST_CONSTRAINTS:
         rows.append((f"and {len(system.constraints) - MOST_CONSTRAINTS} constraints more", ""))
     return rows
 
 
 @_never_raising
-def system_bundle(system: Any) -> dict[str, str]:
+def system_bundle(system: System | Flow) -> dict[str, str]:
     """A system in a notebook: its name, its symbols and what it states."""
     rows = statements(system)
-    listed = [("coordinates", _symbols(system.coordinates)), ("parameters", _symbols(system.parameters))]
+    listed = [
+        ("coordinates", _symbols(system.coordinates)),
+        ("parameters", _symbols(system.parameters)),
+    ]
     listed += [("inputs", _symbols(system.inputs))] if system.inputs else []
     body = "".join(_row(word, symbols) for word, symbols in listed if symbols)
     for word, latex in rows:
-        body += _row(word, formula(rf"\displaystyle {latex}", bare="dollars") if latex else "<i>too long to show</i>")
+        body += _row(
+            word,
+            (
+                formula(rf"\displaystyle {latex}", bare="dollars")
+                if latex
+                else "<i>too long to show</i>"
+            ),
+        )
     latex = r" \\ ".join(line for _, line in rows if line)
     bundle = {"text/html": _card(system.name, "", body)}
-    return bundle | ({"text/latex": rf"$\displaystyle \begin{{gathered}}{latex}\end{{gathered}}$"} if latex else {})
+    return bundle | (
+        {"text/latex": rf"$\displaystyle \begin{{gathered}}{latex}\end{{gathered}}$"}
+        if latex
+        else {}
+    )
 
 
 @_never_raising
 def equations_bundle(equations: Equations) -> dict[str, str]:
     """Equations in a notebook: typeset where they are short, and what they are in any case."""
     about = f"form {equations.form}, {len(equations.state)} symbols of state"
-    assumed = "".join(_row(claim, html.escape(str(verdict))) for claim, verdict in equations.hypotheses.items())
+    assumed = "".join(
+        _row(claim, html.escape(str(verdict))) for claim, verdict in equations.hypotheses.items()
+    )
     small = len(equations.system.coordinates) <= WRITTEN_COORDINATES
     small &= not is_longer_than(equations.system.expressions(), WRITTEN_NODES)
-    if not small and not equations.__dict__.get("_written"):
+    if not small and ("written", True) not in equations.cache:
         state = _symbols(equations.state)
-        hint = "<i>written out on request: <code>equations.text()</code> or <code>equations.latex()</code></i>"
+        hint = (
+            "<i>written out on request: <code>equations.text()</code> or"
+            " <code>equations.latex()</code></i>"
+        )
         rows = _row("state", state) + _row("equations", hint) + assumed
         return {"text/html": _card(equations.system.name, about, rows)}
     lines = equation_lines(equations)
-    shown = "".join(f'<div style="margin:0.35em 0;overflow-x:auto">{formula(line, True, "dollars")}</div>' for line in lines)
+    shown = "".join(
+        f'<div style="margin:0.35em 0;overflow-x:auto">{formula(line, True, "dollars")}</div>'
+        for line in lines
+    )
     shown += f"<table>{assumed}</table>" if assumed else ""
-    return {"text/html": _card(equations.system.name, about, shown, table=False), "text/latex": f"$${equations.latex()}$$"}
+    return {
+        "text/html": _card(equations.system.name, about, shown, table=False),
+        "text/latex": f"$${equations.latex()}$$",
+    }
 
 
 @_never_raising
@@ -146,10 +182,16 @@ def motion_bundle(motion: Motion) -> dict[str, str]:
         rows.append(("time", f"{motion.t[0]:g} to {motion.t[-1]:g}, {len(motion.t)} points"))
     method = motion.statistics.get("method", "")
     steps = motion.statistics.get("steps")
-    rows.append(("equations", motion.equations.form + (f", integrated by {method}" if method else "")))
+    rows.append(
+        ("equations", motion.equations.form + (f", integrated by {method}" if method else ""))
+    )
     rows += [("steps", str(steps))] if steps is not None else []
     picture = ""
-    if len(motion.t) > 1 and motion.y.size <= MOST_NUMBERS and len(motion.system.coordinates) <= 200:
+    if (
+        len(motion.t) > 1
+        and motion.y.size <= MOST_NUMBERS
+        and len(motion.system.coordinates) <= 200
+    ):
         rows += _kept(motion)
         picture = _thumbnail(motion)
     body = "".join(_row(word, html.escape(text)) for word, text in rows)
@@ -162,10 +204,18 @@ def _kept(motion: Motion) -> list[tuple[str, str]]:
         energy = np.asarray(motion.energy, dtype=float)
         if np.isfinite(energy).all() and energy.size:
             scale = abs(energy[0]) if abs(energy[0]) > 1e-6 else 1.0
-            rows.append(("energy", f"{energy[0]:.6g}, changes by {np.abs(energy - energy[0]).max() / scale:.1e} relative"))
+            rows.append(
+                (
+                    "energy",
+                    f"{energy[0]:.6g}, changes by {np.abs(energy - energy[0]).max() / scale:.1e}"
+                    " relative",
+                )
+            )
     worst = motion.worst_residual
     if motion.system.constraints:
-        rows.append(("residuals", ", ".join(f"{level} {value:.1e}" for level, value in worst.items())))
+        rows.append(
+            ("residuals", ", ".join(f"{level} {value:.1e}" for level, value in worst.items()))
+        )
     return rows
 
 
@@ -175,21 +225,28 @@ def _thumbnail(motion: Motion) -> str:
     from .plots import draw_panels
     from .style import LIGHT
 
-    picture = draw_panels(chosen_panels(motion, None, ["coordinates"])[:3], LIGHT, event_marks(motion))
+    picture = draw_panels(
+        chosen_panels(motion, None, ["coordinates"])[:3], LIGHT, event_marks(motion)
+    )
     buffer = io.BytesIO()
     picture.savefig(buffer, format="png", dpi=96)
     data = base64.b64encode(buffer.getvalue()).decode()
-    return f'<img alt="coordinates over time" style="max-width:100%" src="data:image/png;base64,{data}">'
+    return (
+        '<img alt="coordinates over time" style="max-width:100%"'
+        f' src="data:image/png;base64,{data}">'
+    )
 
 
-def _symbols(symbols: Any) -> str:
+def _symbols(symbols: Iterable[sympy.Symbol]) -> str:
     names = list(symbols)
-    shown = " ".join(formula(symbol_latex(symbol), bare="dollars") for symbol in names[:MOST_SYMBOLS])
+    latex = [symbol_latex(symbol) for symbol in names[:MOST_SYMBOLS]]
+    shown = " ".join(formula(one, bare="dollars") for one in latex)
     return shown + (f" and {len(names) - MOST_SYMBOLS} more" if len(names) > MOST_SYMBOLS else "")
 
 
 def _row(word: str, content: str) -> str:
-    return f'<tr><td style="{_CELL};opacity:0.7">{html.escape(word)}</td><td style="{_CELL}">{content}</td></tr>'
+    label = f'<td style="{_CELL};opacity:0.7">{html.escape(word)}</td>'
+    return f'<tr>{label}<td style="{_CELL}">{content}</td></tr>'
 
 
 def _card(name: str, about: str, body: str, table: bool = True) -> str:

@@ -1,7 +1,9 @@
-"""The figures of Gavin's lecture notes on Lagrange's equations and constraints, computed again, with what they show.
+"""The figures of Gavin's lecture notes on Lagrange's equations and constraints, computed again,
+with what they show.
 
-`gavin_figures` draws Figures 1 and 3 to 8. Each caption states what the computation finds, and where the printed
-caption says otherwise. Every number in a caption is computed when the figure is drawn.
+`gavin_figures` draws Figures 1 and 3 to 8. Each caption states what the computation finds, and
+where the printed caption says otherwise. Every number in a caption is computed when the figure is
+drawn.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class _Drawn:
     numbers: Mapping[str, float]
 
 
-def gavin_figures(folder: str | Path, *, suffix: str = ".png", style: str | Style = "light") -> tuple[CaptionedFigure, ...]:
+def gavin_figures(
+    folder: str | Path, *, suffix: str = ".png", style: str | Style = "light"
+) -> tuple[CaptionedFigure, ...]:
     """Draw Figures 1 and 3 to 8 of Gavin's notes into `folder`, with a file `captions.md`.
 
     Parameters
@@ -64,11 +68,17 @@ def gavin_figures(folder: str | Path, *, suffix: str = ".png", style: str | Styl
     tuple of CaptionedFigure
     """
     if suffix not in STILL_SUFFIXES:
-        raise ModelError("A figure has another suffix", seen=suffix, remedy=f"use one of {', '.join(STILL_SUFFIXES)}")
+        raise ModelError(
+            "A figure has another suffix", suffix, f"use one of {', '.join(STILL_SUFFIXES)}"
+        )
     look = style_named(style)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    free, arc, printed = _free(), _closed("elastic-pendulum-arc", 9.0), _closed("elastic-pendulum-printed", 6.0)
+    free, arc, printed = (
+        _free(),
+        _closed("elastic-pendulum-arc", 9.0),
+        _closed("elastic-pendulum-printed", 6.0),
+    )
     drawn = [
         _figure_1(free, look),
         _figure_3(arc, look),
@@ -82,7 +92,9 @@ def gavin_figures(folder: str | Path, *, suffix: str = ".png", style: str | Styl
     for item in drawn:
         path = save_picture(item.picture, target / f"figure-{item.number}{suffix}")
         found.append(CaptionedFigure(item.number, path, item.caption, item.numbers))
-    text = "\n\n".join(f"**Figure {item.number}.** {item.caption}\n\n![]({item.path.name})" for item in found)
+    text = "\n\n".join(
+        f"**Figure {item.number}.** {item.caption}\n\n![]({item.path.name})" for item in found
+    )
     write_whole(target / "captions.md", f"# Gavin's figures, computed again\n\n{text}\n")
     return tuple(found)
 
@@ -94,7 +106,9 @@ def _free() -> Motion:
 
 
 def _closed(name: str, span: float) -> Motion:
-    """A constrained pendulum over more than two periods, with its returns to the section as events."""
+    """A constrained pendulum over more than two periods, with its returns to the section as
+    events.
+    """
     import dalembert as da
 
     scenario = da.gallery.load(name)
@@ -103,7 +117,7 @@ def _closed(name: str, span: float) -> Motion:
     return da.simulate(scenario, span=(0.0, span), rtol=1e-12, events=[mark])
 
 
-# -- Figure 1: the free pendulum --------------------------------------------------------------------------------------
+# -- Figure 1: the free pendulum -------------------------------------------------------------------
 
 
 def _figure_1(motion: Motion, look: Style) -> _Drawn:
@@ -121,7 +135,10 @@ def _figure_1(motion: Motion, look: Style) -> _Drawn:
     )
     with look.context():
         last = axes[-1]
-        curves = [(Curve(name, grid, np.maximum(y, 1e-6)), look.cycle[k]) for k, (name, y) in enumerate(pairs)]
+        curves = [
+            (Curve(name, grid, np.maximum(y, 1e-6)), look.cycle[k])
+            for k, (name, y) in enumerate(pairs)
+        ]
         for curve, color in curves:
             last.plot(curve.t, curve.y, color=color, linewidth=0.9)
         last.set_yscale("log")
@@ -131,12 +148,13 @@ def _figure_1(motion: Motion, look: Style) -> _Drawn:
         label_ends(last, curves, 70.0)
         _mark(axes, (mirrored, returned), look, ("mirror image", "return"))
     caption = (
-        "Free elastic pendulum: path of the mass, angle, stretch and energies. The printed caption says that the "
-        f"record repeats every 24 s. It does not: near 24 s the state is {plain.distance:.2f} away from the start at "
-        f"best. At t = {mirrored.time:.4f} s it comes within {mirrored.distance:.4f} of the mirror image of the start "
-        f"({rounded_distance:.4f} at {rounded:.3f} s), and at {returned.time:.4f} s within {returned.distance:.4f} of "
-        "the start itself. Neither is exact: the motion is almost, not truly, periodic. The total energy changes by "
-        f"{_about(_drift(motion))} of itself."
+        "Free elastic pendulum: path of the mass, angle, stretch and energies. The printed caption"
+        " says that the record repeats every 24 s. It does not: near 24 s the state is"
+        f" {plain.distance:.2f} away from the start at best. At t = {mirrored.time:.4f} s it comes"
+        f" within {mirrored.distance:.4f} of the mirror image of the start ({rounded_distance:.4f}"
+        f" at {rounded:.3f} s), and at {returned.time:.4f} s within {returned.distance:.4f} of the"
+        " start itself. Neither is exact: the motion is almost, not truly, periodic. The total"
+        f" energy changes by {_about(_drift(motion))} of itself."
     )
     numbers = {
         "mirror_time": mirrored.time,
@@ -149,7 +167,7 @@ def _figure_1(motion: Motion, look: Style) -> _Drawn:
     return _Drawn(1, picture, caption, numbers)
 
 
-# -- Figures 3 to 5: on the arc ---------------------------------------------------------------------------------------
+# -- Figures 3 to 5: on the arc --------------------------------------------------------------------
 
 
 def _figure_3(motion: Motion, look: Style) -> _Drawn:
@@ -158,9 +176,10 @@ def _figure_3(motion: Motion, look: Style) -> _Drawn:
     with look.context():
         _mark(axes, (found,), look, ("one period",))
     caption = (
-        "Elastic pendulum on the arc u = l - l theta^2, from u = l and a rotation rate of 1 rad/s. The motion is "
-        f"periodic, as the print says: T = {found.time:.5f} s, where the state is back to {_about(found.distance)}. "
-        f"The total energy changes by {_about(_drift(motion))} of itself."
+        "Elastic pendulum on the arc u = l - l theta^2, from u = l and a rotation rate of 1 rad/s."
+        f" The motion is periodic, as the print says: T = {found.time:.5f} s, where the state is"
+        f" back to {_about(found.distance)}. The total energy changes by {_about(_drift(motion))}"
+        " of itself."
     )
     return _Drawn(3, picture, caption, {"period": found.time, "distance": found.distance})
 
@@ -177,11 +196,18 @@ def _figure_4(motion: Motion, look: Style) -> _Drawn:
         axes = picture.add_subplot()
         axes.plot(angles, length * (1 - angles**2), color=look.blend("trace", 0.6), linewidth=6)
         axes.plot(theta, u, color=look.body, linewidth=1.6)
-        axes.text(0.5, 0.06, r"$u = l - l\,\theta^2$", color=look.color("trace"), ha="center", transform=axes.transAxes)
+        axes.text(
+            0.5,
+            0.06,
+            r"$u = l - l\,\theta^2$",
+            color=look.color("trace"),
+            ha="center",
+            transform=axes.transAxes,
+        )
         _name_axes(axes)
     caption = (
-        "Stretch against angle on the arc: the motion (thin) lies on the curve u = l - l theta^2 (broad) at every "
-        f"step, with a worst error of {_about(error)}."
+        "Stretch against angle on the arc: the motion (thin) lies on the curve u = l - l theta^2"
+        f" (broad) at every step, with a worst error of {_about(error)}."
     )
     return _Drawn(4, picture, caption, {"worst_error": error})
 
@@ -189,17 +215,20 @@ def _figure_4(motion: Motion, look: Style) -> _Drawn:
 def _figure_5(motion: Motion, look: Style) -> _Drawn:
     picture = _reaction_picture(motion, look)
     force = motion.total_reaction
-    parallel = float(np.max(np.abs(force[0] - 2 * float(motion.parameters["l"]) * motion["theta"] * force[1])))
+    parallel = float(
+        np.max(np.abs(force[0] - 2 * float(motion.parameters["l"]) * motion["theta"] * force[1]))
+    )
     caption = (
-        "Constraint moment on theta and constraint force on u along the arc, with the sign with which they act on the "
-        f"pendulum. They stay in the ratio 2 l theta of the arc's normal (to {_about(parallel)}), and do no work "
-        f"({_about(_power(motion))} at worst). The text below the printed eq. 55 calls them "
-        "+2 theta lambda and +lambda/l; with lambda on the left side, as in eqs. 53 and 54, both signs are minus."
+        "Constraint moment on theta and constraint force on u along the arc, with the sign with"
+        " which they act on the pendulum. They stay in the ratio 2 l theta of the arc's normal (to"
+        f" {_about(parallel)}), and do no work ({_about(_power(motion))} at worst). The text below"
+        " the printed eq. 55 calls them +2 theta lambda and +lambda/l; with lambda on the left"
+        " side, as in eqs. 53 and 54, both signs are minus."
     )
     return _Drawn(5, picture, caption, {"off_normal": parallel, "power": _power(motion)})
 
 
-# -- Figures 6 to 8: the printed velocity constraint ------------------------------------------------------------------
+# -- Figures 6 to 8: the printed velocity constraint -----------------------------------------------
 
 
 def _figure_6(motion: Motion, look: Style) -> _Drawn:
@@ -208,19 +237,21 @@ def _figure_6(motion: Motion, look: Style) -> _Drawn:
     with look.context():
         _mark(axes, (found,), look, ("one period",))
     caption = (
-        "Elastic pendulum with the velocity constraint of eq. 62 and b = 5. The printed caption says that the motion "
-        f"is not periodic. It is: after T = {found.time:.5f} s the state is back to {_about(found.distance)}. The "
-        "caption also turns the constraint upside down: eq. 62 sets u_dot / (l theta_dot), not its inverse, to "
-        f"tan(theta + b u / l). Energy is conserved, as printed (to {_about(_drift(motion))})."
+        "Elastic pendulum with the velocity constraint of eq. 62 and b = 5. The printed caption"
+        f" says that the motion is not periodic. It is: after T = {found.time:.5f} s the state is"
+        f" back to {_about(found.distance)}. The caption also turns the constraint upside down: eq."
+        " 62 sets u_dot / (l theta_dot), not its inverse, to tan(theta + b u / l). Energy is"
+        f" conserved, as printed (to {_about(_drift(motion))})."
     )
     return _Drawn(6, picture, caption, {"period": found.time, "distance": found.distance})
 
 
 def leaf(theta: Array, u: Array, length: float, b: float) -> Array:
-    """The integral of the printed constraint: I = u/l - b theta + ln|cos B + b sin B| with B = theta + b u/l.
+    """The integral of the printed constraint: I = u/l - b theta + ln|cos B + b sin B| with B =
+    theta + b u/l.
 
-    Multiplying the constraint by an integrating factor gives dI = 0, as for any single homogeneous form in two
-    coordinates; so I labels the curves on which motions stay.
+    Multiplying the constraint by an integrating factor gives dI = 0, as for any single homogeneous
+    form in two coordinates; so I labels the curves on which motions stay.
     """
     B = theta + b * u / length
     with np.errstate(divide="ignore"):
@@ -237,11 +268,21 @@ def _figure_7(motion: Motion, look: Style) -> _Drawn:
     picture = Picture(look, figsize=(5.4, 4.6), layout="constrained")
     with look.context():
         axes = picture.add_subplot()
-        ranges = [(float(q.min()) - 0.35 * float(np.ptp(q)), float(q.max()) + 0.35 * float(np.ptp(q))) for q in (theta, u)]
+        ranges = [
+            (float(q.min()) - 0.35 * float(np.ptp(q)), float(q.max()) + 0.35 * float(np.ptp(q)))
+            for q in (theta, u)
+        ]
         plane = np.meshgrid(*(np.linspace(*bounds, 500) for bounds in ranges))
         values = leaf(plane[0], plane[1], length, b)
         levels = float(label[0]) + 0.45 * np.arange(-12, 13)
-        axes.contour(*plane, values, levels=levels, colors=look.blend("ground", 0.55), linewidths=0.6, linestyles="solid")
+        axes.contour(
+            *plane,
+            values,
+            levels=levels,
+            colors=look.blend("ground", 0.55),
+            linewidths=0.6,
+            linestyles="solid",
+        )
         pieces = axes.contour(*plane, values, levels=[float(label[0])], colors="none").allsegs[0]
         start = np.array([theta[0], u[0]])
         own = min(pieces, key=lambda piece: float(np.min(np.linalg.norm(piece - start, axis=1))))
@@ -250,11 +291,13 @@ def _figure_7(motion: Motion, look: Style) -> _Drawn:
         axes.set(xlim=ranges[0], ylim=ranges[1])
         _name_axes(axes)
     caption = (
-        "Stretch against angle under the printed velocity constraint: the motion (thin) on its curve (broad), other "
-        "curves of the same family in grey. The printed caption says that u and theta have no fixed relation, and that "
-        "the constraint is nonholonomic. One homogeneous form in two coordinates always has an integrating factor; "
-        "here I = u/l - b theta + ln|cos B + b sin B|, with B = theta + b u/l, is constant. Along this motion it "
-        f"varies by {_about(spread)}: the constraint is holonomic, and the path is one fixed curve, run to and fro."
+        "Stretch against angle under the printed velocity constraint: the motion (thin) on its"
+        " curve (broad), other curves of the same family in grey. The printed caption says that u"
+        " and theta have no fixed relation, and that the constraint is nonholonomic. One"
+        " homogeneous form in two coordinates always has an integrating factor; here I = u/l - b"
+        " theta + ln|cos B + b sin B|, with B = theta + b u/l, is constant. Along this motion it"
+        f" varies by {_about(spread)}: the constraint is holonomic, and the path is one fixed"
+        " curve, run to and fro."
     )
     return _Drawn(7, picture, caption, {"integral": float(label[0]), "spread": spread})
 
@@ -262,14 +305,15 @@ def _figure_7(motion: Motion, look: Style) -> _Drawn:
 def _figure_8(motion: Motion, look: Style) -> _Drawn:
     picture = _reaction_picture(motion, look)
     caption = (
-        "Constraint moment on theta and constraint force on u under the printed velocity constraint. They repeat with "
-        f"the period of the motion, and do no work ({_about(_power(motion))} at worst). In eqs. 66 to 69 the "
-        "multiplier has the sign opposite to that of eq. 61; the forces shown are those that act on the pendulum."
+        "Constraint moment on theta and constraint force on u under the printed velocity"
+        " constraint. They repeat with the period of the motion, and do no work"
+        f" ({_about(_power(motion))} at worst). In eqs. 66 to 69 the multiplier has the sign"
+        " opposite to that of eq. 61; the forces shown are those that act on the pendulum."
     )
     return _Drawn(8, picture, caption, {"power": _power(motion)})
 
 
-# -- what the figures share -------------------------------------------------------------------------------------------
+# -- what the figures share ------------------------------------------------------------------------
 
 
 def _response(motion: Motion, look: Style, panels: int = 3) -> tuple[Picture, list[Axes]]:
@@ -281,7 +325,12 @@ def _response(motion: Motion, look: Style, panels: int = 3) -> tuple[Picture, li
     with look.context():
         grid = picture.add_gridspec(panels, 2, width_ratios=(0.95, 1.5))
         path = picture.add_subplot(grid[:, 0])
-        path.plot((length + u) * np.sin(theta), -(length + u) * np.cos(theta), color=look.body, linewidth=0.9)
+        path.plot(
+            (length + u) * np.sin(theta),
+            -(length + u) * np.cos(theta),
+            color=look.body,
+            linewidth=0.9,
+        )
         path.plot(0, 0, marker="o", color=look.link, markersize=6)
         path.set_aspect("equal", adjustable="box")
         path.margins(0.08)
@@ -296,10 +345,15 @@ def _response(motion: Motion, look: Style, panels: int = 3) -> tuple[Picture, li
         groups = (
             ("angle", [("$\\theta$", theta)]),
             ("stretch", [("$u$", u)]),
-            ("energies", [("$T$", energies[0]), ("$V$", energies[1]), ("$T+V$", energies.sum(axis=0))]),
+            (
+                "energies",
+                [("$T$", energies[0]), ("$V$", energies[1]), ("$T+V$", energies.sum(axis=0))],
+            ),
         )
         for first, (panel, (title, lines)) in enumerate(zip(axes, groups, strict=False)):
-            curves = [(Curve(name, t, y), look.cycle[first + k]) for k, (name, y) in enumerate(lines)]
+            curves = [
+                (Curve(name, t, y), look.cycle[first + k]) for k, (name, y) in enumerate(lines)
+            ]
             for curve, color in curves:
                 panel.plot(curve.t, curve.y, color=color, linewidth=1.4 if t[-1] < 20 else 0.9)
             panel.set_title(title)
@@ -308,7 +362,9 @@ def _response(motion: Motion, look: Style, panels: int = 3) -> tuple[Picture, li
     return picture, axes
 
 
-def _mark(axes: Sequence[Axes], returns: Sequence[Return], look: Style, words: Sequence[str]) -> None:
+def _mark(
+    axes: Sequence[Axes], returns: Sequence[Return], look: Style, words: Sequence[str]
+) -> None:
     for panel in axes:
         for found in returns:
             panel.axvline(found.time, color=look.accent, linewidth=0.8, linestyle=(0, (2, 2)))

@@ -1,7 +1,7 @@
-"""Formulas as HTML: MathML where the converter is installed, which browsers draw without any script, else LaTeX in words.
+"""Formulas as HTML: MathML where the converter is installed, else LaTeX as text.
 
-Names of constraints may be any words, and they stand in formulas; so what the converter makes is read as XML, and only elements
-and attributes of mathematics are written again.
+Names of constraints may be any words, and they stand in formulas; so what the converter makes is
+read as XML, and only elements and attributes of mathematics are written again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import html
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import sympy
 
@@ -21,19 +22,23 @@ from ..presentation.typeset import lines_latex, symbol_latex
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
 
-__all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than", "mathml", "symbol_latex"]
+__all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than"]
+__all__ += ["mathml", "symbol_latex"]
 
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 _ELEMENTS = frozenset(
-    (
-        *("math", "mrow", "mi", "mo", "mn", "mtext", "mspace", "msup", "msub", "msubsup", "mover", "munder", "munderover"),
-        *("mfrac", "msqrt", "mroot", "mtable", "mtr", "mtd", "mstyle", "mpadded"),
+    re.findall(
+        r"\w+",
+        """math mrow mi mo mn mtext mspace msup msub msubsup mover munder munderover mfrac msqrt
+        mroot mtable mtr mtd mstyle mpadded""",
     )
 )
 _ATTRIBUTES = frozenset(
-    (
-        *("display", "mathvariant", "stretchy", "displaystyle", "scriptlevel", "columnspacing", "rowspacing", "columnalign"),
-        *("rowalign", "width", "height", "depth", "lspace", "rspace", "accent", "fence", "form", "separator", "linethickness"),
+    re.findall(
+        r"\w+",
+        """display mathvariant stretchy displaystyle scriptlevel columnspacing rowspacing
+        columnalign rowalign width height depth lspace rspace accent fence form separator
+        linethickness""",
     )
 )
 _SPACE = '<mspace width="0.167em"></mspace>'
@@ -59,14 +64,15 @@ def mathml(latex: str, display: bool = False) -> str | None:
     try:
         from latex2mathml.converter import convert
 
-        made = str(convert(latex.replace("{aligned}", "{split}"), display="block" if display else "inline"))
+        kind = "block" if display else "inline"
+        made = str(convert(latex.replace("{aligned}", "{split}"), display=kind))
         return _written(ElementTree.fromstring(made))
     except Exception:  # no converter, or a formula that it, or the reader of XML, does not take
         return None
 
 
 def formula(latex: str, display: bool = False, bare: str = "code") -> str:
-    r"""A formula as HTML; where it cannot be typeset, its LaTeX as text in the element `bare`, or between dollars.
+    r"""A formula as HTML, or its LaTeX as text in the element `bare`, or between dollars.
 
     Parameters
     ----------
@@ -85,17 +91,15 @@ def formula(latex: str, display: bool = False, bare: str = "code") -> str:
     return f'<{bare} class="tex">{words}</{bare}>'
 
 
-def _written(element: Any, form: str | None = None) -> str:
+def _written(element: Element, form: str | None = None) -> str:
     """An element of MathML and what is in it, and nothing else."""
     name = _name(element)
     if name not in _ELEMENTS:
         raise ValueError(f"{name} is no element of mathematics")
     given = {**element.attrib, **({"form": form} if form else {})}
-    attributes = "".join(
-        f' {key}="{html.escape(value)}"'
-        for key, value in given.items()
-        if key in _ATTRIBUTES and re.fullmatch(r"[\w .:%#-]*", value)
-    )
+    given = {key: value for key, value in given.items() if key in _ATTRIBUTES}
+    plain = {key: value for key, value in given.items() if re.fullmatch(r"[\w .:%#-]*", value)}
+    attributes = "".join(f' {key}="{html.escape(value)}"' for key, value in plain.items())
     children = list(element)
     in_row = name in ("math", "mrow", "mtd", "mstyle")
     inside = html.escape(element.text or "")
@@ -106,24 +110,24 @@ def _written(element: Any, form: str | None = None) -> str:
     return f"<{name}{attributes}>{inside}</{name}>"
 
 
-def _name(element: Any) -> str:
+def _name(element: Element) -> str:
     return str(element.tag).removeprefix(f"{{{_NAMESPACE}}}")
 
 
-def _is_function(element: Any) -> bool:
+def _is_function(element: Element) -> bool:
     """Whether it is the name of a function, or a power of one."""
     head = element[0] if _name(element) == "msup" and len(element) else element
     return _name(head) == "mi" and head.text in _FUNCTIONS
 
 
-def _is_sign(element: Any, before: Any) -> bool:
-    """Whether it is a minus sign that belongs to what follows it, because an operator stands in front of it."""
+def _is_sign(element: Element, before: Element | None) -> bool:
+    """Whether it is a minus sign of what follows, because an operator stands in front of it."""
     if _name(element) != "mo" or element.text not in ("-", "\u2212"):
         return False
     return before is not None and _name(before) == "mo" and before.text not in (")", "]", "}", "|")
 
 
-def expression_latex(expression: Any) -> str:
+def expression_latex(expression: sympy.Expr) -> str:
     r"""An expression in LaTeX, as the equations are set.
 
     >>> from dalembert.model.symbols import coordinates
@@ -139,11 +143,11 @@ def equation_lines(equations: Equations) -> list[str]:
     return [f"{left} = {right}" for left, right in lines_latex(equations.written())]
 
 
-def is_longer_than(expressions: Iterable[Any], most: int) -> bool:
+def is_longer_than(expressions: Iterable[sympy.Basic], most: int) -> bool:
     """Whether expressions have more than `most` nodes together; the count stops there.
 
-    >>> is_longer_than([sympy.Symbol("x") ** 2 + 1], 4), is_longer_than([sympy.Symbol("x") ** 2 + 1], 5)
-    (True, False)
+    >>> [is_longer_than([sympy.Symbol("x") ** 2 + 1], most) for most in (4, 5)]
+    [True, False]
     """
     count = 0
     for expression in expressions:

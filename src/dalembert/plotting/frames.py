@@ -1,7 +1,8 @@
-"""Frames of a motion as images: the scene of a drawing, or, without one, its coordinates against time.
+"""Frames of a motion as images: the scene of a drawing, or, without one, its coordinates against
+time.
 
-Both kinds of film answer `count`, `size` and `frame(k)`, an array (height, width, 3) of bytes. What does not move is
-drawn once; a frame repaints the rest over it.
+Both kinds of film answer `count`, `size` and `frame(k)`, an array (height, width, 3) of bytes. What
+does not move is drawn once; a frame repaints the rest over it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .axis_labels import mathtext, words
 from .motion_samples import Array
 from .panels import chosen_panels
 from .plots import draw_panels
-from .scene import Part, Scene, Window, diagonal, travelled
+from .scene import Scene, ScenePart, Window, diagonal, travelled
 from .style import Picture, Style
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CurveFilm", "Film", "SceneFilm", "paint_scene", "scene_size"]
 
-#: Pixels of a film whose symbols are drawn at 100 dots an inch; larger and smaller films scale them.
+#: Pixels of a film whose symbols are drawn at 100 dots an inch; larger and smaller films scale
+#: them.
 AREA = 420_000.0
 #: Pieces of the fading tail of a trace, and the share of the film it lasts.
 TAIL_PIECES, TAIL_SHARE = 14, 0.16
@@ -81,7 +83,9 @@ def even(size: tuple[int, int]) -> tuple[int, int]:
 
 
 def film_sheet(size: tuple[int, int]) -> tuple[tuple[float, float], float]:
-    """Inches and dots an inch of a film of this size in pixels: a small film is a large one made smaller."""
+    """Inches and dots an inch of a film of this size in pixels: a small film is a large one made
+    smaller.
+    """
     dpi = 100.0 * float(np.sqrt(size[0] * size[1] / AREA))
     rounding = 1e-6
     return ((size[0] + rounding) / dpi, (size[1] + rounding) / dpi), dpi
@@ -90,7 +94,9 @@ def film_sheet(size: tuple[int, int]) -> tuple[tuple[float, float], float]:
 class SceneFilm:
     """The film of a drawing: shapes move, traces grow and fade."""
 
-    def __init__(self, scene: Scene, look: Style, size: tuple[int, int] | None, title: str, pace: str = "") -> None:
+    def __init__(
+        self, scene: Scene, look: Style, size: tuple[int, int] | None, title: str, pace: str = ""
+    ) -> None:
         self.scene, self.look, self.pace = scene, look, pace
         self.count = scene.times.size
         self.size = even(size or scene_size(scene.aspect))
@@ -110,7 +116,9 @@ class SceneFilm:
         moving = [artist for painted in order if painted.part.is_ground for artist in painted.at(k)]
         moving += [artist for painted in order for artist in painted.shadow_at(k)]
         moving += [artist for trace in self.traces for artist in trace.at(k)]
-        moving += [artist for painted in order if not painted.part.is_ground for artist in painted.at(k)]
+        moving += [
+            artist for painted in order if not painted.part.is_ground for artist in painted.at(k)
+        ]
         moving += [text.at(k) for text in self.texts]
         self.clock.set_text(f"{clock_text(self.scene.times, k)}{self.pace}")
         return self.sheet.image([*moving, self.clock])
@@ -123,13 +131,20 @@ def clock_text(times: Array, k: int) -> str:
     return f"$t = {times[k]:.{decimals}f}$"
 
 
-def scene_axes(picture: Picture, scene: Scene, look: Style, title: str = "", axes: Axes | None = None) -> Axes:
+def scene_axes(
+    picture: Picture, scene: Scene, look: Style, title: str = "", axes: Axes | None = None
+) -> Axes:
     """Axes of equal scale around a scene: ruled in the plane, with a floor and arrows in space."""
     shape = scene.aspect
     if axes is None:
         width, height = picture.get_size_inches()
         side = 0.64 if scene.floor is None else 0.15
-        box = (side / width, (side + 0.02) / height, 1 - (side + 0.2) / width, 1 - (side + 0.55) / height)
+        box = (
+            side / width,
+            (side + 0.02) / height,
+            1 - (side + 0.2) / width,
+            1 - (side + 0.55) / height,
+        )
         axes = picture.add_axes(box)
         shape = box[2] * width / (box[3] * height)
     across, upward = widened(scene.window, shape)
@@ -142,19 +157,43 @@ def scene_axes(picture: Picture, scene: Scene, look: Style, title: str = "", axe
         axes.set_ylabel(mathtext(scene.labels[1]), labelpad=7, rotation=0, va="center")
         return axes
     axes.axis("off")
-    axes.add_patch(Polygon(scene.floor.outline, closed=True, facecolor=look.blend("ground", 0.10), edgecolor="none", zorder=0))
+    axes.add_patch(
+        Polygon(
+            scene.floor.outline,
+            closed=True,
+            facecolor=look.blend("ground", 0.10),
+            edgecolor="none",
+            zorder=0,
+        )
+    )
     for line in scene.floor.lines:
         axes.plot(*line.T, color=look.blend("ground", 0.45), linewidth=0.6, zorder=0.1)
     for label, base, tip in scene.floor.arrows:
-        arrow = {"arrowstyle": "-|>", "color": look.muted, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0}
+        arrow = {
+            "arrowstyle": "-|>",
+            "color": look.muted,
+            "linewidth": 0.9,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
         axes.annotate("", tip[0], base[0], arrowprops=arrow, zorder=0.2)
         beyond = tip[0] + 0.18 * (tip[0] - base[0])
-        axes.text(beyond[0], beyond[1], mathtext(label), color=look.muted, ha="center", va="center", fontsize=11, zorder=0.2)
+        axes.text(
+            beyond[0],
+            beyond[1],
+            mathtext(label),
+            color=look.muted,
+            ha="center",
+            va="center",
+            fontsize=11,
+            zorder=0.2,
+        )
     return axes
 
 
 def widened(window: Window, shape: float) -> Window:
-    """The window made wider or higher, about its middle, until its width is `shape` times its height.
+    """The window made wider or higher, about its middle, until its width is `shape` times its
+    height.
 
     >>> widened(((0.0, 1.0), (0.0, 1.0)), 2.0)
     ((-0.5, 1.5), (0.0, 1.0))
@@ -168,7 +207,9 @@ def widened(window: Window, shape: float) -> Window:
 class PaintedPart:
     """The artists of one part: itself, and its shadow in space."""
 
-    def __init__(self, axes: Axes, part: Part, look: Style, alpha: float = 1.0, animated: bool = True) -> None:
+    def __init__(
+        self, axes: Axes, part: ScenePart, look: Style, alpha: float = 1.0, animated: bool = True
+    ) -> None:
         self.part = part
         self.artist = self._artist(axes, look.color(part.color), look, alpha, animated)
         self.shadow = None
@@ -176,25 +217,52 @@ class PaintedPart:
             shade = look.ink if look.name == "light" else "#000000"
             self.shadow = self._artist(axes, shade, look, 0.10 * alpha, animated, is_shadow=True)
 
-    def _artist(self, axes: Axes, color: str, look: Style, alpha: float, animated: bool, is_shadow: bool = False) -> Any:
+    def _artist(
+        self,
+        axes: Axes,
+        color: str,
+        look: Style,
+        alpha: float,
+        animated: bool,
+        is_shadow: bool = False,
+    ) -> Any:
         part = self.part
         if part.kind == "area":
             face = (color, alpha * (part.fill if not is_shadow else 0.9))
-            area = Polygon(np.zeros((3, 2)), closed=True, facecolor=face, edgecolor=(color, alpha), animated=animated)
+            area = Polygon(
+                np.zeros((3, 2)),
+                closed=True,
+                facecolor=face,
+                edgecolor=(color, alpha),
+                animated=animated,
+            )
             area.set_linewidth(0.0 if is_shadow else part.width)
             area.set_joinstyle("round")
             axes.add_patch(area)
             return area
         if part.kind == "dot":
-            dot = Line2D([], [], linestyle="none", marker="o", markersize=part.width, color=color, alpha=alpha)
-            dot.set(markeredgecolor=color if is_shadow else look.background, markeredgewidth=0.0 if is_shadow else 0.9)
+            dot = Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker="o",
+                markersize=part.width,
+                color=color,
+                alpha=alpha,
+            )
+            dot.set(
+                markeredgecolor=color if is_shadow else look.background,
+                markeredgewidth=0.0 if is_shadow else 0.9,
+            )
             dot.set_animated(animated)
             axes.add_line(dot)
             return dot
         line = Line2D([], [], color=color, linewidth=part.width, alpha=alpha, animated=animated)
         line.set(solid_capstyle="round", solid_joinstyle="round")
         if not is_shadow and alpha == 1.0 and part.width >= 1.2:
-            line.set_path_effects([withStroke(linewidth=part.width + 1.2, foreground=look.background)])
+            line.set_path_effects(
+                [withStroke(linewidth=part.width + 1.2, foreground=look.background)]
+            )
         axes.add_line(line)
         return line
 
@@ -209,25 +277,33 @@ class PaintedPart:
         return [self._move(self.shadow, self.part.shadow[k])]
 
     @staticmethod
-    def _move(artist: Any, points: Array) -> Artist:
+    def _move(artist: Polygon | Line2D, points: Array) -> Artist:
         if isinstance(artist, Polygon):
             artist.set_xy(points)
         else:
             artist.set_data(points[:, 0], points[:, 1])
-        return artist  # type: ignore[no-any-return]
+        return artist
 
 
 class PaintedTrace:
     """The path left behind: pale as a whole, strong where the point has just been."""
 
-    def __init__(self, axes: Axes, trace: Part, look: Style, scene: Scene) -> None:
+    def __init__(self, axes: Axes, trace: ScenePart, look: Style, scene: Scene) -> None:
         self.points, self.finer = trace.points[:, 0, :], scene.finer
         self.tail = max(int(TAIL_SHARE * len(self.points)), TAIL_PIECES)
         color = look.color(trace.color)
         shades = np.linspace(0.42, 1.0, TAIL_PIECES)
-        self.past = Line2D([], [], color=look.blend(trace.color, 0.42), linewidth=1.2, animated=True)
+        self.past = Line2D(
+            [], [], color=look.blend(trace.color, 0.42), linewidth=1.2, animated=True
+        )
         self.recent = [
-            Line2D([], [], color=look.blend(trace.color, float(s)), linewidth=1.2 + 1.0 * float(s), animated=True)
+            Line2D(
+                [],
+                [],
+                color=look.blend(trace.color, float(s)),
+                linewidth=1.2 + 1.0 * float(s),
+                animated=True,
+            )
             for s in shades
         ]
         self.recent[-1].set_color(color)
@@ -248,10 +324,15 @@ class PaintedTrace:
 class PaintedText:
     """Words a little above and to the right of a moving point."""
 
-    def __init__(self, axes: Axes, part: Part, look: Style, animated: bool = True) -> None:
+    def __init__(self, axes: Axes, part: ScenePart, look: Style, animated: bool = True) -> None:
         self.points = part.points[:, 0]
         self.artist = axes.annotate(
-            part.text, (0.0, 0.0), (5.0, 5.0), textcoords="offset points", fontsize=part.width, color=look.color(part.color)
+            part.text,
+            (0.0, 0.0),
+            (5.0, 5.0),
+            textcoords="offset points",
+            fontsize=part.width,
+            color=look.color(part.color),
         )
         self.artist.set(animated=animated, parse_math=False, annotation_clip=True, zorder=50)
 
@@ -263,7 +344,9 @@ class PaintedText:
 
 
 def paint_scene(axes: Axes, scene: Scene, look: Style, poses: Sequence[int], fade: bool) -> None:
-    """Several poses of a scene on one axes, the earlier the paler, over its traces; for still pictures."""
+    """Several poses of a scene on one axes, the earlier the paler, over its traces; for still
+    pictures.
+    """
     upto = poses[-1] * scene.finer + 1
     for part in scene.parts:
         if part.shadow is not None:
@@ -279,7 +362,9 @@ def paint_scene(axes: Axes, scene: Scene, look: Style, poses: Sequence[int], fad
     for rank, k in enumerate(poses):
         last = rank == len(poses) - 1
         alpha = 1.0 if last or not fade else 0.10 + 0.35 * rank / max(len(poses) - 1, 1)
-        for place, i in enumerate(sorted(range(len(scene.parts)), key=lambda i: scene.parts[i].depth[k])):
+        for place, i in enumerate(
+            sorted(range(len(scene.parts)), key=lambda i: scene.parts[i].depth[k])
+        ):
             if scene.parts[i].is_still and not last:
                 continue
             painted = PaintedPart(axes, scene.parts[i], look, alpha, animated=False)
@@ -294,7 +379,14 @@ def paint_scene(axes: Axes, scene: Scene, look: Style, poses: Sequence[int], fad
 class CurveFilm:
     """The film of a motion without a drawing: its coordinates as curves that a dot runs along."""
 
-    def __init__(self, motion: Motion, times: Array, look: Style, size: tuple[int, int] | None, pace: str = "") -> None:
+    def __init__(
+        self,
+        motion: Motion,
+        times: Array,
+        look: Style,
+        size: tuple[int, int] | None,
+        pace: str = "",
+    ) -> None:
         self.times, self.count, self.pace = times, times.size, pace
         panels = chosen_panels(motion, None, ["coordinates"])
         picture = draw_panels(panels, look, (), words(motion.system.name))
@@ -308,12 +400,16 @@ class CurveFilm:
             for axes, panel in zip(picture.axes, panels, strict=True):
                 for line, curve in zip(list(axes.lines), panel.curves, strict=False):
                     past = Line2D([], [], color=line.get_color(), linewidth=1.8, animated=True)
-                    dot = Line2D([], [], color=line.get_color(), marker="o", markersize=6, animated=True)
+                    dot = Line2D(
+                        [], [], color=line.get_color(), marker="o", markersize=6, animated=True
+                    )
                     line.set_alpha(0.25)
                     axes.add_line(past)
                     axes.add_line(dot)
                     self.runners.append((past, dot, curve.t, curve.y))
-            self.clock = picture.text(0.99, 0.99, "", ha="right", va="top", fontsize=13, animated=True)
+            self.clock = picture.text(
+                0.99, 0.99, "", ha="right", va="top", fontsize=13, animated=True
+            )
         self.sheet = _Sheet(picture)
 
     def frame(self, k: int) -> npt.NDArray[np.uint8]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ from ..errors import ModelError, nearest
 from ..typing import Path
 from .axis_labels import mathtext, words
 from .motion_samples import Array
-from .style import Picture, Style, save_picture, style_named
+from .style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
     from ..analysis.symmetry.height import AreaRule, HeightFunction
@@ -72,8 +72,10 @@ def plot_height(
     """
     look, names = style_named(style), height.connection.basis
     shown = _components(height, components)
-    drawn = [_loop_points(loop) for loop in ([loops] if hasattr(loops, "points") or isinstance(loops, np.ndarray) else loops)]
-    picture = Picture(look, figsize=(PANEL_WIDTH * len(shown) + 0.4, PANEL_HEIGHT), layout="constrained")
+    several = loops if isinstance(loops, Sequence) else [loops]
+    drawn = [_loop_points(loop) for loop in several]
+    size = (PANEL_WIDTH * len(shown) + 0.4, PANEL_HEIGHT)
+    picture = Picture(look, figsize=size, layout="constrained")
     with look.context():
         panels = np.atleast_1d(picture.subplots(1, len(shown), sharey=True))
         for axes, name in zip(panels, shown, strict=True):
@@ -82,46 +84,42 @@ def plot_height(
                 _draw_loop(axes, points, look.color(LOOP_ROLES[number % len(LOOP_ROLES)]))
             axes.set(title=mathtext(name), xlabel=mathtext(height.shape[0]))
         panels[0].set_ylabel(mathtext(height.shape[1]))
-        heading = words(height.connection.system.name) if title is None else title
-        if heading and heading != "system":
-            picture.suptitle(heading, x=0.01, ha="left", weight="bold")
-    if path is not None:
-        save_picture(picture, path)
-    return picture
+    heading = words(height.connection.system.name) if title is None else title
+    return finished(picture, path, "" if heading == "system" else heading)
 
 
 def _components(height: HeightFunction, components: Sequence[str] | None) -> list[str]:
     names = height.connection.basis
     if components is None:
         largest = float(np.nanmax(np.abs(height.values), initial=0.0))
-        rises = [bool(np.nanmax(np.abs(table), initial=0.0) > FLAT * largest) for table in height.values]
+        heights = [np.nanmax(np.abs(table), initial=0.0) for table in height.values]
+        rises = [bool(size > FLAT * largest) for size in heights]
         return [name for name, rise in zip(names, rises, strict=True) if rise] or [names[0]]
     chosen = [str(name) for name in ([components] if isinstance(components, str) else components)]
     for name in chosen:
         if name not in names:
             guess = nearest(name, names)
-            raise ModelError(
-                f"The connection has no component `{name}`",
-                seen=", ".join(names),
-                remedy=f"did you mean {guess}" if guess else "use one of these",
-            )
+            remedy = f"did you mean {guess}" if guess else "use one of these"
+            raise ModelError(f"The connection has no component `{name}`", ", ".join(names), remedy)
     if not chosen:
-        raise ModelError("A picture needs a component", seen="none", remedy=f"name one of {', '.join(names)}")
+        raise ModelError("A picture needs a component", "none", f"name one of {', '.join(names)}")
     return chosen
 
 
-def _loop_points(loop: Any) -> Array:
+def _loop_points(loop: AreaRule | Array) -> Array:
     points = np.asarray(getattr(loop, "points", loop), dtype=float)
     if points.ndim != 2 or points.shape[0] != 2 or points.shape[1] < 2:
         raise ModelError(
             "A loop is drawn from points in the plane of the shapes",
-            seen=f"shape {points.shape}",
-            remedy="give an array (2, count), or what da.symmetry.area_rule returns",
+            f"shape {points.shape}",
+            "give an array (2, count), or what da.symmetry.area_rule returns",
         )
     return points
 
 
-def _draw_map(picture: Picture, axes: Axes, height: HeightFunction, table: Array, look: Style) -> None:
+def _draw_map(
+    picture: Picture, axes: Axes, height: HeightFunction, table: Array, look: Style
+) -> None:
     """Colours from one side of zero to the other, and the lines of no height."""
     size = float(np.nanmax(np.abs(table), initial=0.0)) or 1.0
     levels = np.linspace(-size, size, 2 * STEPS + 1) * (1 + 1e-9)
@@ -132,7 +130,8 @@ def _draw_map(picture: Picture, axes: Axes, height: HeightFunction, table: Array
     if np.nanmin(table) < 0 < np.nanmax(table):
         axes.contour(first, second, values, levels=[0.0], colors=[look.muted], linewidths=0.9)
     axes.grid(False)
-    bar = picture.colorbar(filled, ax=axes, ticks=np.linspace(-size, size, 5), format="%.2g", pad=0.02)
+    ticks = np.linspace(-size, size, 5)
+    bar = picture.colorbar(filled, ax=axes, ticks=ticks, format="%.2g", pad=0.02)
     bar.outline.set_visible(False)  # type: ignore[operator]
     bar.ax.tick_params(length=0)
 
@@ -143,5 +142,7 @@ def _draw_loop(axes: Axes, points: Array, color: str) -> None:
     place = points.shape[1] // 4
     along = points[:, min(place + 1, points.shape[1] - 1)] - points[:, place]
     if np.hypot(*along) > 0:
-        head = {"arrowstyle": "-|>", "color": color, "linewidth": 1.6, "mutation_scale": 13, "shrinkA": 0, "shrinkB": 0}
-        axes.annotate("", xy=tuple(points[:, place] + along), xytext=tuple(points[:, place]), arrowprops=head)
+        head = {"arrowstyle": "-|>", "color": color, "linewidth": 1.6, "mutation_scale": 13}
+        head |= {"shrinkA": 0, "shrinkB": 0}
+        start, end = tuple(points[:, place]), tuple(points[:, place] + along)
+        axes.annotate("", xy=end, xytext=start, arrowprops=head)

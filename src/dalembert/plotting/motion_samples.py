@@ -5,22 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import sympy
 
 from ..algebra.tabulate import tabulated
 from ..errors import ModelError
 from ..integrate.reactions import missing_quantity
+from ..typing import Array, Expression, IntArray
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
 
-__all__ = ["EventMarks", "curve_times", "evaluate", "event_marks", "finite_span", "in_order", "series", "states_at", "through"]
-
-Array = npt.NDArray[np.float64]
+__all__ = ["Array", "EventMarks", "curve_times", "evaluate", "event_marks", "finite_span"]
+__all__ += ["in_order", "series", "states_at", "through"]
 
 #: Times at which dense output is asked for together.
 PIECE = 512
@@ -33,18 +32,21 @@ def finite_span(motion: Motion) -> tuple[float, float]:
     order = in_order(motion.t)
     finite = motion.t[order][np.isfinite(motion.y[:, order]).all(axis=0)]
     if finite.size == 0:
-        raise ModelError("The motion has no finite state to draw", seen=motion.message, remedy="simulate another start")
+        what = "The motion has no finite state to draw"
+        raise ModelError(what, motion.message, "simulate another start")
     return float(finite[0]), float(finite[-1])
 
 
-def in_order(t: Array) -> npt.NDArray[np.intp]:
+def in_order(t: Array) -> IntArray:
     """Indices that put stored times in order; times that run backward throughout are left so."""
     steps = np.diff(t)
-    return np.arange(t.size) if (steps >= 0).all() or (steps <= 0).all() else np.argsort(t, kind="stable")
+    if (steps >= 0).all() or (steps <= 0).all():
+        return np.arange(t.size)
+    return np.argsort(t, kind="stable")
 
 
 def curve_times(motion: Motion, count: int = SMOOTH) -> Array:
-    """The motion's own times, subdivided until there are about `count` of them: steps are long, curves are smooth."""
+    """The motion's own times, subdivided until there are about `count`, for smooth curves."""
     t = np.asarray(motion.t, dtype=float)[in_order(motion.t)]
     if t.size < 2 or t.size >= count:
         return t
@@ -54,7 +56,7 @@ def curve_times(motion: Motion, count: int = SMOOTH) -> Array:
 
 
 def series(motion: Motion, names: Sequence[str], times: Array) -> dict[str, Array]:
-    """Quantities by name at `times`, each (len(times),): from the dense output, or through the stored values.
+    """Quantities by name at `times`, from the dense output or through the stored values.
 
     Raises
     ------
@@ -66,7 +68,9 @@ def series(motion: Motion, names: Sequence[str], times: Array) -> dict[str, Arra
         if name not in known:
             raise missing_quantity(name, motion.names, motion.reactions)
     states = {symbol.name: k for k, symbol in enumerate(motion.state)}
-    dense = states_at(motion, np.asarray(times, dtype=float)) if states.keys() & set(names) else None
+    dense = None
+    if states.keys() & set(names):
+        dense = states_at(motion, np.asarray(times, dtype=float))
     found: dict[str, Array] = {}
     for name in names:
         if name == "t":
@@ -79,7 +83,7 @@ def series(motion: Motion, names: Sequence[str], times: Array) -> dict[str, Arra
 
 
 def states_at(motion: Motion, times: Array) -> Array:
-    """Dense output at times (k,): states (n_state, k), asked for in order of time and a few at a time, which is faster."""
+    """Dense output (n_state, k) at times (k,), read in order and in pieces, which is faster."""
     if 0 < times.size <= PIECE:
         return np.asarray(motion.sol(times), dtype=float).reshape(len(motion.state), times.size)
     found = np.empty((len(motion.state), times.size))
@@ -91,9 +95,10 @@ def states_at(motion: Motion, times: Array) -> Array:
 
 
 def through(t: Array, values: Array, times: Array) -> Array:
-    """A curve through stored values at `times`: shape-preserving (Akima) on each stretch between repeated times.
+    """A curve through stored values at `times` (Akima), smooth between repeated times.
 
-    An impact repeats its time, with the value before and after it; no curve is drawn smoothly across.
+    An impact repeats its time, with the value before and after it; no curve is drawn smoothly
+    across.
     """
     if times.shape == t.shape and np.array_equal(times, t):
         return values
@@ -116,8 +121,8 @@ def through(t: Array, values: Array, times: Array) -> Array:
     return result
 
 
-def evaluate(motion: Motion, expressions: Sequence[Any], times: Array) -> Array:
-    """Expressions of state, parameters, inputs and time along the motion, shape (len(expressions), len(times)).
+def evaluate(motion: Motion, expressions: Sequence[Expression], times: Array) -> Array:
+    """Expressions of state, parameters, inputs and time along the motion, (expressions, times).
 
     Raises
     ------
@@ -125,11 +130,12 @@ def evaluate(motion: Motion, expressions: Sequence[Any], times: Array) -> Array:
         Where an expression contains a symbol that the motion does not know.
     """
     exact = [e if isinstance(e, sympy.Basic) else sympy.Float(e) for e in expressions]
-    symbols = sorted({s for e in exact for s in e.free_symbols}, key=lambda symbol: str(symbol.name))
+    symbols = sorted({s for e in exact for s in e.free_symbols}, key=lambda s: str(s.name))
     given = {} if motion.scenario is None else motion.scenario.parameters
     known = {**given, **motion.parameters}
-    moving = series(motion, [symbol.name for symbol in symbols if symbol.name not in known], times)
-    arguments = [float(known[name]) if name in known else moving[name] for name in (s.name for s in symbols)]
+    names = [symbol.name for symbol in symbols]
+    moving = series(motion, [name for name in names if name not in known], times)
+    arguments = [float(known[name]) if name in known else moving[name] for name in names]
     rows = tabulated(symbols, exact)(arguments)
     return np.array(np.broadcast_to(rows, (len(exact), times.size)))
 
@@ -144,11 +150,10 @@ class EventMarks:
 
 def event_marks(motion: Motion) -> list[EventMarks]:
     """Events and impacts that happened, each with its times."""
-    marks = [
-        EventMarks(name, np.asarray(times, dtype=float))
-        for name, times in zip(motion.event_names, motion.t_events, strict=True)
-        if len(times)
-    ]
+    events = zip(motion.event_names, motion.t_events, strict=True)
+    found = {name: np.asarray(times, dtype=float) for name, times in events if len(times)}
+    marks = [EventMarks(name, times) for name, times in found.items()]
     for name in dict.fromkeys(name for _, name in motion.impacts):
-        marks.append(EventMarks(f"impact {name}", np.array([time for time, hit in motion.impacts if hit == name])))
+        times = np.array([time for time, hit in motion.impacts if hit == name])
+        marks.append(EventMarks(f"impact {name}", times))
     return marks

@@ -1,4 +1,4 @@
-"""Moving pictures on disk: GIF through Pillow, MP4 and WebM through ffmpeg where it is installed."""
+"""Moving pictures on disk: GIF through Pillow, MP4 and WebM through ffmpeg."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,7 +39,7 @@ def gif_delay(fps: float) -> int:
 
 
 def write_gif(frame: Callable[[int], Frame], count: int, path: Path, delay: int) -> None:
-    """Write frames (height, width, 3) as an endless GIF with one palette, so that still parts do not flicker.
+    """Write frames (height, width, 3) as an endless GIF with one palette, without flicker.
 
     Parameters
     ----------
@@ -50,10 +51,11 @@ def write_gif(frame: Callable[[int], Frame], count: int, path: Path, delay: int)
     from PIL import Image
 
     probes = [frame(k) for k in sorted({0, count // 3, 2 * count // 3, count - 1})]
-    colors = film_palette(np.concatenate(probes).reshape(-1, 3))
+    colors = movie_palette(np.concatenate(probes).reshape(-1, 3))
     palette = Image.new("P", (1, 1))
     palette.putpalette(colors.tobytes())
-    place = np.full(1 << 24, -1, np.int16)  # of each colour in the palette, the first where it is there twice
+    # The place of each colour in the palette, the first where it is there twice.
+    place = np.full(1 << 24, -1, np.int16)
     place[_codes(colors)[::-1]] = np.arange(len(colors))[::-1]
 
     def images() -> Iterator[Image.Image]:
@@ -62,25 +64,28 @@ def write_gif(frame: Callable[[int], Frame], count: int, path: Path, delay: int)
             reduced = Image.fromarray(pixels).quantize(palette=palette, dither=Image.Dither.NONE)
             # Pillow looks colours up coarsely; those that the palette has must stay as they are.
             known = place[_codes(pixels)]
-            exact = Image.fromarray(np.where(known >= 0, known, np.asarray(reduced)).astype(np.uint8))
+            places = np.where(known >= 0, known, np.asarray(reduced)).astype(np.uint8)
+            exact = Image.fromarray(places)
             exact.putpalette(colors.tobytes())
             yield exact
 
     stream = images()
-    film: dict[str, Any] = {
-        "format": "GIF",
-        "save_all": True,
-        "append_images": stream,
-        "duration": 10 * delay,
-        "loop": 0,
-        "optimize": False,
-    }
+    movie: dict[str, Any] = {"format": "GIF", "save_all": True, "append_images": stream}
+    movie |= {"duration": 10 * delay, "loop": 0, "optimize": False}
+    with _written_whole(path) as whole:
+        next(stream).save(whole, **movie)
+
+
+@contextmanager
+def _written_whole(path: Path) -> Iterator[Path]:
+    """A place for a file that appears at `path` when it is complete."""
     try:
         with replaced_whole(path) as whole:
-            next(stream).save(whole, **film)
+            yield whole
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FileError(f"The film {path.name} cannot be written", seen=reason, remedy="check the disk") from error
+        what = f"The movie {path.name} cannot be written"
+        raise FileError(what, reason, "check the disk") from error
 
 
 def _codes(pixels: Frame) -> npt.NDArray[np.uint32]:
@@ -89,8 +94,8 @@ def _codes(pixels: Frame) -> npt.NDArray[np.uint32]:
     return np.asarray(red << 16 | green << 8 | blue, dtype=np.uint32)
 
 
-def film_palette(pixels: Frame, exact: int = 64) -> Frame:
-    """256 colours for pixels (n, 3): the `exact` most frequent as they are, the rest for the remaining colours alike.
+def movie_palette(pixels: Frame, exact: int = 64) -> Frame:
+    """256 colours for pixels (n, 3): the `exact` most frequent, the rest for the others alike.
 
     Frequencies count by their root, so that thin bright lines on a wide page keep their colour.
     """
@@ -104,7 +109,8 @@ def film_palette(pixels: Frame, exact: int = 64) -> Frame:
         return np.resize(colors, (256, 3))
     weights = np.ceil(np.sqrt(counts[exact:])).astype(int).clip(1, 64)
     sample = np.repeat(colors[exact:], weights, axis=0)
-    reduced = Image.fromarray(sample[None]).quantize(256 - exact, method=Image.Quantize.MEDIANCUT).getpalette() or []
+    method = Image.Quantize.MEDIANCUT
+    reduced = Image.fromarray(sample[None]).quantize(256 - exact, method=method).getpalette() or []
     rest = np.array(reduced, dtype=np.uint8).reshape(-1, 3)[: 256 - exact]
     return np.resize(np.concatenate([colors[:exact], rest]), (256, 3))
 
@@ -126,8 +132,8 @@ def require_ffmpeg(path: Path) -> str:
     if program is None:
         raise ModelError(
             f"Writing {path.suffix} needs the program ffmpeg, which is not installed",
-            seen=path.name,
-            remedy=f"install ffmpeg, or pip install imageio-ffmpeg, or write {path.with_suffix('.gif').name}",
+            path.name,
+            f"install ffmpeg, or imageio-ffmpeg, or write {path.with_suffix('.gif').name}",
         )
     return program
 
@@ -135,20 +141,20 @@ def require_ffmpeg(path: Path) -> str:
 def write_video(frame: Callable[[int], Frame], count: int, path: Path, fps: float) -> None:
     """Write frames (height, width, 3), with even sides, as MP4 or WebM."""
     program = require_ffmpeg(path)
-    try:
-        with replaced_whole(path) as place:
-            _through_ffmpeg(program, frame, count, path, place, fps)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(f"The film {path.name} cannot be written", seen=reason, remedy="check the disk") from error
+    with _written_whole(path) as place:
+        _through_ffmpeg(program, frame, count, path, place, fps)
 
 
-def _through_ffmpeg(program: str, frame: Callable[[int], Frame], count: int, path: Path, place: Path, fps: float) -> None:
+def _through_ffmpeg(
+    program: str, frame: Callable[[int], Frame], count: int, path: Path, place: Path, fps: float
+) -> None:
     height, width, _ = frame(0).shape
-    command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
-    command += ["-r", f"{fps:g}", "-i", "-", "-an", *_CODECS[path.suffix.lower()], str(place)]
+    command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    command += ["-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-", "-an"]
+    command += [*_CODECS[path.suffix.lower()], str(place)]
     with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaints, bufsize=0)
+        quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": complaints, "bufsize": 0}
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, **quiet)
         assert process.stdin is not None
         try:
             with process.stdin as pipe:
@@ -165,8 +171,8 @@ def _through_ffmpeg(program: str, frame: Callable[[int], Frame], count: int, pat
             said = complaints.read().decode(errors="replace").strip().splitlines()
             raise RunError(
                 f"ffmpeg could not write {path.name}",
-                seen=said[-1] if said else f"exit status {process.returncode}",
-                remedy=f"write {path.with_suffix('.gif').name} instead",
+                said[-1] if said else f"exit status {process.returncode}",
+                f"write {path.with_suffix('.gif').name} instead",
             )
 
 

@@ -1,4 +1,4 @@
-"""What a plot shows: panels of curves, chosen from a motion. Data only; `dalembert.plotting.plots` draws them."""
+"""What a plot shows: panels of curves, chosen from a motion; `dalembert.plotting.plots` draws."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ModelError, nearest
+from ..model.symbols import Coordinate
 from .axis_labels import mathtext, words
 from .motion_samples import Array, curve_times, in_order, series, through
 
@@ -31,9 +32,10 @@ CONSERVED = 1e-3
 
 @dataclass(frozen=True)
 class Curve:
-    """One line: `label` in mathtext, values `y` (n,) at times `t` (n,); `dashed` for a companion of another line.
+    """One line: `label` in mathtext, values `y` (n,) at times `t` (n,), `dashed` for a companion.
 
-    `color_index` is its place in the colour cycle: a coordinate, its velocity and the force on it share one.
+    `color_index` is its place in the colour cycle: a coordinate, its velocity and the force on it
+    share one.
     """
 
     label: str
@@ -54,7 +56,7 @@ class Panel:
 
 
 def default_kinds(motion: Motion) -> tuple[str, ...]:
-    """The panels that suit a motion: its state, its energy, and what its constraints do where it has some."""
+    """The panels that suit a motion: its state, its energy, and what its constraints do."""
     states = {symbol.name for symbol in motion.state}
     kinds = ["coordinates"]
     if any(q.momentum.name in states for q in motion.system.coordinates):
@@ -71,8 +73,10 @@ def default_kinds(motion: Motion) -> tuple[str, ...]:
     return tuple(kinds)
 
 
-def chosen_panels(motion: Motion, names: Sequence[str | Sequence[str]] | None, kinds: Sequence[str] | None) -> list[Panel]:
-    """The panels of `names` (one each, tuples together), then those of `kinds`; the defaults where neither is given."""
+def chosen_panels(
+    motion: Motion, names: Sequence[str | Sequence[str]] | None, kinds: Sequence[str] | None
+) -> list[Panel]:
+    """The panels of `names` (tuples together), then of `kinds`; the defaults without either."""
     found: list[Panel] = []
     for item in (names,) if isinstance(names, str) else names or ():
         together = (item,) if isinstance(item, str) else tuple(str(name) for name in item)
@@ -82,11 +86,8 @@ def chosen_panels(motion: Motion, names: Sequence[str | Sequence[str]] | None, k
     for kind in (kinds,) if isinstance(kinds, str) else kinds:
         if kind not in PANELS:
             guess = nearest(kind, PANELS)
-            raise ModelError(
-                f"There is no panel `{kind}`",
-                seen=kind,
-                remedy=f"did you mean `{guess}`" if guess else f"use some of {', '.join(PANELS)}",
-            )
+            remedy = f"did you mean `{guess}`" if guess else f"use some of {', '.join(PANELS)}"
+            raise ModelError(f"There is no panel `{kind}`", kind, remedy)
         found += PANELS[kind](motion)
     if not found:
         raise ModelError("There is nothing to plot", remedy="pass names=[...] or panels=[...]")
@@ -94,7 +95,7 @@ def chosen_panels(motion: Motion, names: Sequence[str | Sequence[str]] | None, k
 
 
 def _named(motion: Motion, title: str, names: Sequence[str], *, numbered: bool = False) -> Panel:
-    """One panel; `numbered` keeps the colour of a name by its place among `names` when the panel is parted."""
+    """One panel; `numbered` keeps the colour of a name when the panel is parted."""
     t = curve_times(motion)
     curves = (
         Curve(mathtext(name), t, values, color_index=k if numbered else None)
@@ -103,7 +104,9 @@ def _named(motion: Motion, title: str, names: Sequence[str], *, numbered: bool =
     return Panel(title, tuple(curves))
 
 
-def _kind(title: str, names_of: Callable[[Motion], tuple[str, ...]]) -> Callable[[Motion], list[Panel]]:
+def _kind(
+    title: str, names_of: Callable[[Motion], tuple[str, ...]]
+) -> Callable[[Motion], list[Panel]]:
     """Panels of all names of one kind, parted by scale; one shaded family where they are many."""
 
     def build(motion: Motion) -> list[Panel]:
@@ -157,7 +160,7 @@ def _multipliers(motion: Motion) -> tuple[str, ...]:
 
 
 def _energy(motion: Motion) -> list[Panel]:
-    """The relative drift in its own power of ten, or the energy where something feeds or drains it."""
+    """The relative drift in its own power of ten, or the energy where something changes it."""
     if "energy" not in motion.names:
         return []
     energy = np.asarray(motion.energy, dtype=float)
@@ -191,7 +194,8 @@ def _residuals(motion: Motion) -> list[Panel]:
                     continue
                 second = dashed and name in position
                 label = words(name.replace("_", " ")) + (" (rate)" if second else "")
-                curves.append(replace(_residual(motion, label, size), dashed=second, color_index=index))
+                curve = _residual(motion, label, size)
+                curves.append(replace(curve, dashed=second, color_index=index))
     if not curves:
         return []
     if len(curves) > 2 * MOST_CURVES:
@@ -207,40 +211,51 @@ def _residual(motion: Motion, label: str, size: Array) -> Curve:
 
 def _worst_residuals(motion: Motion) -> tuple[Curve, ...]:
     curves = []
-    for label, table in (("position", motion.residuals.position), ("velocity", motion.residuals.velocity)):
+    residuals = motion.residuals
+    for label, table in (("position", residuals.position), ("velocity", residuals.velocity)):
         if table:
-            size = np.max([np.abs(np.asarray(values, dtype=float)) for values in table.values()], axis=0)
+            sizes = [np.abs(np.asarray(values, dtype=float)) for values in table.values()]
+            size = np.max(sizes, axis=0)
             if (size > FLOOR).any():
                 curves.append(_residual(motion, f"worst {label}", size))
     return tuple(curves)
 
 
 def _reactions(motion: Motion) -> list[Panel]:
-    """The generalised force of each constraint on the coordinates it acts on; the total where they are many."""
+    """The generalised force of each constraint on its coordinates, or the total of many."""
     t = curve_times(motion)
     labels = [rf"$Q_{{{mathtext(q.name).strip('$')}}}$" for q in motion.system.coordinates]
-    forces = {name: np.asarray(reaction.force, dtype=float) for name, reaction in motion.reactions.items()}
+    reactions = motion.reactions.items()
+    forces = {name: np.asarray(reaction.force, dtype=float) for name, reaction in reactions}
     if len(forces) > MOST_CURVES:
         forces = {"all constraints": np.asarray(motion.total_reaction, dtype=float)}
     panels = []
     for name, force in forces.items():
         size = np.nanmax(np.abs(force), axis=1, initial=0.0)
         acting = np.flatnonzero(size > 1e-12 * max(float(size.max()), 1.0))
-        curves = [Curve(labels[k], t, through(motion.t, force[k], t), color_index=int(k)) for k in acting]
+        along = {int(k): through(motion.t, force[k], t) for k in acting}
+        curves = [Curve(labels[k], t, values, color_index=k) for k, values in along.items()]
         title = f"reaction of {words(name.replace('_', ' '))}"
         if len(curves) > MOST_COORDINATES:
             panels.append(Panel(title, tuple(curves), family=True))
         else:
-            panels += [Panel(title if k == 0 else "", group) for k, group in enumerate(by_scale(curves))]
+            groups = enumerate(by_scale(curves))
+            panels += [Panel(title if k == 0 else "", group) for k, group in groups]
     return panels
 
 
 #: Panels by kind: what `plot(panels=[...])` accepts.
+def _by_coordinate(
+    title: str, read: Callable[[Coordinate], str]
+) -> Callable[[Motion], list[Panel]]:
+    return _kind(title, lambda motion: tuple(read(q) for q in motion.system.coordinates))
+
+
 PANELS: dict[str, Callable[[Motion], list[Panel]]] = {
-    "coordinates": _kind("coordinates", lambda motion: tuple(q.name for q in motion.system.coordinates)),
-    "velocities": _kind("velocities", lambda motion: tuple(q.dot.name for q in motion.system.coordinates)),
-    "accelerations": _kind("accelerations", lambda motion: tuple(q.ddot.name for q in motion.system.coordinates)),
-    "momenta": _kind("momenta", lambda motion: tuple(q.momentum.name for q in motion.system.coordinates)),
+    "coordinates": _by_coordinate("coordinates", lambda q: q.name),
+    "velocities": _by_coordinate("velocities", lambda q: q.dot.name),
+    "accelerations": _by_coordinate("accelerations", lambda q: q.ddot.name),
+    "momenta": _by_coordinate("momenta", lambda q: q.momentum.name),
     "speeds": _kind("speeds", _speeds),
     "multipliers": _kind("multipliers", _multipliers),
     "inputs": _kind("inputs", lambda motion: tuple(symbol.name for symbol in motion.system.inputs)),

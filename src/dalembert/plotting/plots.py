@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,11 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from ..errors import ModelError
+from ..typing import Path, Symbol
 from .axis_labels import mathtext, words
 from .motion_samples import Array, EventMarks, curve_times, event_marks, series
 from .panels import Curve, Panel, chosen_panels
-from .style import Picture, Style, save_picture, style_named
+from .style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
@@ -37,7 +37,7 @@ def plot(
     names: Sequence[str | Sequence[str]] | None = None,
     *,
     panels: Sequence[str] | None = None,
-    path: str | Path | None = None,
+    path: Path | None = None,
     style: str | Style = "light",
     title: str | None = None,
 ) -> Picture:
@@ -49,9 +49,10 @@ def plot(
     names : sequence of names, or of tuples of names
         Quantities to plot: a panel for each name, and one for each tuple.
     panels : sequence of str
-        Kinds of panels: "coordinates", "velocities", "accelerations", "momenta", "speeds", "multipliers", "inputs",
-        "outputs", "energy" (its relative drift), "residuals" (logarithmic), "reactions" (generalised forces by
-        constraint). Without `names` and `panels`, those that suit the system.
+        Kinds of panels: "coordinates", "velocities", "accelerations", "momenta", "speeds",
+        "multipliers", "inputs", "outputs", "energy" (its relative drift), "residuals"
+        (logarithmic), "reactions" (generalised forces by constraint). Without `names` and `panels`,
+        those that suit the system.
     path : path, optional
         A .png, .svg or .pdf to write.
     style : "light", "dark" or Style
@@ -70,18 +71,19 @@ def plot(
     """
     look = style_named(style)
     shown = chosen_panels(motion, names, panels)
-    picture = draw_panels(shown, look, event_marks(motion), words(motion.system.name) if title is None else title)
-    if path is not None:
-        save_picture(picture, path)
-    return picture
+    heading = words(motion.system.name) if title is None else title
+    return finished(draw_panels(shown, look, event_marks(motion), heading), path)
 
 
-def draw_panels(shown: Sequence[Panel], look: Style, marks: Sequence[EventMarks], title: str = "") -> Picture:
+def draw_panels(
+    shown: Sequence[Panel], look: Style, marks: Sequence[EventMarks], title: str = ""
+) -> Picture:
     """Panels below each other over one time axis, in two columns where they are many."""
     columns = 1 if len(shown) <= COLUMN else 2
     rows = -(-len(shown) // columns)
     height = max(rows * PANEL_HEIGHT + 0.75, 2.6)
-    picture = Picture(look, figsize=(PANEL_WIDTH * (1 if columns == 1 else 1.85), height), layout="constrained")
+    size = (PANEL_WIDTH * (1 if columns == 1 else 1.85), height)
+    picture = Picture(look, figsize=size, layout="constrained")
     with look.context():
         grid = picture.add_gridspec(rows, columns)
         first: Axes | None = None
@@ -100,13 +102,16 @@ def draw_panels(shown: Sequence[Panel], look: Style, marks: Sequence[EventMarks]
     return picture
 
 
-def draw_panel(axes: Axes, panel: Panel, look: Style, marks: Sequence[EventMarks], height_points: float) -> None:
+def draw_panel(
+    axes: Axes, panel: Panel, look: Style, marks: Sequence[EventMarks], height_points: float
+) -> None:
     """One panel into one axes, its curves labelled at their right ends."""
     drawn: list[tuple[Curve, str]] = []
     for curve, color in zip(panel.curves, curve_colors(panel, look), strict=True):
         line_style: Any = (0, (4, 2)) if curve.dashed else "-"
         width = 0.9 if panel.family or panel.logarithmic else 1.5
-        axes.plot(curve.t, curve.y, color=color, linestyle=line_style, linewidth=width, label=curve.label)
+        look_of_line = {"color": color, "linestyle": line_style, "linewidth": width}
+        axes.plot(curve.t, curve.y, label=curve.label, **look_of_line)
         drawn.append((curve, color))
     if panel.title:
         axes.set_title(panel.title)
@@ -126,20 +131,22 @@ def draw_panel(axes: Axes, panel: Panel, look: Style, marks: Sequence[EventMarks
 
 
 def curve_colors(panel: Panel, look: Style) -> list[str]:
-    """A colour for each curve: its own place in the cycle, unless two curves would look the same."""
+    """A colour for each curve: its own of the cycle, unless two curves would look the same."""
     count = len(panel.curves)
     if panel.family:
         return look.ramp(count)
-    own = [k if curve.color_index is None else curve.color_index for k, curve in enumerate(panel.curves)]
-    places = {(index % len(look.cycle), curve.dashed) for index, curve in zip(own, panel.curves, strict=True)}
+    indices = [curve.color_index for curve in panel.curves]
+    own = [k if index is None else index for k, index in enumerate(indices)]
+    pairs = zip(own, panel.curves, strict=True)
+    places = {(index % len(look.cycle), curve.dashed) for index, curve in pairs}
     if len(places) == count:
         return [look.cycle[index % len(look.cycle)] for index in own]
     return [look.cycle[k] for k in range(count)] if count <= len(look.cycle) else look.ramp(count)
 
 
 def _open_range(axes: Axes, curves: Sequence[Curve]) -> None:
-    """An axis around a constant curve, where rounding errors would fill it; and one that a blow-up does not flatten."""
-    finite = np.concatenate([curve.y[np.isfinite(curve.y)] for curve in curves]) if curves else np.array([])
+    """Set an axis around a constant curve, and one that a blow-up does not flatten."""
+    finite = np.concatenate([np.array([]), *(curve.y[np.isfinite(curve.y)] for curve in curves)])
     if finite.size == 0:
         return
     low, high = float(finite.min()), float(finite.max())
@@ -159,7 +166,8 @@ def _usual_size(curve: Curve) -> float:
         return 0.0
     t, y = curve.t[usable], np.abs(curve.y[usable])
     order = np.argsort(t, kind="stable")
-    return float(np.percentile(np.interp(np.linspace(t.min(), t.max(), 401), t[order], y[order]), 90))
+    usual = np.interp(np.linspace(t.min(), t.max(), 401), t[order], y[order])
+    return float(np.percentile(usual, 90))
 
 
 def mark_events(axes: Axes, marks: Sequence[EventMarks], look: Style) -> None:
@@ -168,23 +176,21 @@ def mark_events(axes: Axes, marks: Sequence[EventMarks], look: Style) -> None:
     for mark in marks:
         if count <= MOST_LINES:
             for time in mark.times:
-                axes.axvline(float(time), color=look.accent, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
+                line: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (2, 2)), "zorder": 1}
+                axes.axvline(float(time), color=look.accent, **line)
         else:
-            foot = np.zeros_like(mark.times)
-            axes.plot(
-                mark.times,
-                foot,
-                transform=axes.get_xaxis_transform(),
-                linestyle="none",
-                marker="|",
-                markersize=7,
-                color=look.accent,
-                clip_on=False,
-            )
+            foot, foot_of_axes = np.zeros_like(mark.times), axes.get_xaxis_transform()
+            ticks: dict[str, Any] = {
+                "linestyle": "none",
+                "marker": "|",
+                "markersize": 7,
+                "clip_on": False,
+            }
+            axes.plot(mark.times, foot, transform=foot_of_axes, color=look.accent, **ticks)
 
 
 def label_ends(axes: Axes, drawn: Sequence[tuple[Curve, str]], height_points: float) -> None:
-    """Write each curve's label beside its right end, in its colour, moved apart where ends come close."""
+    """Write each curve's label beside its right end, moved apart where ends come close."""
     size = 10.5
     low, high = axes.get_ylim()
     scale = np.log10 if axes.get_yscale() == "log" else np.asarray
@@ -194,35 +200,34 @@ def label_ends(axes: Axes, drawn: Sequence[tuple[Curve, str]], height_points: fl
         finite = curve.y[np.isfinite(curve.y)]
         end = float(finite[-1]) if finite.size else low
         heights.append(float(np.clip((scale(end) - scale(low)) / span, 0.0, 1.0)))
-    for (curve, color), height in zip(drawn, spread(heights, 1.25 * size / height_points), strict=True):
-        axes.text(
-            1.012,
-            height,
-            curve.label,
-            transform=axes.transAxes,
-            color=color,
-            fontsize=size,
-            ha="left",
-            va="center",
-            clip_on=False,
-        )
+    placed = spread(heights, 1.25 * size / height_points)
+    layout: dict[str, Any] = {"fontsize": size, "ha": "left", "va": "center", "clip_on": False}
+    for (curve, color), height in zip(drawn, placed, strict=True):
+        axes.text(1.012, height, curve.label, transform=axes.transAxes, color=color, **layout)
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Heights from 0 to 1 moved as little as needed so that neighbours are `gap` apart, inside where there is room.
+    """Heights from 0 to 1 moved as little as needed so that neighbours are `gap` apart.
 
     >>> [round(h, 2) for h in spread([0.5, 0.5, 0.9], 0.1)]
     [0.45, 0.55, 0.9]
     """
     order = sorted(range(len(heights)), key=lambda k: heights[k])
     blocks: list[list[float]] = []  # each block: centre, number of labels
+
+    def are_close() -> bool:
+        (below, few), (above, many) = blocks[-2:]
+        return above - below < gap * (many + few) / 2 - 1e-12
+
     for rank, k in enumerate(order):
         room = rank * gap, 1 - (len(order) - 1 - rank) * gap
         blocks.append([max(min(heights[k], room[1]), room[0]), 1.0])
-        while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < gap * (blocks[-1][1] + blocks[-2][1]) / 2 - 1e-12:
+        while len(blocks) > 1 and are_close():
             (above, many), (below, few) = blocks.pop(), blocks.pop()
             blocks.append([(above * many + below * few) / (many + few), many + few])
-    placed = [centre + gap * (k - (count - 1) / 2) for centre, count in blocks for k in range(int(count))]
+    placed = []
+    for centre, count in blocks:
+        placed += [centre + gap * (k - (count - 1) / 2) for k in range(int(count))]
     result = [0.0] * len(heights)
     for k, height in zip(order, placed, strict=True):
         result[k] = height
@@ -231,15 +236,15 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 def phase(
     motion: Motion,
-    x: str,
-    y: str,
-    z: str | None = None,
+    x: Symbol,
+    y: Symbol,
+    z: Symbol | None = None,
     *,
-    path: str | Path | None = None,
+    path: Path | None = None,
     style: str | Style = "light",
     equal: bool = False,
 ) -> Picture:
-    """Plot one quantity against another, or three in space; colour runs with time, a ring marks the start.
+    """Plot one quantity against another, or three in space; colour runs with time.
 
     Parameters
     ----------
@@ -253,22 +258,26 @@ def phase(
     look = style_named(style)
     names = [str(name) for name in (x, y, z) if name is not None]
     if len(set(names)) < len(names):
-        raise ModelError("A phase portrait needs different quantities", seen=", ".join(names), remedy="name each once")
+        what = "A phase portrait needs different quantities"
+        raise ModelError(what, ", ".join(names), "name each once")
     t = curve_times(motion, 6000)
     points = np.array(list(series(motion, names, t).values())).T
     points = points[np.isfinite(points).all(axis=1)]
     picture = Picture(look, figsize=(5.4, 4.6) if z is None else (5.6, 5.2), layout="constrained")
     with look.context():
-        axes = _portrait_plane(picture, points, look) if z is None else _portrait_space(picture, points, look)
+        draw = _portrait_plane if z is None else _portrait_space
+        axes = draw(picture, points, look)
         for setter, name in zip(("set_xlabel", "set_ylabel", "set_zlabel"), names, strict=False):
             getattr(axes, setter)(mathtext(name), fontsize=13)
         axes.yaxis.label.set(rotation=0, va="center")
         axes.yaxis.labelpad = 10
         if equal:
             axes.set_aspect("equal")
-    if path is not None:
-        save_picture(picture, path)
-    return picture
+    return finished(picture, path)
+
+
+#: The ring at the start of a portrait.
+RING: dict[str, Any] = {"marker": "o", "markersize": 7, "fillstyle": "none", "markeredgewidth": 1.6}
 
 
 def time_colors(look: Style) -> LinearSegmentedColormap:
@@ -279,10 +288,11 @@ def time_colors(look: Style) -> LinearSegmentedColormap:
 def _portrait_plane(picture: Picture, points: Array, look: Style) -> Axes:
     axes = picture.add_subplot()
     pieces = np.stack([points[:-1], points[1:]], axis=1)
-    lines = LineCollection(list(pieces), cmap=time_colors(look), array=np.linspace(0, 1, len(pieces)))
+    shares = np.linspace(0, 1, len(pieces))
+    lines = LineCollection(list(pieces), cmap=time_colors(look), array=shares)
     lines.set(linewidth=1.3, capstyle="round")
     axes.add_collection(lines)
-    axes.plot(*points[0], marker="o", markersize=7, color=look.accent, fillstyle="none", markeredgewidth=1.6)
+    axes.plot(*points[0], color=look.accent, **RING)
     axes.plot(*points[-1], marker="o", markersize=5, color=look.body)
     axes.margins(0.06)
     axes.autoscale_view()
@@ -297,7 +307,7 @@ def _portrait_space(picture: Picture, points: Array, look: Style) -> Any:
     lines = Line3DCollection(pieces, cmap=time_colors(look), array=np.linspace(0, 1, len(pieces)))
     lines.set(linewidth=1.2)
     axes.add_collection3d(lines)
-    axes.plot(*points[:1].T, marker="o", markersize=7, color=look.accent, fillstyle="none", markeredgewidth=1.6)
+    axes.plot(*points[:1].T, color=look.accent, **RING)
     axes.plot(*points[-1:].T, marker="o", markersize=5, color=look.body)
     axes.set_box_aspect(None, zoom=0.86)
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):

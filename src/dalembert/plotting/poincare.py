@@ -1,16 +1,16 @@
 r"""Poincare's sections: the points at which motions cross a surface g(state, t) = 0.
 
-The crossings are roots of g along the dense output, found between neighbouring samples of every step and refined until rounding
-decides; so the points lie on the section, not near it (H. Poincare, Les methodes nouvelles de la mecanique celeste III (1899),
-chapter 27; M. Henon, Physica D 5 (1982), p. 412, integrates to the surface with g as a clock instead).
+The crossings are roots of g along the dense output, found between neighbouring samples of every
+step and refined until rounding decides; so the points lie on the section, not near it (H. Poincare,
+Les methodes nouvelles de la mecanique celeste III (1899), chapter 27; M. Henon, Physica D 5 (1982),
+p. 412, integrates to the surface with g as a clock instead).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import sympy
@@ -19,10 +19,10 @@ from ..algebra.tabulate import tabulated
 from ..errors import ModelError, nearest
 from ..model.io.expressions import parse_relation
 from ..model.symbols import t as time_symbol
-from ..typing import Symbol, Symbols
+from ..typing import Path, Symbol, Symbols
 from .axis_labels import mathtext, words
 from .motion_samples import Array, states_at
-from .style import Picture, Style, save_picture, style_named
+from .style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
@@ -31,8 +31,10 @@ __all__ = ["Crossings", "crossings", "poincare", "resampled"]
 
 #: Samples of the section on each step of the integrator, at most, and on all steps together.
 SAMPLES, MOST_SAMPLES = 8, 24_000
-#: Rounds of refinement; each at least halves what bisection would, in all a bracket shrinks to rounding.
+#: Rounds of refinement, in which a bracket shrinks to rounding.
 ROUNDS = 80
+#: g at times (k,), along given states (n, k) or the dense output.
+Section: TypeAlias = "Callable[..., Array]"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Crossings:
     residual : array (k,)
         What is left of g.
     motion : Motion
-        The same motion at these times alone: ``crossings["x"]`` are its quantities, by the run's own kernel.
+        The same motion at these times alone: ``crossings["x"]`` are its quantities.
     """
 
     t: Array
@@ -63,7 +65,7 @@ class Crossings:
 
 
 def crossings(motion: Motion, section: Symbol, direction: int = 0) -> Crossings:
-    """The crossings of a section, in the order of the motion; a start on the section does not count.
+    """The crossings of a section, in the order of the motion, without a start on it.
 
     Parameters
     ----------
@@ -76,24 +78,27 @@ def crossings(motion: Motion, section: Symbol, direction: int = 0) -> Crossings:
     --------
     >>> import dalembert as da
     >>> x = da.coordinates("x")
-    >>> motion = da.simulate(da.System([x], kinetic=x.dot**2/2, potential=x**2/2), {x.dot: 1.0}, (0, 10))
+    >>> spring = da.System([x], kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    >>> motion = da.simulate(spring, {x.dot: 1.0}, (0, 10))
     >>> found = crossings(motion, "x = 0", direction=1)
     >>> bool(abs(found.t - 2*np.pi).max() < 1e-8), len(found)
     (True, 1)
     """
     if direction not in (-1, 0, 1):
-        raise ModelError("The direction of a crossing is +1, -1 or 0", seen=direction, remedy="0 takes all")
+        raise ModelError("The direction of a crossing is +1, -1 or 0", direction, "0 takes all")
     function = _compiled(motion, _section(motion, section))
     times, ways = [np.empty(0)], [np.empty(0)]
     for segment in motion.segments:
         ends = np.asarray(segment.step_t, dtype=float)
         if ends.size < 2:
             continue
-        grid, values = _sampled(function, ends, function(ends, np.asarray(segment.full_y, dtype=float).T))
+        at_ends = function(ends, np.asarray(segment.full_y, dtype=float).T)
+        grid, values = _sampled(function, ends, at_ends)
         above = values >= 0
         finite = np.isfinite(values)
         found = np.flatnonzero((above[1:] != above[:-1]) & finite[1:] & finite[:-1])
-        times.append(_refined(function, grid[found], grid[found + 1], values[found], values[found + 1]))
+        bracket = grid[found], grid[found + 1], values[found], values[found + 1]
+        times.append(_refined(function, *bracket))
         ways.append(np.where(above[found + 1], 1.0, -1.0))
     at, way = np.concatenate(times), np.concatenate(ways)
     began, ended = float(motion.segments[0].step_t[0]), float(motion.segments[-1].step_t[-1])
@@ -103,11 +108,11 @@ def crossings(motion: Motion, section: Symbol, direction: int = 0) -> Crossings:
     return Crossings(at, way, function(at), resampled(motion, at))
 
 
-def _sampled(function: Any, ends: Array, at_ends: Array) -> tuple[Array, Array]:
+def _sampled(function: Section, ends: Array, at_ends: Array) -> tuple[Array, Array]:
     """Times between which g changes its sign once at most, and g there.
 
-    The steps are looked at more closely where g changes its sign and where |g| turns back before zero; all of them where they
-    are few.
+    The steps are looked at more closely where g changes its sign and where |g| turns back before
+    zero; all of them where they are few.
     """
     size, above = np.abs(at_ends), at_ends >= 0
     closer = np.zeros(ends.size - 1, dtype=bool)
@@ -125,12 +130,13 @@ def _sampled(function: Any, ends: Array, at_ends: Array) -> tuple[Array, Array]:
     return np.concatenate([ends, more])[order], np.concatenate([at_ends, function(more)])[order]
 
 
-def _refined(function: Any, low: Array, high: Array, at_low: Array, at_high: Array) -> Array:
-    """Roots in brackets, all together: regula falsi with halved weights (Illinois), and bisection where it stalls."""
+def _refined(function: Section, low: Array, high: Array, at_low: Array, at_high: Array) -> Array:
+    """Roots in brackets, all together: Illinois, and bisection where it stalls."""
     low, high, at_low, at_high = low.copy(), high.copy(), at_low.copy(), at_high.copy()
     best = np.where(np.abs(at_low) < np.abs(at_high), low, high)
     left = np.minimum(np.abs(at_low), np.abs(at_high))
-    enough = 2 * np.spacing(np.abs(low)) * np.abs((at_high - at_low) / (high - low))  # rounding of the time decides
+    # Rounding of the time decides.
+    enough = 2 * np.spacing(np.abs(low)) * np.abs((at_high - at_low) / (high - low))
     active = np.arange(low.size)
     for turn in range(ROUNDS):
         if not active.size:
@@ -148,7 +154,8 @@ def _refined(function: Any, low: Array, high: Array, at_low: Array, at_high: Arr
         low[active] = np.where(same, a, b)
         at_low[active] = np.where(same, ga / 2, gb)
         high[active], at_high[active] = middle, value
-        wide = np.abs(high[active] - low[active]) > 4 * np.spacing(np.maximum(np.abs(middle), 1e-300))
+        spacing = np.spacing(np.maximum(np.abs(middle), 1e-300))
+        wide = np.abs(high[active] - low[active]) > 4 * spacing
         active = active[(np.abs(value) > enough[active]) & wide & np.isfinite(value)]
     return best
 
@@ -163,12 +170,12 @@ def resampled(motion: Motion, times: Array) -> Motion:
     return replace(motion, t=at, y=states_at(motion, at), owner=owner)
 
 
-def _symbols(motion: Motion) -> dict[str, Any]:
-    known = {symbol.name: symbol for symbol in motion.state} | {s.name: s for s in motion.system.parameters}
-    return known | {"t": time_symbol}
+def _symbols(motion: Motion) -> dict[str, sympy.Symbol]:
+    symbols = (*motion.state, *motion.system.parameters)
+    return {symbol.name: symbol for symbol in symbols} | {"t": time_symbol}
 
 
-def _section(motion: Motion, section: Any) -> sympy.Expr:
+def _section(motion: Motion, section: Symbol) -> sympy.Expr:
     symbols = _symbols(motion)
     if isinstance(section, str):
         relation, expression = parse_relation(section, symbols)
@@ -177,22 +184,25 @@ def _section(motion: Motion, section: Any) -> sympy.Expr:
     elif isinstance(section, sympy.Basic):
         expression = section
     else:
-        raise ModelError("A section is an expression, or the text of one", seen=repr(section)[:60], remedy='write "x = 0"')
+        what = "A section is an expression, or the text of one"
+        raise ModelError(what, repr(section)[:60], 'write "x = 0"')
     strange = sorted(s.name for s in expression.free_symbols if s.name not in symbols)
     if strange:
         near = nearest(strange[0], symbols)
         raise ModelError(
             f"The section contains `{strange[0]}`, which is no symbol of the state",
-            seen=", ".join(symbols),
-            remedy=f"did you mean `{near}`" if near else "use these symbols",
+            ", ".join(symbols),
+            f"did you mean `{near}`" if near else "use these symbols",
         )
-    if not any(s.name in {symbol.name for symbol in (*motion.state, time_symbol)} for s in expression.free_symbols):
-        raise ModelError("The section does not depend on the motion", seen=expression, remedy="use symbols of the state")
+    moving = {symbol.name for symbol in (*motion.state, time_symbol)}
+    if not any(symbol.name in moving for symbol in expression.free_symbols):
+        what = "The section does not depend on the motion"
+        raise ModelError(what, expression, "use symbols of the state")
     return expression
 
 
-def _compiled(motion: Motion, expression: sympy.Expr) -> Any:
-    """An expression of state, parameters and time as a function of times (k,), along the dense output."""
+def _compiled(motion: Motion, expression: sympy.Expr) -> Section:
+    """An expression of state, parameters and time as a function of times (k,)."""
     names = {symbol.name: k for k, symbol in enumerate(motion.state)}
     symbols = sorted(expression.free_symbols, key=lambda symbol: str(symbol.name))
     function = tabulated(symbols, [expression])
@@ -200,12 +210,14 @@ def _compiled(motion: Motion, expression: sympy.Expr) -> Any:
     def values(times: Array, states: Array | None = None) -> Array:
         if states is None:
             states = states_at(motion, times)
-        arguments: list[Any] = []
+        arguments: list[Array | float] = []
         for symbol in symbols:
             if symbol.name in names:
                 arguments.append(states[names[symbol.name]])
+            elif symbol.name == "t":
+                arguments.append(times)
             else:
-                arguments.append(times if symbol.name == "t" else float(motion.parameters[symbol.name]))
+                arguments.append(float(motion.parameters[symbol.name]))
         return np.broadcast_to(function(arguments)[0], times.shape).copy()
 
     return values
@@ -219,12 +231,12 @@ def poincare(
     *,
     direction: int = 1,
     wrap: Symbols = (),
-    path: str | Path | None = None,
+    path: Path | None = None,
     style: str | Style = "light",
     title: str | None = None,
     equal: bool = False,
 ) -> Picture:
-    """A Poincare section: the crossings of g = 0 in the plane of two quantities, a colour for each motion.
+    """A Poincare section: crossings of g = 0 in a plane, a colour for each motion.
 
     Parameters
     ----------
@@ -265,7 +277,8 @@ def poincare(
     found = [crossings(motion, section, direction) for motion in runs]
     count = sum(len(points) for points in found)
     if count == 0:
-        raise ModelError("No motion crosses the section", seen=f"{section}", remedy="simulate longer, or choose direction=0")
+        remedy = "simulate longer, or choose direction=0"
+        raise ModelError("No motion crosses the section", f"{section}", remedy)
     names = [str(getattr(name, "name", name)) for name in (x, y)]
     turned = {str(getattr(name, "name", name)) for name in wrap}
     colors = list(look.cycle) if len(runs) <= len(look.cycle) else look.ramp(len(runs))
@@ -275,27 +288,27 @@ def poincare(
         axes = picture.add_subplot()
         for points, color in zip(found, colors, strict=False):
             u, v = (_wrapped(points[name]) if name in turned else points[name] for name in names)
-            axes.plot(
-                u, v, linestyle="none", marker="o", markersize=size, markeredgewidth=0.0, color=color, rasterized=count > 20_000
-            )
+            dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgewidth": 0.0}
+            dots |= {"markersize": size, "color": color, "rasterized": count > 20_000}
+            axes.plot(u, v, **dots)
         axes.margins(0.06)
         axes.set_xlabel(mathtext(names[0]), fontsize=13)
         axes.set_ylabel(mathtext(names[1]), fontsize=13, rotation=0, va="center", labelpad=10)
         if equal:
             axes.set_aspect("equal")
-        heading = (words(runs[0].system.name) if runs[0].system.name != "system" else "") if title is None else title
+        own = runs[0].system.name
+        heading = ("" if own == "system" else words(own)) if title is None else title
         axes.set_title(heading, weight="bold")
-        axes.set_title(_caption(runs[0], section, direction, count), loc="right", fontsize=9.5, color=look.muted)
-    if path is not None:
-        save_picture(picture, path)
-    return picture
+        caption = _caption(runs[0], section, direction, count)
+        axes.set_title(caption, loc="right", fontsize=9.5, color=look.muted)
+    return finished(picture, path)
 
 
 def _wrapped(angle: Array) -> Array:
     return np.asarray((angle + np.pi) % (2 * np.pi) - np.pi)
 
 
-def _caption(motion: Motion, section: Any, direction: int, count: int) -> str:
+def _caption(motion: Motion, section: Symbol, direction: int, count: int) -> str:
     expression = _section(motion, section)
     way = {1: ", growing", -1: ", falling", 0: ""}[direction]
     shown = str(expression) if len(str(expression)) <= 30 else "section"

@@ -1,9 +1,8 @@
-"""The phase portrait of a conservative system with one coordinate: levels of the energy, equilibria, and what joins saddles."""
+"""The phase portrait of a conservative system with one coordinate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -12,15 +11,15 @@ from matplotlib.axes import Axes
 
 from ..algebra.graph import GraphAlgebra
 from ..analysis.proofs.zeros import full_turns
-from ..analysis.stability.equilibria import equilibria
+from ..analysis.stability.equilibria import Equilibrium, equilibria
 from ..analysis.stability.separatrices import Separatrix, one_freedom, separatrices
 from ..errors import FormError
 from ..model.scenario import Scenario
 from ..model.system import System
-from ..typing import Ranges, Values
+from ..typing import Path, Ranges, Values
 from .axis_labels import mathtext
 from .motion_samples import Array
-from .style import Picture, Style, save_picture, style_named
+from .style import Picture, Style, finished, style_named
 
 __all__ = ["phase_portrait"]
 
@@ -38,11 +37,11 @@ def phase_portrait(
     momentum: bool = False,
     upwards: tuple[float, float] | None = None,
     levels: int | Sequence[float] = 14,
-    path: str | Path | None = None,
+    path: Path | None = None,
     style: str | Style = "light",
     axes: Axes | None = None,
 ) -> Picture | None:
-    """Draw the orbits of a system with one coordinate: its reduced phase portrait, where it is what `routh` left.
+    """Draw the orbits of a system with one coordinate, such as `routh` leaves.
 
     Parameters
     ----------
@@ -64,7 +63,8 @@ def phase_portrait(
     Returns
     -------
     Picture
-        Stable equilibria are filled, others open; orbits that leave a saddle are in the accent colour.
+        Stable equilibria are filled, others open; orbits that leave a saddle are in the accent
+        colour.
 
     Examples
     --------
@@ -89,26 +89,33 @@ def phase_portrait(
         drawn = axes if picture is None else picture.add_subplot()
         assert drawn is not None
         _draw_levels(drawn, plane, across, window, levels, look)
+        turning = full_turns([model.energy_function], model.coordinates[0]) and not within
         for curve in curves:
-            for piece in _wrapped(curve, across, full_turns([model.energy_function], model.coordinates[0]) and not within):
+            for piece in _wrapped(curve, across, turning):
                 drawn.plot(*piece, color=look.accent, linewidth=1.8)
-        for rest, (x, y) in zip(rests, points, strict=True):
-            filled = look.body if rest.stability == "stable" else look.background
-            for turn in (-2 * np.pi, 0.0, 2 * np.pi) if not within else (0.0,):
-                if across[0] - 1e-9 <= x + turn <= across[1] + 1e-9:
-                    drawn.plot(
-                        x + turn, y, "o", ms=6, markerfacecolor=filled, markeredgecolor=look.body, clip_on=False, zorder=4
-                    )
+        _draw_rests(drawn, rests, points, across, () if within else (-2 * np.pi, 2 * np.pi), look)
         drawn.set(xlim=across, ylim=window)
         drawn.set_xlabel(mathtext(plane.name), fontsize=13)
-        drawn.set_ylabel(mathtext(plane.upwards_name), fontsize=13, rotation=0, va="center", labelpad=10)
-    if picture is not None and path is not None:
-        save_picture(picture, path)
-    return picture
+        upright: dict[str, Any] = {"fontsize": 13, "rotation": 0, "va": "center", "labelpad": 10}
+        drawn.set_ylabel(mathtext(plane.upwards_name), **upright)
+    return None if picture is None else finished(picture, path)
+
+
+def _draw_rests(
+    axes: Axes, rests: Sequence[Equilibrium], points: Array, across: tuple[float, float],
+    turns: Sequence[float], look: Style,
+) -> None:  # fmt: skip
+    """Equilibria, and their images a turn further: stable ones are filled, others open."""
+    for rest, (x, y) in zip(rests, points, strict=True):
+        filled = look.body if rest.stability == "stable" else look.background
+        mark: dict[str, Any] = {"ms": 6, "markerfacecolor": filled, "markeredgecolor": look.body}
+        for turn in sorted((0.0, *turns)):
+            if across[0] - 1e-9 <= x + turn <= across[1] + 1e-9:
+                axes.plot(x + turn, y, "o", clip_on=False, zorder=4, **mark)
 
 
 class _Plane:
-    """The plane of a coordinate and its velocity or momentum, with L = 1/2 a v^2 + b v - V on it."""
+    """The plane of a coordinate and its velocity or momentum, with L = 1/2 a v^2 + b v - V."""
 
     def __init__(self, model: System, numbers: Mapping[str, float], momentum: bool) -> None:
         (q,) = model.coordinates
@@ -120,13 +127,17 @@ class _Plane:
         derivative = algebra.gradient(lagrangian, v)
         mass = algebra.without(algebra.jacobian(derivative, v), v)
         if mass is None:
-            raise FormError("A phase portrait needs a Lagrangian quadratic in the velocity", remedy="plot motions with phase")
+            what = "A phase portrait needs a Lagrangian quadratic in the velocity"
+            raise FormError(what, remedy="plot motions with phase")
         still = algebra.zeros(1)
-        parts = [mass, algebra.substitute(derivative, v, still), -algebra.substitute(lagrangian, v, still)]
+        shift, height = (algebra.substitute(part, v, still) for part in (derivative, lagrangian))
+        parts = [mass, shift, -height]
         others = [symbol for symbol in algebra.symbols if symbol not in (q, q.dot)]
         values = [float(numbers[symbol.name]) for symbol in others]
-        known = [algebra.substitute(part, algebra.vector(others), ca.DM(values)) for part in parts] if others else parts
-        self._parts = ca.Function("parts", [x], [ca.densify(part) for part in known])
+        if others:
+            names, given = algebra.vector(others), ca.DM(values)
+            parts = [algebra.substitute(part, names, given) for part in parts]
+        self._parts = ca.Function("parts", [x], [ca.densify(part) for part in parts])
 
     def parts(self, x: Array) -> tuple[Array, Array, Array]:
         """a, b and V at places (n,)."""
@@ -149,8 +160,9 @@ class _Plane:
     def energy(self, x: Array, y: Array) -> Array:
         """E on a grid, (len(y), len(x))."""
         mass, shift, potential = self.parts(x)
-        moving = (y[:, None] - shift) ** 2 / (2 * mass) if self.momentum else mass * y[:, None] ** 2 / 2
-        energies: Array = moving + potential
+        energies: Array = mass * y[:, None] ** 2 / 2 + potential
+        if self.momentum:
+            energies = (y[:, None] - shift) ** 2 / (2 * mass) + potential
         return energies
 
 
@@ -161,7 +173,9 @@ def _across(model: System, within: Ranges | None) -> tuple[float, float]:
     return -np.pi, np.pi
 
 
-def _upwards(plane: _Plane, across: tuple[float, float], points: Array, curves: Sequence[Any]) -> tuple[float, float]:
+def _upwards(
+    plane: _Plane, across: tuple[float, float], points: Array, curves: Sequence[tuple[Array, Array]]
+) -> tuple[float, float]:
     """Around the separatrices; where there are none, as high as the potential is deep."""
     if curves:
         heights = np.concatenate([curve[1] for curve in curves])
@@ -178,8 +192,9 @@ def _upwards(plane: _Plane, across: tuple[float, float], points: Array, curves: 
 
 
 def _draw_levels(
-    axes: Axes, plane: _Plane, across: tuple[float, float], window: tuple[float, float], levels: Any, look: Style
-) -> None:
+    axes: Axes, plane: _Plane, across: tuple[float, float], window: tuple[float, float],
+    levels: int | Sequence[float], look: Style,
+) -> None:  # fmt: skip
     x, y = np.linspace(*across, GRID[0]), np.linspace(*window, GRID[1])
     energies = plane.energy(x, y)
     finite = energies[np.isfinite(energies)]
@@ -188,10 +203,17 @@ def _draw_levels(
         chosen = lowest + (highest - lowest) * (np.arange(1, levels + 1) / levels) ** 2
     else:
         chosen = np.sort(np.asarray(levels, dtype=float))
-    axes.contour(x, y, energies, levels=chosen, colors=[look.blend("body", 0.5)], linewidths=0.8, linestyles="solid")
+    lines: dict[str, Any] = {
+        "colors": [look.blend("body", 0.5)],
+        "linewidths": 0.8,
+        "linestyles": "solid",
+    }
+    axes.contour(x, y, energies, levels=chosen, **lines)
 
 
-def _wrapped(curve: Any, across: tuple[float, float], round_about: bool) -> list[tuple[Array, Array]]:
+def _wrapped(
+    curve: tuple[Array, Array], across: tuple[float, float], round_about: bool
+) -> list[tuple[Array, Array]]:
     """A curve in pieces inside the window of an angle."""
     x, y = curve
     if not round_about:

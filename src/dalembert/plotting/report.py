@@ -1,7 +1,8 @@
-"""A run on one page: model, equations, start, plots, animation, diagnostics and data in a single HTML file.
+"""A run on one page: model, equations, start, plots, animation, diagnostics and data in HTML.
 
-The page refers to nothing outside of itself, so that it can be read from a disk, without a network, for as long as there are
-browsers. Every word of a model is escaped, and a policy in the page keeps scripts other than its own from running.
+The page refers to nothing outside of itself, so that it can be read from a disk, without a network,
+for as long as there are browsers. Every word of a model is escaped, and a policy in the page keeps
+scripts other than its own from running.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 
 from .._version import __version__
 from ..errors import DalembertError, FileError
@@ -29,7 +32,7 @@ from ..model.io.atomic_file import write_whole
 from ..typing import Array
 from .display import statements
 from .formulas import can_typeset, equation_lines, formula, is_longer_than, symbol_latex
-from .motion_samples import event_marks
+from .motion_samples import EventMarks, event_marks
 from .panels import Panel, chosen_panels
 from .plots import draw_panels
 from .report_scene import packed_scene
@@ -46,7 +49,9 @@ MOST_NUMBERS = 60_000
 MOST_PANELS, MOST_ROWS, MOST_NODES = 10, 200, 6_000
 
 
-def report(motion: Motion, path: str | Path, *, title: str | None = None, equations: bool = True) -> Path:
+def report(
+    motion: Motion, path: str | PathLike[str], *, title: str | None = None, equations: bool = True
+) -> Path:
     """Write one self-contained HTML page about a run.
 
     Parameters
@@ -62,8 +67,9 @@ def report(motion: Motion, path: str | Path, *, title: str | None = None, equati
     Returns
     -------
     Path
-        Of the page: title and outcome, animation and plots that move together, diagnostics, energies, constraints and equations
-        (MathML with the extra `lab`, LaTeX without), parameters, the start and what was done to it, the model file, the data.
+        Of the page: title and outcome, animation and plots that move together, diagnostics,
+        energies, constraints and equations (MathML with the extra `lab`, LaTeX without),
+        parameters, the start and what was done to it, the model file, the data.
 
     Raises
     ------
@@ -86,7 +92,8 @@ def report(motion: Motion, path: str | Path, *, title: str | None = None, equati
         write_whole(target, page)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FileError(f"The report {target.name} cannot be written", seen=reason, remedy="check the path") from error
+        what = f"The report {target.name} cannot be written"
+        raise FileError(what, reason, "check the path") from error
     return target
 
 
@@ -102,16 +109,19 @@ def report_page(motion: Motion, title: str | None = None, equations: bool = True
         _model(motion, equations),
         f'<div class="columns">{_parameters(motion)}{_start(motion)}</div>',
         _data(motion),
-        f"<footer>Written by dalembert {_text(__version__)}. The page is complete: no other file, no network.</footer>",
+        f"<footer>Written by dalembert {_text(__version__)}. The page is complete: no other file,"
+        " no network.</footer>",
     ]
     script = ""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    policy += "; base-uri 'none'; form-action 'none'"
     if scene is not None:
         digest = base64.b64encode(hashlib.sha256(player.encode()).digest()).decode()
         policy += f"; script-src 'sha256-{digest}'"
         packed = json.dumps(scene, separators=(",", ":"), allow_nan=False)
         packed = packed.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-        script = f'<script type="application/json" id="scene">{packed}</script>\n<script>{player}</script>'
+        data = f'<script type="application/json" id="scene">{packed}</script>'
+        script = f"{data}\n<script>{player}</script>"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -126,21 +136,23 @@ def _file(name: str) -> str:
     return files(__package__).joinpath("report_page", name).read_text(encoding="utf-8")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return html.escape(str(value))
 
 
-def _number(value: Any) -> str:
+def _number(value: float) -> str:
     return f"{float(value):.10g}"
 
 
 def _table(heading: str, rows: Iterable[tuple[str, str]]) -> str:
     """A section with a table of two columns, whose cells are HTML."""
     body = "".join(f'<tr><th scope="row">{word}</th><td>{cell}</td></tr>' for word, cell in rows)
-    return f'<section><h2>{heading}</h2><div class="scroll"><table>{body}</table></div></section>' if body else ""
+    if not body:
+        return ""
+    return f'<section><h2>{heading}</h2><div class="scroll"><table>{body}</table></div></section>'
 
 
-# -- the parts of the page ---------------------------------------------------------------------------------------------
+# -- the parts of the page -------------------------------------------------------------------------
 
 
 def _header(motion: Motion, name: str) -> str:
@@ -149,7 +161,8 @@ def _header(motion: Motion, name: str) -> str:
     lines = [f"<h1>{_text(name)}</h1>"]
     if scenario is not None and scenario.summary:
         lines.append(f"<p>{_text(scenario.summary)}</p>")
-    lines.append(f'<p><span class="badge {kind}">{_text(motion.outcome.value)}</span>{_text(motion.message)}</p>')
+    badge = f'<span class="badge {kind}">{_text(motion.outcome.value)}</span>'
+    lines.append(f"<p>{badge}{_text(motion.message)}</p>")
     if scenario is not None and scenario.source:
         lines.append(f'<p class="muted">{_text(scenario.source)}</p>')
     return f"<header>{''.join(lines)}</header>"
@@ -168,15 +181,14 @@ def _scene(motion: Motion) -> dict[str, Any] | None:
 def _animation(scene: dict[str, Any] | None) -> str:
     if scene is None:
         return ""
-    speeds = "".join(
-        f'<option value="{speed}"{" selected" if speed == 1 else ""}>{speed:g}×</option>' for speed in (0.25, 0.5, 1, 2, 4)
-    )
+    options = [(x, " selected" if x == 1 else "") for x in (0.25, 0.5, 1, 2, 4)]
+    speeds = "".join(f'<option value="{x}"{mark}>{x:g}×</option>' for x, mark in options)
     return (
-        '<section><h2>Animation</h2><figure><canvas id="canvas" role="img" aria-label="The system in motion"></canvas>'
-        '<div class="controls"><button id="play" type="button">Play</button>'
-        '<input id="slider" type="range" min="0" value="0" step="1" aria-label="Time">'
-        f'<select id="pace" aria-label="Speed">{speeds}</select><output id="clock" for="slider"></output>'
-        "</div></figure></section>"
+        '<section><h2>Animation</h2><figure><canvas id="canvas" role="img" aria-label="The system'
+        ' in motion"></canvas><div class="controls"><button id="play"'
+        ' type="button">Play</button><input id="slider" type="range" min="0" value="0" step="1"'
+        f' aria-label="Time"><select id="pace" aria-label="Speed">{speeds}</select><output'
+        ' id="clock" for="slider"></output></div></figure></section>'
     )
 
 
@@ -195,7 +207,7 @@ def _plots(motion: Motion) -> str:
     return f'<section><h2>Plots</h2><div class="columns">{drawn}</div></section>'
 
 
-def _plot(panel: Panel, marks: Any, number: int) -> str:
+def _plot(panel: Panel, marks: Sequence[EventMarks], number: int) -> str:
     """A panel as SVG in the colours of the page, with a cursor over each of its axes."""
     picture = draw_panels([panel], LIGHT, marks)
     buffer = io.StringIO()
@@ -204,7 +216,8 @@ def _plot(panel: Panel, marks: Any, number: int) -> str:
     drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
     drawn = re.sub(r'(\bid="|"#|url\(#)', lambda match: f"{match[1]}f{number}-", drawn)
     drawn = re.sub(r"#[0-9a-f]{6}\b", lambda match: _VARIABLES.get(match[0], match[0]), drawn)
-    drawn = drawn.replace("<svg ", f'<svg role="img" aria-label="{_text(panel.title or "a plot")}" ', 1)
+    label = _text(panel.title or "a plot")
+    drawn = drawn.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
     cursors = ""
     for axes in picture.axes:
         box, (first, last) = axes.get_position(), axes.get_xlim()
@@ -216,9 +229,10 @@ def _plot(panel: Panel, marks: Any, number: int) -> str:
 
 def _variables() -> dict[str, str]:
     """Colours of the light style, as they stand in SVG, to the names that the page gives them."""
-    found = {LIGHT.trace: "trace", LIGHT.body: "body", LIGHT.link: "link", LIGHT.ground: "ground", LIGHT.accent: "accent"}
+    found = {getattr(LIGHT, role): role for role in ("trace", "body", "link", "ground", "accent")}
     found |= {color: f"c{k}" for k, color in enumerate(LIGHT.cycle)}
-    found |= {LIGHT.ink: "ink", LIGHT.muted: "axis", LIGHT.grid: "grid", LIGHT.background: "background"}
+    found |= {LIGHT.ink: "ink", LIGHT.muted: "axis", LIGHT.grid: "grid"}
+    found |= {LIGHT.background: "background"}
     return {color.lower(): f"var(--{name})" for color, name in found.items()}
 
 
@@ -229,39 +243,43 @@ def _diagnostics(motion: Motion) -> list[tuple[str, str]]:
     known = motion.statistics
     rows = [("outcome", f"{_text(motion.outcome.value)}: {_text(motion.message)}")]
     if len(motion.t):
-        rows.append(("time", f"{_number(motion.t[0])} to {_number(motion.t[-1])}, {len(motion.t)} points"))
-    rows.append(("equations", f"{_text(motion.equations.form)} <span class=muted>({_text(motion.equations.citation)})</span>"))
-    rows += [(_text(claim), _text(verdict)) for claim, verdict in motion.equations.hypotheses.items()]
+        first, last = _number(motion.t[0]), _number(motion.t[-1])
+        rows.append(("time", f"{first} to {last}, {len(motion.t)} points"))
+    cited = f"<span class=muted>({_text(motion.equations.citation)})</span>"
+    rows.append(("equations", f"{_text(motion.equations.form)} {cited}"))
+    hypotheses = motion.equations.hypotheses.items()
+    rows += [(_text(claim), _text(verdict)) for claim, verdict in hypotheses]
     rows.append(("method", _text(known.get("method", "unknown"))))
     rows += [("chosen because", _text(known[key])) for key in ("method_reason",) if known.get(key)]
-    settings = [
-        f"{key} = {known[key]:g}" for key in ("rtol", "atol", "step", "every") if isinstance(known.get(key), (int, float))
-    ]
+    given = {key: known.get(key) for key in ("rtol", "atol", "step", "every")}
+    settings = [f"{key} = {x:g}" for key, x in given.items() if isinstance(x, (int, float))]
     rows += [("settings", _text(", ".join(settings)))] if settings else []
-    counts = [
-        (word, known.get(key)) for word, key in (("accepted", "steps"), ("rejected", "rejected"), ("evaluations", "nfev"))
-    ]
-    counts += [("projections", known.get("projections"))]
-    rows.append(("steps", _text(", ".join(f"{count} {word}" for word, count in counts if count is not None))))
+    words = {"accepted": "steps", "rejected": "rejected", "evaluations": "nfev"}
+    words["projections"] = "projections"
+    counts = {word: known.get(key) for word, key in words.items()}
+    taken = [f"{count} {word}" for word, count in counts.items() if count is not None]
+    rows.append(("steps", _text(", ".join(taken))))
     rows += _kept(motion)
-    rows += [(f"event {_text(name)}", _times(times)) for name, times in zip(motion.event_names, motion.t_events, strict=True)]
+    events = zip(motion.event_names, motion.t_events, strict=True)
+    rows += [(f"event {_text(name)}", _times(times)) for name, times in events]
     for name in dict.fromkeys(name for _, name in motion.impacts):
-        rows.append((f"impacts on {_text(name)}", _times([time for time, hit in motion.impacts if hit == name])))
-    rows += [(f"switch at t = {float(time):.6g}", _text(sentence)) for time, sentence in motion.switches[:20]]
+        times = [time for time, hit in motion.impacts if hit == name]
+        rows.append((f"impacts on {_text(name)}", _times(times)))
+    switches = motion.switches[:20]
+    rows += [(f"switch at t = {float(time):.6g}", _text(text)) for time, text in switches]
     if len(motion.switches) > 20:
         rows.append(("switches", f"{len(motion.switches)} in all"))
-    seconds = [
-        f"{known[f'{word}_seconds']:.3g} s to {word}"
-        for word in ("derive", "compile", "integrate")
-        if f"{word}_seconds" in known
-    ]
+    stages = {word: known.get(f"{word}_seconds") for word in ("derive", "compile", "integrate")}
+    seconds = [f"{x:.3g} s to {word}" for word, x in stages.items() if x is not None]
     rows += [("took", _text(", ".join(seconds)))] if seconds else []
     return [*rows, ("version", f"dalembert {_text(__version__)}")]
 
 
 def _times(times: Sequence[float] | Array) -> str:
     shown = ", ".join(f"{float(time):.8g}" for time in list(times)[:8])
-    return f"{len(times)} at t = {shown}{', ...' if len(times) > 8 else ''}" if len(times) else "none"
+    if not len(times):
+        return "none"
+    return f"{len(times)} at t = {shown}{', ...' if len(times) > 8 else ''}"
 
 
 def _kept(motion: Motion) -> list[tuple[str, str]]:
@@ -273,23 +291,27 @@ def _kept(motion: Motion) -> list[tuple[str, str]]:
         if finite.size:
             scale, word = (abs(finite[0]), " relative") if abs(finite[0]) > 1e-6 else (1.0, "")
             change, causes = f"{np.ptp(finite) / scale:.2e}{word}", energy_changes(motion.system)
-            how = f"changes by {change}, as {causes} may make it" if causes else f"changes by at most {change}"
+            how = f"changes by {change}, as {causes} may make it"
+            if not causes:
+                how = f"changes by at most {change}"
             rows.append(("energy", f"{finite[0]:.10g} at the start, {how}"))
     if len(motion.t) and motion.system.bilateral:
         worst = motion.worst_residual
-        rows.append(("residuals", _text(", ".join(f"{level} {value:.2e}" for level, value in worst.items()))))
+        levels = ", ".join(f"{level} {value:.2e}" for level, value in worst.items())
+        rows.append(("residuals", _text(levels)))
     return rows
 
 
 def _model(motion: Motion, equations: bool) -> str:
-    rows = "".join(
-        f'<tr><th scope="row">{_text(word)}</th><td><div class="formula">{_shown(latex)}</div></td></tr>'
-        for word, latex in statements(motion.system)
-    )
+    cells = [
+        (word, f'<div class="formula">{_shown(x)}</div>') for word, x in statements(motion.system)
+    ]
+    rows = "".join(f'<tr><th scope="row">{_text(w)}</th><td>{cell}</td></tr>' for w, cell in cells)
     found = f'<section><h2>Model</h2><div class="scroll"><table>{rows}</table></div></section>'
     if not can_typeset():
+        command = '<code>pip install "dalembert[lab]"</code>'
         found += (
-            '<p class="muted">Formulas are shown as LaTeX; with <code>pip install "dalembert[lab]"</code> they are typeset.</p>'
+            f'<p class="muted">Formulas are shown as LaTeX; with {command} they are typeset.</p>'
         )
     return found + (_equations(motion) if equations else "")
 
@@ -303,7 +325,8 @@ def _equations(motion: Motion) -> str:
     try:
         if len(system.coordinates) > 60 or is_longer_than(system.expressions(), MOST_NODES):
             raise DalembertError("These equations are too long to be written out")
-        body = "".join(f'<div class="formula">{formula(line, True, "pre")}</div>' for line in equation_lines(motion.equations))
+        lines = [formula(line, True, "pre") for line in equation_lines(motion.equations)]
+        body = "".join(f'<div class="formula">{line}</div>' for line in lines)
     except DalembertError as error:
         body = f'<p class="muted">{_text(error)}</p>'
     return f"<section><h2>Equations, form {_text(motion.equations.form)}</h2>{body}</section>"
@@ -311,7 +334,8 @@ def _equations(motion: Motion) -> str:
 
 def _parameters(motion: Motion) -> str:
     symbols = {symbol.name: symbol for symbol in motion.system.parameters}
-    rows = [(_symbol(name, symbols), _number(value)) for name, value in list(motion.parameters.items())[:MOST_ROWS]]
+    given = list(motion.parameters.items())[:MOST_ROWS]
+    rows = [(_symbol(name, symbols), _number(value)) for name, value in given]
     return _table("Parameters", rows)
 
 
@@ -319,36 +343,44 @@ def _start(motion: Motion) -> str:
     """The consistent start that was used, and what was completed or moved for it."""
     system = motion.system
     speeds = (*(system.image.speeds if system.image else ()), *motion.state)
-    symbols = {s.name: s for s in (*system.coordinates, *system.velocities, *system.momenta, *speeds)}
-    rows = [(_symbol(name, symbols), _number(value)) for name, value in list(motion.start.items())[:MOST_ROWS]]
-    said = "".join(f'<p class="muted">{_text(sentence)}</p>' for sentence in motion.start_report[:MOST_ROWS])
+    own = (*system.coordinates, *system.velocities, *system.momenta, *speeds)
+    symbols = {symbol.name: symbol for symbol in own}
+    given = list(motion.start.items())[:MOST_ROWS]
+    rows = [(_symbol(name, symbols), _number(value)) for name, value in given]
+    told = motion.start_report[:MOST_ROWS]
+    said = "".join(f'<p class="muted">{_text(sentence)}</p>' for sentence in told)
     table = _table("Start", rows)
     return table.replace("</section>", f"{said}</section>") if table else ""
 
 
-def _symbol(name: str, symbols: dict[str, Any]) -> str:
+def _symbol(name: str, symbols: dict[str, sympy.Symbol]) -> str:
     shown = formula(symbol_latex(symbols[name])) if name in symbols and can_typeset() else ""
     return f'<span title="{_text(name)}">{shown or _text(name)}</span>'
 
 
-# -- data --------------------------------------------------------------------------------------------------------------
+# -- data ------------------------------------------------------------------------------------------
 
 
 def _data(motion: Motion) -> str:
     parts = []
     if len(motion.t):
         table, rows, columns = _csv(motion)
-        note = "" if rows == len(motion.t) else f", every {-(-len(motion.t) // rows)}th of {len(motion.t)} stored points"
+        note = ""
+        if rows != len(motion.t):
+            note = f", every {-(-len(motion.t) // rows)}th of {len(motion.t)} stored points"
         parts.append(
-            f'<p><a class="button" download="{_slug(motion)}.csv" href="{_download("text/csv", table)}">Data as CSV</a> '
-            f'<span class="muted">{rows} rows, {columns} columns{note}</span></p>'
+            f'<p><a class="button" download="{_slug(motion)}.csv"'
+            f' href="{_download("text/csv", table)}">Data as CSV</a> <span class="muted">{rows}'
+            f" rows, {columns} columns{note}</span></p>"
         )
     text, note = _model_file(motion)
     if text and len(text) < 200_000:
         parts.append(
-            f'<p><a class="button" download="{_slug(motion)}.toml" href="{_download("application/toml", text)}">Model file</a> '
-            f'<span class="muted">runs again with <code>dalembert run {_slug(motion)}.toml</code>. {_text(note)}</span></p>'
-            f"<details><summary>Show the model file</summary><pre>{_text(text)}</pre></details>"
+            f'<p><a class="button" download="{_slug(motion)}.toml"'
+            f' href="{_download("application/toml", text)}">Model file</a> <span class="muted">runs'
+            f" again with <code>dalembert run {_slug(motion)}.toml</code>."
+            f" {_text(note)}</span></p><details><summary>Show the model"
+            f" file</summary><pre>{_text(text)}</pre></details>"
         )
     elif note:
         parts.append(f'<p class="muted">{_text(note)}</p>')

@@ -1,12 +1,13 @@
 """The scene of a motion as compact numbers for the player of a report.
 
-Points in the picture's plane become whole numbers of 16 bits, 30000 to half of the longer side of the window, in base 64; what
-never moves is kept once.
+Points in the picture's plane become whole numbers of 16 bits, 30000 to half of the longer side of
+the window, in base 64; what never moves is kept once.
 """
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.colors
@@ -15,7 +16,7 @@ import numpy as np
 from ..model.drawing import Drawing
 from .animation import pace_of
 from .motion_samples import Array, finite_span
-from .scene import Part, Scene, build_scene
+from .scene import Scene, ScenePart, build_scene
 from .style import ROLES
 
 if TYPE_CHECKING:
@@ -43,23 +44,24 @@ def packed_scene(motion: Motion, drawing: Drawing) -> dict[str, Any]:
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
     half = np.array([right - left, top - bottom]) / 2
     unit = HALF / _reach(scene, middle, float(half.max()))
-    film = abs(stop - start) / pace_of(abs(stop - start))
+    seconds = abs(stop - start) / pace_of(abs(stop - start))
     step = abs(stop - start) / (frames - 1) if stop != start else 1.0
 
     def code(points: Array) -> str:
         return _coded((points - middle) * unit)
 
+    traces = [{"color": _color(t.color), "size": 1, "points": code(t.points)} for t in scene.traces]
     return {
         "times": [float(f"{time:.9g}") for time in times],
         "decimals": int(np.clip(np.ceil(-np.log10(max(step, 1e-9))), 1, 6)),
-        "rate": (frames - 1) / max(film, 1e-9),
+        "rate": (frames - 1) / max(seconds, 1e-9),
         "finer": scene.finer,
         "opening": 0.0 if scene.traces == () else 0.35,
         "aspect": float(np.clip(scene.aspect, 0.6, 2.4)),
         "extent": [float(x) for x in half * unit],
         "floor": _floor(scene, middle, unit),
         "parts": [_part(part, code, scene.floor is not None) for part in scene.parts],
-        "traces": [{"color": _color(t.color), "size": 1, "points": code(t.points)} for t in scene.traces],
+        "traces": traces,
         "texts": [_part(part, code, False) | {"text": part.text} for part in scene.texts],
     }
 
@@ -81,7 +83,7 @@ def _coded(values: Array) -> str:
     return base64.b64encode(np.ascontiguousarray(whole).tobytes()).decode()
 
 
-def _part(part: Part, code: Any, is_spatial: bool) -> dict[str, Any]:
+def _part(part: ScenePart, code: Callable[[Array], str], is_spatial: bool) -> dict[str, Any]:
     still = part.is_still
     frames = slice(0, 1) if still else slice(None)
     found: dict[str, Any] = {
@@ -103,10 +105,13 @@ def _part(part: Part, code: Any, is_spatial: bool) -> dict[str, Any]:
 
 def _color(name: str) -> str:
     """A role, or a colour as browsers know it."""
-    return name if name in (*ROLES, "ink", "muted", "grid", "background") else matplotlib.colors.to_hex(name)
+    if name in (*ROLES, "ink", "muted", "grid", "background"):
+        return name
+    return matplotlib.colors.to_hex(name)
 
 
 def _floor(scene: Scene, middle: Array, unit: float) -> list[list[int]]:
     if scene.floor is None:
         return []
-    return [[round(float(x)) for x in ((line - middle) * unit).ravel()] for line in scene.floor.lines]
+    lines = [((line - middle) * unit).ravel() for line in scene.floor.lines]
+    return [[round(float(x)) for x in line] for line in lines]

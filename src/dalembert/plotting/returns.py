@@ -31,7 +31,9 @@ class Return:
 @overload
 def return_distance(motion: Motion, times: float, mirror: Sequence[str] = ...) -> float: ...
 @overload
-def return_distance(motion: Motion, times: Array | Sequence[float], mirror: Sequence[str] = ...) -> Array: ...
+def return_distance(
+    motion: Motion, times: Array | Sequence[float], mirror: Sequence[str] = ...
+) -> Array: ...
 def return_distance(motion: Motion, times: ArrayLike, mirror: Sequence[str] = ()) -> float | Array:
     """Euclidean distance of the state at `times` from the state at the start.
 
@@ -39,7 +41,8 @@ def return_distance(motion: Motion, times: ArrayLike, mirror: Sequence[str] = ()
     ----------
     times : float or array
     mirror : sequence of names
-        Quantities of the state whose sign is changed in the start: the distance from its mirror image.
+        Quantities of the state whose sign is changed in the start: the distance from its mirror
+        image.
 
     Returns
     -------
@@ -47,37 +50,41 @@ def return_distance(motion: Motion, times: ArrayLike, mirror: Sequence[str] = ()
     """
     at = np.atleast_1d(np.asarray(times, dtype=float))
     total: Array = np.zeros(at.shape)
-    for symbol, now, start in zip(motion.state, motion.sol(at), motion.sol(motion.t[:1]), strict=True):
+    pairs = zip(motion.state, motion.sol(at), motion.sol(motion.t[:1]), strict=True)
+    for symbol, now, start in pairs:
         total += (now - (-start if symbol.name in mirror else start)) ** 2
     distance = np.sqrt(total)
     return float(distance[0]) if np.ndim(times) == 0 else distance
 
 
-def closest_return(motion: Motion, near: float, within: float = 1.0, mirror: Sequence[str] = ()) -> Return:
-    """The closest return to the start (or its mirror image) no further than `within` from the time `near`."""
+def closest_return(
+    motion: Motion, near: float, within: float = 1.0, mirror: Sequence[str] = ()
+) -> Return:
+    """The closest return to the start (or its mirror image) within a distance of time `near`."""
     from scipy.optimize import minimize_scalar
 
     low, high = max(near - within, float(motion.t[0])), min(near + within, float(motion.t[-1]))
     if low >= high:
+        end = f"it ends at {float(motion.t[-1]):g}"
         raise ModelError(
-            f"The motion does not reach the time {near}",
-            seen=f"it ends at {float(motion.t[-1]):g}",
-            remedy="simulate a longer span",
+            f"The motion does not reach the time {near}", end, "simulate a longer span"
         )
     grid = np.linspace(low, high, 2001)
     best = int(np.argmin(return_distance(motion, grid, mirror)))
     around = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
-    found = minimize_scalar(
-        lambda time: return_distance(motion, float(time), mirror),
-        bounds=around,
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
+
+    def distance(time: float) -> float:
+        return return_distance(motion, float(time), mirror)
+
+    options = {"xatol": 1e-10}
+    found = minimize_scalar(distance, bounds=around, method="bounded", options=options)
     return Return(float(found.x), float(found.fun))
 
 
-def section_through_start(coordinates: Sequence[Coordinate], start: Mapping[str, float]) -> sympy.Expr:
-    """The plane through the start across its velocity, as an expression that vanishes on it (Poincare's section).
+def section_through_start(
+    coordinates: Sequence[Coordinate], start: Mapping[str, float]
+) -> sympy.Expr:
+    """The plane through the start across its velocity (Poincare's section), which vanishes on it.
 
     Parameters
     ----------
@@ -90,20 +97,22 @@ def section_through_start(coordinates: Sequence[Coordinate], start: Mapping[str,
 
 
 def period(motion: Motion, tolerance: float = 1e-6) -> Return:
-    """The first event after the start at which the whole state is back there, to within `tolerance`.
+    """The first event after the start at which the whole state is back, within `tolerance`.
 
     Raises
     ------
     ModelError
-        Where no event is a return: the motion is too short, not periodic, or was simulated without events.
+        Where no event is a return: the motion is too short, not periodic, or was simulated without
+        events.
     """
-    times = np.sort(np.concatenate([np.asarray(found, dtype=float) for found in motion.t_events or ()] or [np.empty(0)]))
+    found = [np.asarray(times, dtype=float) for times in motion.t_events or ()]
+    times = np.sort(np.concatenate(found or [np.empty(0)]))
     for time in times[np.abs(times - float(motion.t[0])) > 1e-9]:
         distance = return_distance(motion, float(time))
         if distance < tolerance:
             return Return(float(time) - float(motion.t[0]), distance)
     raise ModelError(
         "The motion does not return to its start at any of its events",
-        seen=f"{times.size} events",
-        remedy="simulate longer, with events=[event(section_through_start(...), direction=1)]",
+        f"{times.size} events",
+        "simulate longer, with events=[event(section_through_start(...), direction=1)]",
     )

@@ -1,8 +1,8 @@
-"""A drawing along a motion, as plane geometry: every shape becomes points, lines and areas in the picture's plane.
+"""A drawing along a motion as plane geometry: points, lines and areas in the picture's plane.
 
-The positions of all shapes are evaluated at once over all times. A spatial drawing is seen by an orthographic camera,
-so that what follows is the same for plane and space; the camera adds depth, by which shapes are painted from the far to
-the near, and a floor with shadows.
+The positions of all shapes are evaluated at once over all times. A spatial drawing is seen by an
+orthographic camera, so that what follows is the same for plane and space; the camera adds depth, by
+which shapes are painted from the far to the near, and a floor with shadows.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from ..errors import ModelError
 from ..model.drawing import Drawing, Trace
 from .motion_samples import Array
-from .solids import RIM, Part, Solid, arrowed, scaled_arrows, solids_of, zigzag
+from .solids import RIM, ScenePart, Solid, arrowed, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
 
-__all__ = ["Camera", "Floor", "Part", "Scene", "Window", "build_scene", "zigzag"]
+__all__ = ["Camera", "Floor", "Scene", "ScenePart", "Window", "build_scene", "zigzag"]
 
 Window = tuple[tuple[float, float], tuple[float, float]]
 
@@ -59,19 +59,19 @@ class Floor:
 
 @dataclass(frozen=True)
 class Scene:
-    """All parts in painting order, the traces under them, the texts over them, and the window they are seen through.
+    """All parts in painting order, traces under them, texts over them, and the window.
 
     `times` (nt,) are those of the frames; traces are sampled `finer` times as densely.
     """
 
     times: Array
     finer: int
-    parts: tuple[Part, ...]
-    traces: tuple[Part, ...]
+    parts: tuple[ScenePart, ...]
+    traces: tuple[ScenePart, ...]
     window: Window
     labels: tuple[str, ...]
     floor: Floor | None = None
-    texts: tuple[Part, ...] = ()
+    texts: tuple[ScenePart, ...] = ()
 
     @property
     def aspect(self) -> float:
@@ -80,7 +80,9 @@ class Scene:
         return (right - left) / (top - bottom)
 
 
-def build_scene(motion: Motion, drawing: Drawing, times: Array, finer: int = 1, camera: Camera | None = None) -> Scene:
+def build_scene(
+    motion: Motion, drawing: Drawing, times: Array, finer: int = 1, camera: Camera | None = None
+) -> Scene:
     """Evaluate a drawing at frame times (nt,), its traces at a grid `finer` times as dense.
 
     Raises
@@ -95,13 +97,16 @@ def build_scene(motion: Motion, drawing: Drawing, times: Array, finer: int = 1, 
     dense = np.interp(np.linspace(0, times.size - 1, (times.size - 1) * finer + 1), index, times)
     bodies = [shape for shape in drawing.shapes if not isinstance(shape, Trace)]
     paths = [shape for shape in drawing.shapes if isinstance(shape, Trace)]
-    solids, tracks = solids_of(motion, bodies, times, dimension), solids_of(motion, paths, dense, dimension)
+    solids = solids_of(motion, bodies, times, dimension)
+    tracks = solids_of(motion, paths, dense, dimension)
     if dimension == 2:
         return _plane(drawing, times, finer, solids, tracks)
     return _spatial(drawing, camera or Camera(), times, finer, solids, tracks)
 
 
-def _plane(drawing: Drawing, times: Array, finer: int, solids: Sequence[Solid], tracks: Sequence[Solid]) -> Scene:
+def _plane(
+    drawing: Drawing, times: Array, finer: int, solids: Sequence[Solid], tracks: Sequence[Solid]
+) -> Scene:
     fixed = None if drawing.limits is None else _both(drawing.limits)
     shown = [s.points[:, :1] if s.arrow else _flat(s, 0.0).points for s in (*solids, *tracks)]
     size = diagonal(fixed or _window(shown)) / np.sqrt(2)
@@ -112,24 +117,28 @@ def _plane(drawing: Drawing, times: Array, finer: int, solids: Sequence[Solid], 
     return Scene(times, finer, parts, traces, window, drawing.labels, texts=texts)
 
 
-def _without_texts(parts: Sequence[Part]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+def _without_texts(
+    parts: Sequence[ScenePart],
+) -> tuple[tuple[ScenePart, ...], tuple[ScenePart, ...]]:
     return tuple(p for p in parts if p.kind != "text"), tuple(p for p in parts if p.kind == "text")
 
 
-def _flat(solid: Solid, size: float) -> Part:
-    return replace(solid.part, points=_outlined(solid, solid.points, size), depth=np.zeros(len(solid.points)))
+def _flat(solid: Solid, size: float) -> ScenePart:
+    points, depth = _outlined(solid, solid.points, size), np.zeros(len(solid.points))
+    return replace(solid.part, points=points, depth=depth)
 
 
 def _outlined(solid: Solid, points: Array, size: float) -> Array:
-    """What a solid looks like in the picture's plane: springs get their coils, arrows their heads."""
+    """A solid in the picture's plane: springs get their coils, arrows their tips."""
     if solid.coils:
         return zigzag(points, solid.coils)
     return arrowed(points, 0.035 * size) if solid.arrow else points
 
 
 def _spatial(
-    drawing: Drawing, camera: Camera, times: Array, finer: int, solids: Sequence[Solid], tracks: Sequence[Solid]
-) -> Scene:
+    drawing: Drawing, camera: Camera, times: Array, finer: int, solids: Sequence[Solid],
+    tracks: Sequence[Solid],
+) -> Scene:  # fmt: skip
     tails = [replace(s, points=s.points[:, :1]) if s.arrow else s for s in solids]
     low, high = _box(drawing, [*tails, *tracks])
     solids = scaled_arrows(solids, float(np.max(high - low)))
@@ -143,12 +152,14 @@ def _spatial(
     floor = _floor(low, high, level, camera, drawing.labels)
     shown = [p.points for p in (*parts, *traces)] + [floor.outline[None]]
     shown += [np.concatenate([base, tip])[None] for _, base, tip in floor.arrows]
-    return Scene(times, finer, parts, traces, _window(shown, room=0.03), drawing.labels, floor, texts)
+    window = _window(shown, room=0.03)
+    return Scene(times, finer, parts, traces, window, drawing.labels, floor, texts)
 
 
-def _layered(parts: Sequence[Part], size: float) -> tuple[Part, ...]:
-    """Parts at nearly the same depth keep the order of the drawing; a dot covers the ends of the lines before it."""
-    nudged = [replace(part, depth=part.depth + 0.02 * size * k / len(parts)) for k, part in enumerate(parts)]
+def _layered(parts: Sequence[ScenePart], size: float) -> tuple[ScenePart, ...]:
+    """Parts at nearly the same depth keep their order; a dot covers the ends of earlier lines."""
+    steps = [0.02 * size * k / len(parts) for k in range(len(parts))]
+    nudged = [replace(p, depth=p.depth + step) for p, step in zip(parts, steps, strict=True)]
     for k, dot in enumerate(nudged):
         for line in nudged[:k]:
             if dot.kind == "dot" and line.kind == "line" and _ends_at(line, dot, 1e-9 * size):
@@ -157,12 +168,12 @@ def _layered(parts: Sequence[Part], size: float) -> tuple[Part, ...]:
     return tuple(nudged)
 
 
-def _ends_at(line: Part, dot: Part, distance: float) -> bool:
+def _ends_at(line: ScenePart, dot: ScenePart, distance: float) -> bool:
     gaps = np.linalg.norm(line.points[:, [0, -1]] - dot.points, axis=-1)
     return bool((np.nanmax(gaps, axis=0) < distance).any())
 
 
-def _seen(solid: Solid, camera: Camera, level: float, size: float) -> Part:
+def _seen(solid: Solid, camera: Camera, level: float, size: float) -> ScenePart:
     """A solid through the camera, with its shadow straight below on the floor."""
     fallen = solid.points.copy()
     fallen[..., 2] = level
@@ -230,7 +241,8 @@ def _window(shown: Sequence[Array], room: float = 0.07) -> Window:
     points = np.concatenate([p.reshape(-1, 2) for p in shown])
     points = points[np.isfinite(points).all(axis=1)]
     if points.size == 0:
-        raise ModelError("Nothing of the drawing is finite", remedy="check its positions at the start of the motion")
+        remedy = "check its positions at the start of the motion"
+        raise ModelError("Nothing of the drawing is finite", remedy=remedy)
     low, high = points.min(axis=0), points.max(axis=0)
     size = max(float(np.max(high - low)), 1e-9)
     slack = np.maximum(0.45 * size - (high - low), 0.0) / 2 + room * size

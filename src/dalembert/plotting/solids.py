@@ -1,41 +1,43 @@
-"""The shapes of a drawing along a motion, before any camera: points in the plane or in space at every time.
+"""The shapes of a drawing along a motion, before any camera: points at every time.
 
-All expressions of a drawing are evaluated at once over all times. Each shape becomes one or more solids: dots, lines and areas,
-arrows whose length may still be open, and words.
+All expressions of a drawing are evaluated at once over all times. Each shape becomes one or more
+solids: dots, lines and areas, arrows whose length may still be open, and words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy
 
 from ..errors import ModelError, nearest
 from ..model.drawing import (
-    Body,
+    BodyShape,
     Circle,
     Ground,
     Link,
     Point,
     Polyline,
-    Reaction,
+    ReactionArrow,
     Shape,
     Spring,
-    Text,
+    TextLabel,
     Trace,
     Vector,
     Wheel,
+    kind_of,
 )
 from ..runtime.gauss.constrained_solve import solve
+from ..typing import Expression
 from .motion_samples import Array, evaluate, through
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
 
-__all__ = ["Part", "Solid", "arrowed", "scaled_arrows", "solids_of", "zigzag"]
+__all__ = ["ScenePart", "Solid", "arrowed", "scaled_arrows", "solids_of", "zigzag"]
 
 RIM = np.linspace(0.0, 2 * np.pi, 73)
 #: The longest arrow of a group, as a share of the picture.
@@ -46,7 +48,7 @@ HATCHES = 24
 
 
 @dataclass(frozen=True)
-class Part:
+class ScenePart:
     """One shape, or a piece of one, through time.
 
     Attributes
@@ -77,7 +79,7 @@ class Part:
 
     @property
     def is_ground(self) -> bool:
-        """Whether it lies under everything: shadows and traces are painted over it, and it casts none."""
+        """Whether it lies under everything, without a shadow of its own."""
         return self.color == "ground" and self.kind == "area"
 
     @property
@@ -94,7 +96,7 @@ class Solid:
     An arrow has its tail and its components, k = 2, until `scaled_arrows` makes them tail and tip.
     """
 
-    part: Part
+    part: ScenePart
     points: Array
     coils: int = 0
     ball: Array | None = None
@@ -108,11 +110,13 @@ def solids_of(motion: Motion, shapes: Sequence[Shape], times: Array, dimension: 
     Raises
     ------
     ModelError
-        For shapes of different dimension, symbols the motion does not know, or a reaction that is not a force at its point.
+        For shapes of different dimension, symbols the motion does not know, or a reaction that is
+        not a force at its point.
     """
-    expressions: list[Any] = []
+    expressions: list[Expression] = []
     for shape in shapes:
-        expressions += [entry for vector in _vectors(shape, dimension) for entry in vector] + _numbers(shape)
+        expressions += [entry for vector in _vectors(shape, dimension) for entry in vector]
+        expressions += _numbers(shape)
     table = evaluate(motion, expressions, times) if expressions else np.empty((0, times.size))
     found: list[Solid] = []
     row = 0
@@ -121,19 +125,19 @@ def solids_of(motion: Motion, shapes: Sequence[Shape], times: Array, dimension: 
         vectors = np.moveaxis(table[row : row + count].reshape(-1, dimension, times.size), 2, 0)
         scalars = table[row + count : row + count + numbers].T
         row += count + numbers
-        if isinstance(shape, Reaction):
+        if isinstance(shape, ReactionArrow):
             vectors = np.concatenate([vectors, _force(motion, shape, times)[:, None]], axis=1)
         found += _solids(shape, vectors, scalars)
     return found
 
 
-def _vectors(shape: Shape, dimension: int) -> list[Sequence[Any]]:
+def _vectors(shape: Shape, dimension: int) -> list[Sequence[Expression]]:
     """The positions and directions of a shape, each of the dimension of the drawing."""
-    found: list[Sequence[Any]]
+    found: list[Sequence[Expression]]
     match shape:
         case Vector():
             found = [shape.position, shape.components]
-        case Point() | Trace() | Text() | Reaction():
+        case Point() | Trace() | TextLabel() | ReactionArrow():
             found = [shape.position]
         case Link() | Spring() | Ground():
             found = [shape.start, shape.end]
@@ -141,32 +145,33 @@ def _vectors(shape: Shape, dimension: int) -> list[Sequence[Any]]:
             found = list(shape.points)
         case Circle() | Wheel():
             found = [shape.center, *(shape.axes or ())]
-        case Body():
+        case BodyShape():
             found = [shape.position, *(shape.axes or ())]
     if any(len(vector) != dimension for vector in found):
         raise ModelError(
             "The shapes of a drawing must all be plane or all spatial",
-            seen=f"{type(shape).__name__} with {len(found[0])} components among shapes with {dimension}",
-            remedy=f"give every position {dimension} components",
+            f"{kind_of(shape)} with {len(found[0])} components among shapes with {dimension}",
+            f"give every position {dimension} components",
         )
-    if dimension == 3 and isinstance(shape, Wheel | Body) and shape.axes is None:
+    if dimension == 3 and isinstance(shape, Wheel | BodyShape) and shape.axes is None:
         raise ModelError(
-            f"A {type(shape).__name__.lower()} in space needs the plane it lies in",
+            f"A {kind_of(shape).lower()} in space needs the plane it lies in",
             remedy="pass axes=(u, v), two vectors in that plane",
         )
     return found
 
 
-def _numbers(shape: Shape) -> list[Any]:
+def _numbers(shape: Shape) -> list[Expression]:
     """What else a shape states in expressions."""
     match shape:
         case Circle():
             return [shape.radius]
         case Wheel():
             return [shape.radius, shape.angle]
-        case Body():
+        case BodyShape():
             sizes = shape.box or shape.ellipse
-            return [shape.angle, *(sizes or (entry for corner in shape.polygon or () for entry in corner))]
+            corners = [entry for corner in shape.polygon or () for entry in corner]
+            return [shape.angle, *(sizes or corners)]
     return []
 
 
@@ -174,8 +179,8 @@ def _solids(shape: Shape, value: Array, numbers: Array) -> Iterator[Solid]:
     """The pieces of one shape: `value` (nt, k, d) holds its vectors, `numbers` (nt, m) the rest."""
     nothing = np.empty(0)
 
-    def part(kind: str, color: str, width: float, fill: float = 0.0, words: str = "") -> Part:
-        return Part(kind, nothing, nothing, color, width, fill, text=words)
+    def part(kind: str, color: str, width: float, fill: float = 0.0, words: str = "") -> ScenePart:
+        return ScenePart(kind, nothing, nothing, color, width, fill, text=words)
 
     match shape:
         case Point():
@@ -192,24 +197,27 @@ def _solids(shape: Shape, value: Array, numbers: Array) -> Iterator[Solid]:
             yield from _circle(shape, value, numbers[:, 0, None, None])
         case Wheel():
             yield from _wheel(shape, value, numbers)
-        case Body():
-            yield Solid(part("area", shape.color, 2.0, 0.25), _posed(value, numbers[:, 0], _outline(shape, numbers[:, 1:])))
-        case Vector() | Reaction():
-            yield Solid(part("line", shape.color, shape.width), value, arrow=shape.group, scale=shape.scale)
+        case BodyShape():
+            outline = _posed(value, numbers[:, 0], _outline(shape, numbers[:, 1:]))
+            yield Solid(part("area", shape.color, 2.0, 0.25), outline)
+        case Vector() | ReactionArrow():
+            line = part("line", shape.color, shape.width)
+            yield Solid(line, value, arrow=shape.group, scale=shape.scale)
         case Ground():
-            yield Solid(part("line", shape.color, 1.2), hatched(value) if value.shape[2] == 2 else value)
-        case Text():
+            ground = hatched(value) if value.shape[2] == 2 else value
+            yield Solid(part("line", shape.color, 1.2), ground)
+        case TextLabel():
             yield Solid(part("text", shape.color, shape.size, words=shape.text), value)
         case Trace():
             yield Solid(part("trace", shape.color, 1.6), value)
 
 
-# -- outlines ----------------------------------------------------------------------------------------------------------
+# -- outlines --------------------------------------------------------------------------------------
 
 
 def _circle(shape: Circle, value: Array, radius: Array) -> Iterator[Solid]:
-    """A rim in the plane of the axes; without them, in the picture's plane, and in space the outline of a ball."""
-    rim = Part("area", np.empty(0), np.empty(0), shape.color, 2.0, 0.22)
+    """A rim in the plane of the axes, or of the picture; in space the outline of a ball."""
+    rim = ScenePart("area", np.empty(0), np.empty(0), shape.color, 2.0, 0.22)
     center = value[:, :1]
     if value.shape[2] == 3 and shape.axes is None:
         yield Solid(replace(rim, fill=0.8), center, ball=radius[:, 0, 0])
@@ -226,13 +234,15 @@ def _wheel(shape: Wheel, value: Array, numbers: Array) -> Iterator[Solid]:
     spokes = np.zeros((2 * shape.spokes + 1, 2))
     spokes[1::2] = np.stack([np.cos(around), np.sin(around)], axis=-1)
     rim = np.stack([np.cos(RIM), np.sin(RIM)], axis=-1)
-    yield Solid(Part("area", nothing, nothing, shape.color, 2.4, 0.12), _posed(value, angle, radius * rim))
-    yield Solid(Part("line", nothing, nothing, shape.color, 1.1), _posed(value, angle, radius * spokes))
     mark = np.array([[0.82, 0.0]])
-    yield Solid(Part("dot", nothing, nothing, "accent", 5.0), _posed(value, angle, radius * mark))
+    color = shape.color
+    looks = (("area", color, 2.4, 0.12), ("line", color, 1.1, 0.0), ("dot", "accent", 5.0, 0.0))
+    for (kind, own, width, fill), outline in zip(looks, (rim, spokes, mark), strict=True):
+        part = ScenePart(kind, nothing, nothing, own, width, fill)
+        yield Solid(part, _posed(value, angle, radius * outline))
 
 
-def _outline(shape: Body, numbers: Array) -> Array:
+def _outline(shape: BodyShape, numbers: Array) -> Array:
     """The outline of a body about its position, (nt, k, 2), closed."""
     if shape.box is not None:
         corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) / 2
@@ -244,14 +254,15 @@ def _outline(shape: Body, numbers: Array) -> Array:
 
 
 def _posed(value: Array, angle: Array, outline: Array) -> Array:
-    """An outline (nt, k, 2) turned by an angle and put at value[:, 0], in the plane of value[:, 1:] where there are axes."""
+    """An outline (nt, k, 2) turned by an angle and put at value[:, 0], in the plane of its axes."""
     cosine, sine = np.cos(angle)[:, None], np.sin(angle)[:, None]
     across = cosine * outline[..., 0] - sine * outline[..., 1]
     upward = sine * outline[..., 0] + cosine * outline[..., 1]
     if value.shape[1] == 1:
         return np.asarray(value[:, :1] + np.stack([across, upward], axis=-1))
     first, second = _orthonormal(value[:, 1], value[:, 2])
-    return np.asarray(value[:, :1] + across[..., None] * first[:, None] + upward[..., None] * second[:, None])
+    placed = value[:, :1] + across[..., None] * first[:, None]
+    return np.asarray(placed + upward[..., None] * second[:, None])
 
 
 def _orthonormal(first: Array, second: Array) -> tuple[Array, Array]:
@@ -261,7 +272,7 @@ def _orthonormal(first: Array, second: Array) -> tuple[Array, Array]:
 
 
 def zigzag(ends: Array, coils: int) -> Array:
-    """A spring between two points, ends (nt, 2, 2), as a zigzag (nt, 2 coils + 4, 2) of constant breadth.
+    """A spring between two points (nt, 2, 2) as a zigzag (nt, 2 coils + 4, 2) of constant breadth.
 
     >>> ends = np.array([[[0.0, 0.0], [1.0, 0.0]]])
     >>> zigzag(ends, 5).shape
@@ -274,28 +285,30 @@ def zigzag(ends: Array, coils: int) -> Array:
     unit = along / np.maximum(length, 1e-300)[:, None]
     across = np.stack([-unit[:, 1], unit[:, 0]], axis=-1)
     count = 2 * coils
-    share = np.concatenate([[0.0, 0.14], 0.14 + 0.72 * (np.arange(count) + 0.5) / count, [0.86, 1.0]])
+    inner = 0.14 + 0.72 * (np.arange(count) + 0.5) / count
+    share = np.concatenate([[0.0, 0.14], inner, [0.86, 1.0]])
     side = np.concatenate([[0.0, 0.0], breadth * (-1.0) ** np.arange(count), [0.0, 0.0]])
-    points: Array = start[:, None] + share[:, None] * along[:, None] + side[:, None] * across[:, None]
-    return points
+    forward = start[:, None] + share[:, None] * along[:, None]
+    return np.asarray(forward + side[:, None] * across[:, None])
 
 
 def hatched(ends: Array) -> Array:
-    """A line between two points, ends (nt, 2, 2), with hatches on its right, as one line there and back (nt, k, 2)."""
+    """A line between two points (nt, 2, 2) with hatches on its right, as one line (nt, k, 2)."""
     start, along = ends[:, 0], ends[:, 1] - ends[:, 0]
     right = np.stack([along[:, 1], -along[:, 0]], axis=-1)
     share = np.repeat(np.arange(1, HATCHES + 1) / HATCHES, 3)
     side = np.tile([0.0, 1.0, 0.0], HATCHES) * 0.6 / HATCHES
     back = np.tile([0.0, 1.0, 0.0], HATCHES) * -0.6 / HATCHES
-    points = start[:, None] + (share + back)[:, None] * along[:, None] + side[:, None] * right[:, None]
+    points = start[:, None] + (share + back)[:, None] * along[:, None]
+    points = points + side[:, None] * right[:, None]
     return np.concatenate([start[:, None], points], axis=1)
 
 
-# -- arrows ------------------------------------------------------------------------------------------------------------
+# -- arrows ----------------------------------------------------------------------------------------
 
 
 def scaled_arrows(solids: Sequence[Solid], size: float) -> list[Solid]:
-    """Solids whose arrows end at a tip: those without a scale take the longest of their group for a share of `size`."""
+    """Solids whose arrows end at a tip; without a scale the longest has a usual length."""
     longest: dict[str, float] = {}
     for solid in solids:
         if solid.arrow and solid.scale is None:
@@ -318,7 +331,7 @@ def scaled_arrows(solids: Sequence[Solid], size: float) -> list[Solid]:
 
 
 def arrowed(ends: Array, head: float) -> Array:
-    """Tail and tip (nt, 2, 2) with a head of that length at most, as one line there and back (nt, 5, 2).
+    """Tail and tip (nt, 2, 2) with barbs of at most that length, as one line (nt, 5, 2).
 
     >>> arrowed(np.array([[[0.0, 0.0], [1.0, 0.0]]]), 0.1)[0].round(3).tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.91, 0.044], [1.0, 0.0], [0.91, -0.044]]
@@ -332,15 +345,15 @@ def arrowed(ends: Array, head: float) -> Array:
     return np.stack([ends[:, 0], tip, *barbs], axis=1)
 
 
-def _force(motion: Motion, shape: Reaction, times: Array) -> Array:
+def _force(motion: Motion, shape: ReactionArrow, times: Array) -> Array:
     """A reaction as a force (nt, d) at the point r(q) of its shape."""
     names = [q.name for q in motion.system.coordinates]
     if shape.constraint not in motion.reactions:
         guess = nearest(shape.constraint, motion.reactions)
         raise ModelError(
             f"The motion has no reaction of a constraint `{shape.constraint}`",
-            seen=", ".join(motion.reactions) or "no constraints",
-            remedy=f"did you mean `{guess}`" if guess else "name one of its constraints",
+            ", ".join(motion.reactions) or "no constraints",
+            f"did you mean `{guess}`" if guess else "name one of its constraints",
         )
     force = np.asarray(motion.reactions[shape.constraint].force, dtype=float)
     along = shape.along or _named_directly(shape.position, names)
@@ -348,28 +361,32 @@ def _force(motion: Motion, shape: Reaction, times: Array) -> Array:
         missing = [name for name in along if name is not None and name not in names]
         if missing:
             guess = nearest(missing[0], names)
+            other = "name a coordinate, or 0 in a direction without force"
             raise ModelError(
                 f"A reaction goes along `{missing[0]}`, which is not a coordinate",
-                seen=", ".join(names),
-                remedy=f"did you mean `{guess}`" if guess else "name a coordinate, or 0 in a direction without force",
+                ", ".join(names),
+                f"did you mean `{guess}`" if guess else other,
             )
-        rows = np.array([np.zeros(len(motion.t)) if name is None else force[names.index(name)] for name in along])
+        still = np.zeros(len(motion.t))
+        rows = np.array([still if name is None else force[names.index(name)] for name in along])
     else:
         rows = _acting_at(motion, shape, force)
     return np.stack([through(motion.t, row, times) for row in rows], axis=-1)
 
 
-def _named_directly(position: Sequence[Any], names: Sequence[str]) -> tuple[str | None, ...] | None:
-    """The names of a position that is made of coordinates: the generalised forces on them are the force."""
+def _named_directly(
+    position: Sequence[Expression], names: Sequence[str]
+) -> tuple[str | None, ...] | None:
+    """The names of a position made of coordinates: generalised forces on them are the force."""
     found = tuple(str(getattr(entry, "name", "")) for entry in position)
     return found if all(name in names for name in found) else None
 
 
-def _acting_at(motion: Motion, shape: Reaction, force: Array) -> Array:
+def _acting_at(motion: Motion, shape: ReactionArrow, force: Array) -> Array:
     """The least force F (d, nt) at r(q) with Q = J^T F, J = dr/dq; refused where Q has more to it.
 
-    At each time min |z - Q|^2 with J z = 0 leaves z, what no force at r can be, and has the multipliers -F. Where J has a
-    lower rank than along most of the motion, F is left open (nan).
+    At each time min |z - Q|^2 with J z = 0 leaves z, what no force at r can be, and has the
+    multipliers -F. Where J has a lower rank than along most of the motion, F is left open (nan).
     """
     entries = [e if isinstance(e, sympy.Basic) else sympy.Float(e) for e in shape.position]
     derivatives = [sympy.diff(entry, q) for entry in entries for q in motion.system.coordinates]
@@ -386,7 +403,7 @@ def _acting_at(motion: Motion, shape: Reaction, force: Array) -> Array:
     if np.abs(left).max(initial=0.0) > 1e-6 * np.nanmax(np.abs(force), initial=1e-300):
         raise ModelError(
             f"The reaction of `{shape.constraint}` is no force at this point alone",
-            seen="generalised forces that no force there has",
-            remedy="name the coordinates whose generalised forces are its components, along=(x, y), or 0 for none",
+            "generalised forces that no force there has",
+            "name coordinates whose generalised forces are its components, along=(x, y), or 0",
         )
     return found.T

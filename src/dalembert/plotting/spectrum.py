@@ -1,28 +1,29 @@
 r"""Amplitude spectra of quantities of a motion, with the lines in them.
 
-With samples x_j, j < N, at equal steps h and a window w_j, the amplitude at the frequency f_k = k / (N h) is
+With samples x_j, j < N, at equal steps h and a window w_j, the amplitude at the frequency f_k = k /
+(N h) is
 
     A_k = 2 / sum(w) * | sum_j w_j x_j exp(-2 pi i j k / N) |,
 
-so that a long line a cos(2 pi f t + p) has the height a. With Hann's window a line at f = (k + d) / (N h) has amplitudes in
-the ratio A_{k+1} / A_k = (1 + d) / (2 - d), which gives d and its true height (F. J. Harris, Proc. IEEE 66 (1978), p. 51;
-T. Grandke, IEEE Trans. Instrum. Meas. 32 (1983), p. 350).
+so that a long line a cos(2 pi f t + p) has the height a. With Hann's window a line at f = (k + d) /
+(N h) has amplitudes in the ratio A_{k+1} / A_k = (1 + d) / (2 - d), which gives d and its true
+height (F. J. Harris, Proc. IEEE 66 (1978), p. 51; T. Grandke, IEEE Trans. Instrum. Meas. 32 (1983),
+p. 350).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from ..errors import ModelError, nearest
-from ..typing import Symbol, Symbols
+from ..typing import Path, Symbol, Symbols
 from .axis_labels import mathtext, words
 from .motion_samples import Array, finite_span, series
-from .style import Picture, Style, save_picture, style_named
+from .style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
@@ -66,8 +67,9 @@ class Spectrum:
 
 
 def amplitude_spectrum(
-    motion: Motion, name: Symbol, *, window: str = "hann", peaks: int = 5, samples: int | None = None
-) -> Spectrum:
+    motion: Motion, name: Symbol, *, window: str = "hann", peaks: int = 5,
+    samples: int | None = None,
+) -> Spectrum:  # fmt: skip
     """The amplitude spectrum of a quantity of a motion, its mean taken off.
 
     Parameters
@@ -78,33 +80,41 @@ def amplitude_spectrum(
     peaks : int
         How many lines to look for at most.
     samples : int, optional
-        How many, at equal steps from the dense output; by default a few on each step of the integrator.
+        How many, at equal steps from the dense output; by default a few on each step of the
+        integrator.
 
     Examples
     --------
     >>> import dalembert as da
     >>> x = da.coordinates("x")
-    >>> motion = da.simulate(da.System([x], kinetic=x.dot**2/2, potential=2*x**2), {x: 0.3}, (0, 50))
+    >>> spring = da.System([x], kinetic=x.dot**2 / 2, potential=2 * x**2)
+    >>> motion = da.simulate(spring, {x: 0.3}, (0, 50))
     >>> line = amplitude_spectrum(motion, x).peaks[0]
     >>> round(float(line.frequency * np.pi), 4), round(line.amplitude, 4)
     (1.0, 0.3)
     """
     if window not in WINDOWS:
         near = nearest(str(window), WINDOWS)
-        raise ModelError(f"There is no window `{window}`", remedy=f"did you mean `{near}`" if near else 'use "hann" or "none"')
+        remedy = f"did you mean `{near}`" if near else 'use "hann" or "none"'
+        raise ModelError(f"There is no window `{window}`", remedy=remedy)
     label = str(getattr(name, "name", name))
     start, stop = finite_span(motion)
     if start == stop:
-        raise ModelError("A spectrum needs a motion with some length", seen=f"t = {start:g}", remedy="simulate a span")
+        what = "A spectrum needs a motion with some length"
+        raise ModelError(what, f"t = {start:g}", "simulate a span")
     steps = sum(len(segment.step_t) for segment in motion.segments)
-    count = int(np.clip(2 ** int(np.ceil(np.log2(2 * steps + 1))), FEWEST, MOST)) if samples is None else int(samples)
+    fitted = int(np.clip(2 ** int(np.ceil(np.log2(2 * steps + 1))), FEWEST, MOST))
+    count = fitted if samples is None else int(samples)
     if count < 16:
-        raise ModelError("A spectrum needs at least 16 samples", seen=count, remedy="leave `samples` out")
+        raise ModelError("A spectrum needs at least 16 samples", count, "leave `samples` out")
     times = np.linspace(start, stop, count, endpoint=False)
     values = series(motion, [label], times)[label]
     if not np.isfinite(values).all():
-        raise ModelError(f"The quantity `{label}` is not finite everywhere", remedy="take another span or quantity")
-    weights = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(count) / count) if window == "hann" else np.ones(count)
+        what = f"The quantity `{label}` is not finite everywhere"
+        raise ModelError(what, remedy="take another span or quantity")
+    weights = np.ones(count)
+    if window == "hann":
+        weights = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(count) / count)
     centred = values - np.sum(weights * values) / np.sum(weights)
     amplitude = np.abs(np.fft.rfft(weights * centred)) * 2 / np.sum(weights)
     length = abs(stop - start)
@@ -119,7 +129,8 @@ def _peaks(amplitude: Array, length: float, most: int, window: str) -> tuple[Pea
     top = float(inner.max(initial=0.0))
     if top < 1e-300:
         return ()
-    places = np.flatnonzero((inner >= amplitude[:-2]) & (inner > amplitude[2:]) & (inner > LOWEST_PEAK * top)) + 1
+    is_local = (inner >= amplitude[:-2]) & (inner > amplitude[2:])
+    places = np.flatnonzero(is_local & (inner > LOWEST_PEAK * top)) + 1
     found: list[tuple[int, Peak]] = []
     for k in places[np.argsort(-amplitude[places], kind="stable")]:
         if len(found) == most:
@@ -143,11 +154,11 @@ def spectrum(
     peaks: int = 5,
     angular: bool = False,
     limit: float | None = None,
-    path: str | Path | None = None,
+    path: Path | None = None,
     style: str | Style = "light",
     title: str | None = None,
 ) -> Picture:
-    """Amplitude spectra of quantities of a motion, on a logarithmic axis, the highest lines marked with their frequencies.
+    """Amplitude spectra of quantities of a motion, the highest lines marked with frequencies.
 
     Parameters
     ----------
@@ -166,29 +177,26 @@ def spectrum(
     --------
     >>> import dalembert as da
     >>> x = da.coordinates("x")
-    >>> motion = da.simulate(da.System([x], kinetic=x.dot**2/2, potential=x**2/2), {x: 1.0}, (0, 60))
+    >>> spring = da.System([x], kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    >>> motion = da.simulate(spring, {x: 1.0}, (0, 60))
     >>> spectrum(motion, "x", angular=True).axes[0].get_xlabel()
     'angular frequency $2\\\\pi f$'
     """
     look = style_named(style)
-    given: Sequence[Any] = (
-        motion.system.coordinates if names is None else names if isinstance(names, (list, tuple)) else [names]
-    )
+    given: Symbols = [names] if isinstance(names, str) else motion.system.coordinates
+    if names is not None and not isinstance(names, str):
+        given = names if isinstance(names, (list, tuple)) else [names]
     found = [amplitude_spectrum(motion, name, window=window, peaks=peaks) for name in given]
     unit = 2 * np.pi if angular else 1.0
     last = limit if limit is not None else unit * max(_interesting(one) for one in found)
     picture = Picture(look, figsize=(6.4, max(1.9 * len(found) + 0.7, 3.2)), layout="constrained")
     with look.context():
         rows = picture.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, one, color in zip(rows, found, [look.cycle[k % len(look.cycle)] for k in range(len(found))], strict=True):
-            _draw_spectrum(axes, one, color, look, unit, last)
+        for k, (axes, one) in enumerate(zip(rows, found, strict=True)):
+            _draw_spectrum(axes, one, look.cycle[k % len(look.cycle)], look, unit, last)
         rows[-1].set_xlabel(r"angular frequency $2\pi f$" if angular else "frequency $f$")
-        heading = words(motion.system.name) if title is None else title
-        if heading and heading != "system":
-            picture.suptitle(heading, x=0.01, ha="left", weight="bold")
-    if path is not None:
-        save_picture(picture, path)
-    return picture
+    heading = words(motion.system.name) if title is None else title
+    return finished(picture, path, "" if heading == "system" else heading)
 
 
 def _interesting(one: Spectrum) -> float:
@@ -199,14 +207,15 @@ def _interesting(one: Spectrum) -> float:
     return min(max(1.15 * last, 8 * one.resolution), float(one.frequency[-1]))
 
 
-def _draw_spectrum(axes: Any, one: Spectrum, color: str, look: Style, unit: float, last: float) -> None:
+def _draw_spectrum(
+    axes: Axes, one: Spectrum, color: str, look: Style, unit: float, last: float
+) -> None:
     shown = unit * one.frequency <= last * 1.001
     top = max(float(one.amplitude[shown].max(initial=0.0)), 1e-300)
     floor = max(float(one.amplitude[shown][1:].min(initial=np.inf)) / 2, 1e-6 * top)
-    axes.fill_between(
-        unit * one.frequency[shown], floor, np.maximum(one.amplitude[shown], floor), color=color, alpha=0.12, lw=0
-    )
-    axes.plot(unit * one.frequency[shown], np.maximum(one.amplitude[shown], floor), color=color, linewidth=1.1)
+    frequency, amplitude = unit * one.frequency[shown], np.maximum(one.amplitude[shown], floor)
+    axes.fill_between(frequency, floor, amplitude, color=color, alpha=0.12, lw=0)
+    axes.plot(frequency, amplitude, color=color, linewidth=1.1)
     axes.set_yscale("log")
     axes.set_ylim(floor, top * 6)
     axes.set_xlim(0, last)
@@ -216,10 +225,15 @@ def _draw_spectrum(axes: Any, one: Spectrum, color: str, look: Style, unit: floa
         at = unit * peak.frequency
         if at > last:
             continue
-        axes.plot(at, peak.amplitude, marker="v", markersize=4.5, color=look.accent, linestyle="none")
+        mark: dict[str, Any] = {"marker": "v", "markersize": 4.5, "linestyle": "none"}
+        axes.plot(at, peak.amplitude, color=look.accent, **mark)
         if all(abs(at - other) > 0.058 * last for other in placed):
             placed.append(at)
             side = "right" if at > 0.93 * last else "left" if at < 0.05 * last else "center"
-            axes.annotate(
-                f"{at:.4g}", (at, peak.amplitude), (0, 5), textcoords="offset points", ha=side, fontsize=8.5, color=look.ink
-            )
+            text: dict[str, Any] = {
+                "textcoords": "offset points",
+                "ha": side,
+                "fontsize": 8.5,
+                "color": look.ink,
+            }
+            axes.annotate(f"{at:.4g}", (at, peak.amplitude), (0, 5), **text)

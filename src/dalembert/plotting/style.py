@@ -1,25 +1,27 @@
 """One look for every picture: colours by role, type, lines; a light and a dark variant.
 
-Curve colours start from the palette of Okabe and Ito, which stays distinct for readers with any of the common colour
-deficiencies. Nothing here touches Matplotlib's global settings: a `Picture` carries its style and wears it only while
-it is drawn, so it looks the same whoever saves it, and whatever the user's own settings are.
+Curve colours start from the palette of Okabe and Ito, which stays distinct for readers with any of
+the common colour deficiencies. Nothing here touches Matplotlib's global settings: a `Picture`
+carries its style and wears it only while it is drawn, so it looks the same whoever saves it, and
+whatever the user's own settings are.
 """
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import matplotlib
 import matplotlib.colors
 import numpy as np
 from cycler import cycler
+from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont, get_font
@@ -34,8 +36,9 @@ ROLES = ("body", "link", "trace", "ground", "accent")
 
 #: The fonts of formulas in the style below.
 FORMULA_FONTS = (
-    "STIXGeneral", "STIXGeneral:italic", "STIXGeneral:weight=bold", "STIXGeneral:italic:bold", "STIXNonUnicode",
-    "STIXNonUnicode:italic", "STIXSizeOneSym", "STIXSizeTwoSym", "STIXSizeThreeSym",
+    "STIXGeneral", "STIXGeneral:italic", "STIXGeneral:weight=bold", "STIXGeneral:italic:bold",
+    "STIXNonUnicode", "STIXNonUnicode:italic", "STIXSizeOneSym", "STIXSizeTwoSym",
+    "STIXSizeThreeSym",
 )  # fmt: skip
 #: Suffixes of still pictures.
 STILL_SUFFIXES = (".png", ".svg", ".pdf")
@@ -77,92 +80,42 @@ class Style:
             return str(getattr(self, role))
         if not matplotlib.colors.is_color_like(role):
             guess = nearest(role, ROLES)
-            raise ModelError(
-                f"`{role}` is neither a role nor a Matplotlib colour",
-                seen=role,
-                remedy=f"did you mean `{guess}`" if guess else f"use one of {', '.join(ROLES)}, or a colour like #0072B2",
-            )
+            other = f"use one of {', '.join(ROLES)}, or a colour like #0072B2"
+            what = f"`{role}` is neither a role nor a Matplotlib colour"
+            raise ModelError(what, role, f"did you mean `{guess}`" if guess else other)
         return role
 
     def blend(self, role: str, weight: float) -> str:
-        """The colour of a role mixed with the background, `weight` = 1 for the pure colour; opaque, unlike alpha.
+        """The colour of a role mixed with the background, opaque; `weight` = 1 is the pure colour.
 
         >>> LIGHT.blend("body", 0.0)
         '#ffffff'
         """
-        pure, paper = (np.array(matplotlib.colors.to_rgb(c)) for c in (self.color(role), self.background))
+        colors = (self.color(role), self.background)
+        pure, paper = (np.array(matplotlib.colors.to_rgb(color)) for color in colors)
         return matplotlib.colors.to_hex(tuple(weight * pure + (1 - weight) * paper))
 
     def ramp(self, count: int) -> list[str]:
-        """`count` colours from dark to light along one perceptually uniform map, for curves too many to name."""
+        """`count` colours from dark to light along one perceptually uniform map."""
         colormap = matplotlib.colormaps["viridis"]
         low, high = (0.25, 1.0) if self.name == "dark" else (0.0, 0.85)
-        return [matplotlib.colors.to_hex(colormap(low + (high - low) * k / max(count - 1, 1))) for k in range(count)]
+        shares = [low + (high - low) * k / max(count - 1, 1) for k in range(count)]
+        return [matplotlib.colors.to_hex(colormap(share)) for share in shares]
 
     def settings(self) -> dict[str, Any]:
         """The rcParams of this style."""
-        return {
-            "axes.axisbelow": True,
-            "axes.edgecolor": self.muted,
-            "axes.facecolor": self.background,
-            "axes.formatter.limits": (-4, 5),
-            "axes.formatter.use_mathtext": True,
-            "axes.formatter.useoffset": False,
-            "axes.grid": True,
-            "axes.labelcolor": self.ink,
-            "axes.labelsize": 11,
-            "axes.linewidth": 0.7,
-            "axes.prop_cycle": cycler(color=self.cycle),
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "axes.titlecolor": self.ink,
-            "axes.titlelocation": "left",
-            "axes.titlesize": 11,
-            "axes.titlepad": 6,
-            "axes.unicode_minus": True,
-            "axes.xmargin": 0.0,
-            "axes.ymargin": 0.08,
-            "figure.constrained_layout.h_pad": 0.06,
-            "figure.constrained_layout.w_pad": 0.08,
-            "figure.dpi": 110,
-            "figure.facecolor": self.background,
-            "figure.titlesize": 13,
-            "font.family": "STIXGeneral",
-            "font.size": 11,
-            "grid.color": self.grid,
-            "grid.linewidth": 0.6,
-            "legend.frameon": False,
-            "lines.linewidth": 1.5,
-            "lines.solid_capstyle": "round",
-            "lines.solid_joinstyle": "round",
-            "mathtext.fontset": "stix",
-            "path.simplify": True,
-            "pdf.fonttype": 42,
-            "savefig.dpi": 200,
-            "savefig.facecolor": "auto",
-            "savefig.bbox": None,
-            "svg.hashsalt": "dalembert",
-            "text.color": self.ink,
-            "text.usetex": False,
-            "xtick.color": self.muted,
-            "xtick.direction": "out",
-            "xtick.labelcolor": self.ink,
-            "xtick.labelsize": 9.5,
-            "xtick.major.size": 3,
-            "xtick.major.width": 0.7,
-            "xtick.minor.visible": False,
-            "ytick.color": self.muted,
-            "ytick.direction": "out",
-            "ytick.labelcolor": self.ink,
-            "ytick.labelsize": 9.5,
-            "ytick.major.size": 3,
-            "ytick.major.width": 0.7,
-            "ytick.minor.visible": False,
-        }
+        paper = ("axes.facecolor", "figure.facecolor")
+        ink = ("axes.labelcolor", "axes.titlecolor", "text.color")
+        ticks = {f"{axis}tick.{name}": value for axis in "xy" for name, value in _TICKS.items()}
+        colored = dict.fromkeys(paper, self.background) | dict.fromkeys(ink, self.ink)
+        for axis in "xy":
+            colored |= {f"{axis}tick.color": self.muted, f"{axis}tick.labelcolor": self.ink}
+        colored |= {"axes.edgecolor": self.muted, "grid.color": self.grid}
+        return {**_SETTINGS, **ticks, **colored, "axes.prop_cycle": cycler(color=self.cycle)}
 
     @contextmanager
     def context(self) -> Iterator[None]:
-        """Wear this style for the length of a `with` block; the user's settings come back after it."""
+        """Wear this style for the length of a `with` block; the user's settings come back."""
         settings: Any = self.settings()
         try:
             with matplotlib.rc_context(settings):
@@ -170,6 +123,25 @@ class Style:
         finally:
             forget_glyphs()
 
+
+_TICKS = {
+    "direction": "out", "labelsize": 9.5, "major.size": 3, "major.width": 0.7,
+    "minor.visible": False,
+}  # fmt: skip
+#: The rcParams of both styles.
+_SETTINGS: dict[str, Any] = {
+    "axes.axisbelow": True, "axes.formatter.limits": (-4, 5), "axes.formatter.use_mathtext": True,
+    "axes.formatter.useoffset": False, "axes.grid": True, "axes.labelsize": 11,
+    "axes.linewidth": 0.7, "axes.spines.right": False, "axes.spines.top": False,
+    "axes.titlelocation": "left", "axes.titlesize": 11, "axes.titlepad": 6,
+    "axes.unicode_minus": True, "axes.xmargin": 0.0, "axes.ymargin": 0.08,
+    "figure.constrained_layout.h_pad": 0.06, "figure.constrained_layout.w_pad": 0.08,
+    "figure.dpi": 110, "figure.titlesize": 13, "font.family": "STIXGeneral", "font.size": 11,
+    "grid.linewidth": 0.6, "legend.frameon": False, "lines.linewidth": 1.5,
+    "lines.solid_capstyle": "round", "lines.solid_joinstyle": "round", "mathtext.fontset": "stix",
+    "path.simplify": True, "pdf.fonttype": 42, "savefig.dpi": 200, "savefig.facecolor": "auto",
+    "savefig.bbox": None, "svg.hashsalt": "dalembert", "text.usetex": False,
+}  # fmt: skip
 
 LIGHT = Style(
     name="light",
@@ -211,18 +183,19 @@ def style_named(style: str | Style) -> Style:
     if isinstance(style, Style):
         return style
     if style not in STYLES:
-        raise ModelError(f"There is no picture style `{style}`", seen=style, remedy=f"use {' or '.join(STYLES)}")
+        what = f"There is no picture style `{style}`"
+        raise ModelError(what, style, f"use {' or '.join(STYLES)}")
     return STYLES[style]
 
 
 def forget_glyphs() -> None:
-    """Free what formulas left in Matplotlib's fonts: these keep every glyph that was loaded, about 2 kB for each formula."""
+    """Free what formulas left in Matplotlib's fonts, about 2 kB of glyphs for each formula."""
     for name in FORMULA_FONTS:
         get_font(findfont(name)).clear()
 
 
 class Picture(Figure):
-    """A Matplotlib figure in the house style, without a window and outside of pyplot; notebooks show it as it is.
+    """A Matplotlib figure in the house style, without a window and outside of pyplot.
 
     It is an ordinary `matplotlib.figure.Figure`: change it, or save it with `savefig`.
     """
@@ -233,12 +206,15 @@ class Picture(Figure):
             super().__init__(*args, **options)
             FigureCanvasAgg(self)
 
-    def draw(self, renderer: Any) -> None:
-        """Draw in this picture's own style: ticks and labels are made late, when somebody else's settings may hold."""
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw in this picture's own style, for ticks and labels that are made late."""
         with self.style.context():
             super().draw(renderer)
 
-    def savefig(self, fname: Any, *, transparent: bool | None = None, **options: Any) -> None:
+    def savefig(
+        self, fname: str | PathLike[str] | IO[Any], *, transparent: bool | None = None,
+        **options: Any,
+    ) -> None:  # fmt: skip
         """Save in this picture's own style; see `matplotlib.figure.Figure.savefig`."""
         with self.style.context():
             super().savefig(fname, transparent=transparent, **options)
@@ -262,8 +238,8 @@ class Picture(Figure):
                 return
             raise ModelError(
                 "There is no window to show the picture in",
-                seen=f"Matplotlib's backend {matplotlib.get_backend()}",
-                remedy='save it with savefig("picture.png"), or choose a backend with windows',
+                f"Matplotlib's backend {matplotlib.get_backend()}",
+                'save it with savefig("picture.png"), or choose a backend with windows',
             )
         canvas.figure = self
         self.set_canvas(canvas)
@@ -275,18 +251,31 @@ class Picture(Figure):
         return buffer.getvalue()
 
 
-def _notebook_display() -> Any:
+def _notebook_display() -> Callable[[object], None] | None:
     """What shows things below the cell of a notebook; None elsewhere."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None or not hasattr(shell, "kernel"):
         return None
     from IPython.display import display  # type: ignore[import-not-found]
 
-    return display
+    shows: Callable[[object], None] = display
+    return shows
+
+
+def finished(
+    picture: Picture, path: str | PathLike[str] | None, title: str | None = None
+) -> Picture:
+    """The picture with its title, saved where a path is given."""
+    if title:
+        with picture.style.context():
+            picture.suptitle(title, x=0.01, ha="left", weight="bold")
+    if path is not None:
+        save_picture(picture, path)
+    return picture
 
 
 def save_picture(picture: Picture, path: str | PathLike[str]) -> Path:
-    """Write a picture as .png, .svg or .pdf; the same picture gives the same file, without a date in it.
+    """Write a picture as .png, .svg or .pdf; the same picture gives the same file, undated.
 
     Raises
     ------
@@ -294,27 +283,33 @@ def save_picture(picture: Picture, path: str | PathLike[str]) -> Path:
         For another suffix, a folder that is not there, or a disk that is full.
     """
     target = checked_path(path, STILL_SUFFIXES)
-    metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower(), {})
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    metadata: dict[str, Any] = dates.get(target.suffix.lower(), {})
     try:
         with replaced_whole(target) as place:
             picture.savefig(place, metadata=metadata, format=target.suffix[1:].lower())
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FileError(f"The picture {target.name} cannot be written", seen=reason, remedy="check the disk") from error
+        what = f"The picture {target.name} cannot be written"
+        raise FileError(what, reason, "check the disk") from error
     return target
 
 
-def checked_path(path: str | PathLike[str], suffixes: tuple[str, ...], what: str = "picture") -> Path:
-    """`path` as a Path, for what is to be written, whose suffix is one of `suffixes` and whose folder exists."""
+def checked_path(
+    path: str | PathLike[str], suffixes: tuple[str, ...], what: str = "picture"
+) -> Path:
+    """`path` as a Path to write to, with one of `suffixes` and in a folder that exists."""
     target = Path(path)
     if "\0" in str(target):
-        raise FileError(f"A {what} has no path with a zero byte", seen=repr(str(target))[:80], remedy="name another file")
+        problem = f"A {what} has no path with a zero byte"
+        raise FileError(problem, repr(str(target))[:80], "name another file")
     if target.suffix.lower() not in suffixes:
         raise FileError(
             f"A {what} cannot be written to `{target.name}`",
-            seen=f"suffix {target.suffix or 'missing'}",
-            remedy=f"use one of {', '.join(suffixes)}",
+            f"suffix {target.suffix or 'missing'}",
+            f"use one of {', '.join(suffixes)}",
         )
     if not target.parent.is_dir():
-        raise FileError(f"The folder of the {what} does not exist", seen=str(target.parent), remedy="create it first")
+        problem = f"The folder of the {what} does not exist"
+        raise FileError(problem, str(target.parent), "create it first")
     return target

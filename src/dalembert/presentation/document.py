@@ -1,8 +1,10 @@
-r"""A derivation as a LaTeX document: the system, the principle of the form, its steps, the equations, what they conserve.
+r"""A derivation as a LaTeX document: the system, the principle of the form, its steps, the
+equations, what they conserve.
 
-The document compiles with the standard packages alone (amsmath, geometry, booktabs, graphicx). Long formulas are broken at
-their sums, parts of them get names, and nothing leaves the page (`document_layout`). What a form rests on is said by
-`document_forms`, and its steps are computed by `document_steps`.
+The document compiles with the standard packages alone (amsmath, geometry, booktabs, graphicx). Long
+formulas are broken at their sums, parts of them get names, and nothing leaves the page
+(`document_layout`). What a form rests on is said by `document_forms`, and its steps are computed by
+`document_steps`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from ..algebra.lazy import entries_of, now
 from ..errors import DalembertError, ModelError
 from ..formulations.constraint_equations import velocity_level
 from ..formulations.forms import lagrange
-from ..model.constraints import HolonomicConstraint, MomentumConstraint, UnilateralConstraint
+from ..formulations.registry import is_variational
+from ..model.constraints import Constraint
 from ..model.flow_system import Flow
 from ..model.scenario import Scenario
 from ..model.symbols import t
@@ -46,19 +49,19 @@ PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
 \raggedbottom
 """
 #: Forms that follow another principle than d'Alembert's.
-VARIATIONAL = ("vakonomic", "pontryagin")
 #: The most columns of a listing.
 LISTING_WIDTH = 104
 
 
 def latex_document(equations: Equations, scenario: Scenario | None = None) -> str:
-    r"""The derivation of the equations as a LaTeX document; values of parameters and start come from a scenario.
+    r"""The derivation of the equations as a LaTeX document; values of parameters and start come
+    from a scenario.
 
     Raises
     ------
     ModelError
-        Where the scenario is one of another system, the equations are too long to be written out, or two symbols would
-        look the same.
+        Where the scenario is one of another system, the equations are too long to be written out,
+        or two symbols would look the same.
 
     Examples
     --------
@@ -74,35 +77,51 @@ def latex_document(equations: Equations, scenario: Scenario | None = None) -> st
     if scenario is not None and scenario.system is not system:
         raise ModelError(
             "The scenario is one of another system",
-            seen=f"{scenario.system.name}, and equations of {system.name}",
-            remedy="derive the equations from scenario.system",
+            f"{scenario.system.name}, and equations of {system.name}",
+            "derive the equations from scenario.system",
         )
     _refuse_look_alikes(equations)
     principle, writer = _principle(equations), DerivationWriter(equations)
     known = _described(equations, scenario)
     sections = [("The system", _system(equations, scenario))]
     if isinstance(system, System):
-        sections += [("Energies and forces", _energies(writer, system)), ("Constraints", _constraints(writer, system, known))]
-    sections += [("The principle", _stated_principle(equations, principle)), ("The derivation", derivation_steps(writer))]
+        sections += [
+            ("Energies and forces", _energies(writer, system)),
+            ("Constraints", _constraints(writer, system, known)),
+        ]
+    sections += [
+        ("The principle", _stated_principle(equations, principle)),
+        ("The derivation", derivation_steps(writer)),
+    ]
     sections.append(("The equations of motion", _result(equations)))
     if isinstance(system, System):
         sections.append(("Reactions", _reactions(writer, system)))
-    sections += [("Conserved quantities", _conserved(writer, known)), ("How to run it", _running(equations, scenario))]
-    title = f"\\begin{{center}}\n{{\\LARGE {escaped(system.name)}}}\\\\[6pt]\n{{\\large {principle.title}}}\n\\end{{center}}\n"
+    sections += [
+        ("Conserved quantities", _conserved(writer, known)),
+        ("How to run it", _running(equations, scenario)),
+    ]
+    title = (
+        f"\\begin{{center}}\n{{\\LARGE {escaped(system.name)}}}\\\\[6pt]\n{{\\large"
+        f" {principle.title}}}\n\\end{{center}}\n"
+    )
     body = "\n".join(f"\\section{{{head}}}\n\n{text}" for head, text in sections if text)
-    return f"{PREAMBLE}{declared_symbols(title + body)}\\begin{{document}}\n{title}\n{body}\n\\end{{document}}\n"
+    declared = declared_symbols(title + body)
+    inside = f"\\begin{{document}}\n{title}\n{body}\n\\end{{document}}\n"
+    return f"{PREAMBLE}{declared}{inside}"
 
 
 def _refuse_look_alikes(equations: Equations) -> None:
     """Refuse symbols that are set alike, such as x1 and x_1: nobody could tell them apart."""
     system, shown = equations.system, dict[str, str]()
-    for symbol in dict.fromkeys((*system.coordinates, *equations.state, *system.parameters, *system.inputs)):
+    for symbol in dict.fromkeys(
+        (*system.coordinates, *equations.state, *system.parameters, *system.inputs)
+    ):
         other = shown.setdefault(symbol_latex(symbol), symbol.name)
         if other != symbol.name:
             raise ModelError(
                 f"The symbols `{other}` and `{symbol.name}` look the same in LaTeX",
-                seen=symbol_latex(symbol),
-                remedy="rename one of them",
+                symbol_latex(symbol),
+                "rename one of them",
             )
 
 
@@ -117,7 +136,7 @@ def _principle(equations: Equations) -> Principle:
 
 def _is_variational(equations: Equations) -> bool:
     """Whether the form follows another principle than d'Alembert's."""
-    return equations.form in VARIATIONAL and not equations.options.get("eliminate_costate")
+    return is_variational(equations.form) and not equations.options.get("eliminate_costate")
 
 
 def _described(equations: Equations, scenario: Scenario | None) -> Any | None:
@@ -126,12 +145,14 @@ def _described(equations: Equations, scenario: Scenario | None) -> Any | None:
     if not isinstance(system, System):
         return None
     try:
-        return system.describe() if scenario is None else system.describe(parameters=scenario.parameters, start=scenario.start)
+        if scenario is None:
+            return system.describe()
+        return system.describe(parameters=scenario.parameters, start=scenario.start)
     except DalembertError:
         return None
 
 
-# -- what is given -----------------------------------------------------------------------------------------------------
+# -- what is given ---------------------------------------------------------------------------------
 
 
 def _system(equations: Equations, scenario: Scenario | None) -> str:
@@ -142,30 +163,46 @@ def _system(equations: Equations, scenario: Scenario | None) -> str:
     if scenario is not None and scenario.source:
         words.append(f"Source: {escaped(scenario.source.rstrip('.'))}.")
     count = len(system.coordinates)
-    kind = "letters" if isinstance(system, Flow) else "coordinates"
+    kind = "variables" if isinstance(system, Flow) else "coordinates"
     many = f"{count} {kind}" if count > 1 else kind[:-1]
     words.append(f"The configuration has the {many} {_listed(system.coordinates)}.")
     if system.parameters:
-        words.append(f"{'Parameters are' if len(system.parameters) > 1 else 'The parameter is'} {_listed(system.parameters)}.")
+        words.append(
+            f"{'Parameters are' if len(system.parameters) > 1 else 'The parameter is'}"
+            f" {_listed(system.parameters)}."
+        )
     open_inputs = [s for s, value in system.inputs.items() if value is None]
     if open_inputs:
-        words.append(f"Inputs, given from outside as functions of time, are {_listed(open_inputs)}.")
+        words.append(
+            f"Inputs, given from outside as functions of time, are {_listed(open_inputs)}."
+        )
     found = paragraph(*words)
     if scenario is not None:
-        found += _values("parameter", {p: scenario.parameters.get(p.name) for p in system.parameters})
-        symbols = [*system.coordinates, *getattr(system, "velocities", ()), *getattr(system, "momenta", ()), *equations.state]
+        found += _values(
+            "parameter", {p: scenario.parameters.get(p.name) for p in system.parameters}
+        )
+        symbols = [
+            *system.coordinates,
+            *getattr(system, "velocities", ()),
+            *getattr(system, "momenta", ()),
+            *equations.state,
+        ]
         found += _values("start", {s: scenario.start.get(s.name) for s in dict.fromkeys(symbols)})
     return found
 
 
 def _listed(symbols: Sequence[sympy.Symbol]) -> str:
     shown = [f"${symbol_latex(s)}$" for s in symbols]
-    return " and ".join(", ".join(shown[:-1]).split("\0") + shown[-1:]) if len(shown) > 1 else shown[0]
+    return (
+        " and ".join(", ".join(shown[:-1]).split("\0") + shown[-1:]) if len(shown) > 1 else shown[0]
+    )
 
 
 def _values(what: str, values: Mapping[sympy.Symbol, float | None]) -> str:
     """A table of symbols and numbers, five pairs in a row."""
-    known = [(symbol_latex(s), f"{float(value):.6g}") for s, value in values.items() if value is not None]
+    known = [
+        (symbol_latex(s), f"{float(value):.6g}") for s, value in values.items() if value is not None
+    ]
     if not known:
         return ""
     rows = [known[k : k + 6] for k in range(0, len(known), 6)]
@@ -176,7 +213,10 @@ def _values(what: str, values: Mapping[sympy.Symbol, float | None]) -> str:
         lines.append(f"{what} & " + " & ".join(f"${name}$" for name, _ in row) + f"{rest} \\\\")
         lines.append("value & " + " & ".join(_number(value) for _, value in row) + f"{rest} \\\\")
     body = "\n\\midrule\n".join("\n".join(lines[k : k + 2]) for k in range(0, len(lines), 2))
-    begin, end = f"\\begin{{center}}\\small\n\\begin{{tabular}}{{{columns}}}\n", "\\end{tabular}\n\\end{center}\n"
+    begin, end = (
+        f"\\begin{{center}}\\small\n\\begin{{tabular}}{{{columns}}}\n",
+        "\\end{tabular}\n\\end{center}\n",
+    )
     return f"{begin}\\toprule\n{body}\n\\bottomrule\n{end}"
 
 
@@ -189,28 +229,42 @@ def _energies(writer: DerivationWriter, system: System) -> str:
     short, found = writer.short, ""
     if system.is_hamiltonian:
         found += paragraph("The system is stated by its Hamiltonian,")
-        found += writer.lines([("H", short(system.energy_function))], numbered=True, stated=True) + _legendre(writer, system)
+        found += writer.lines(
+            [("H", short(system.energy_function))], numbered=True, stated=True
+        ) + _legendre(writer, system)
     elif system.kinetic is not None and not system.bundle:
         found += paragraph("The kinetic and the potential energy are")
         found += writer.lines(
-            [("T", short(system.kinetic)), ("V", short(system.potential or sympy.S.Zero))], numbered=True, stated=True
+            [("T", short(system.kinetic)), ("V", short(system.potential or sympy.S.Zero))],
+            numbered=True,
+            stated=True,
         )
         found += paragraph("and the Lagrangian is $L = T - V$.")
     else:
         found += paragraph("The Lagrangian is")
-        function = system.bundle_lagrangian if system.bundle_lagrangian is not None else system.energy_function
+        function = (
+            system.bundle_lagrangian
+            if system.bundle_lagrangian is not None
+            else system.energy_function
+        )
         found += writer.lines([("L", short(function))], numbered=True, stated=True)
     if system.bundle:
         found += paragraph(r"in the fibre velocities $v = \sigma(q)\,\dot q$,")
-        found += writer.lines([(symbol_latex(v), short(value)) for v, value in system.bundle.items()], stated=True)
+        found += writer.lines(
+            [(symbol_latex(v), short(value)) for v, value in system.bundle.items()], stated=True
+        )
     if system.dissipation != 0:
         found += paragraph(r"Rayleigh's function, whose force is $-\partial R/\partial\dot q$, is")
         found += writer.lines([("R", short(system.dissipation))], stated=True)
     forces = [(f"Q_{{{symbol_latex(q)}}}", short(force)) for q, force in system.forces.items()]
     if forces:
         found += paragraph("Generalised forces are") + writer.lines(forces, stated=True)
-    given = [(symbol_latex(s), short(value)) for s, value in system.inputs.items() if value is not None]
-    return found + (paragraph("with the inputs") + writer.lines(given, stated=True) if given else "")
+    given = [
+        (symbol_latex(s), short(value)) for s, value in system.inputs.items() if value is not None
+    ]
+    return found + (
+        paragraph("with the inputs") + writer.lines(given, stated=True) if given else ""
+    )
 
 
 def _legendre(writer: DerivationWriter, system: System) -> str:
@@ -222,45 +276,51 @@ def _legendre(writer: DerivationWriter, system: System) -> str:
         shown = writer.lines([("L", writer.short(entries_of(function)[0]))])
     except ModelError:
         shown = TOO_LONG + "\n"
-    return paragraph(r"Its Legendre transform, with $\dot q = \partial H/\partial p$, is the Lagrangian") + shown
+    return (
+        paragraph(
+            r"Its Legendre transform, with $\dot q = \partial H/\partial p$, is the Lagrangian"
+        )
+        + shown
+    )
 
 
-# -- constraints -------------------------------------------------------------------------------------------------------
+# -- constraints -----------------------------------------------------------------------------------
 
 
 def _constraints(writer: DerivationWriter, system: System, known: Any | None) -> str:
     if not system.constraints:
         return paragraph("There are no constraints.")
     facts = {item.name: item for item in known.constraints} if known is not None else {}
-    virtual = "" if system.image is not None else r"; virtual displacements are those with $\mathsf{A}\,\delta q = 0$"
+    virtual = r"; virtual displacements are those with $\mathsf{A}\,\delta q = 0$"
+    virtual = "" if system.image is not None else virtual
     found = paragraph(f"The constraints are the following{virtual}.")
     for constraint in system.constraints:
         if constraint is system.image:
-            found += paragraph(f"\\texttt{{{escaped(constraint.name)}}} gives the velocities in terms of speeds:")
+            found += paragraph(
+                f"\\texttt{{{escaped(constraint.name)}}} gives the velocities in terms of speeds:"
+            )
             velocities = constraint.velocities.items()  # type: ignore[attr-defined]
             pairs = [(symbol_latex(q.dot), writer.short(value)) for q, value in velocities]
             found += writer.lines(pairs, numbered=True, stated=True)
             continue
-        found += paragraph(f"\\texttt{{{escaped(constraint.name)}}}, {_kind(constraint, facts.get(constraint.name))}:")
-        sign = r"\le 0" if isinstance(constraint, UnilateralConstraint) else "= 0"
-        found += align([("", f"{writer.show(writer.short(constraint.expression))} {sign}")], numbered=True)
+        found += paragraph(
+            f"\\texttt{{{escaped(constraint.name)}}},"
+            f" {_kind(constraint, facts.get(constraint.name))}:"
+        )
+        sign = r"\le 0" if constraint.is_one_sided else "= 0"
+        found += align(
+            [("", f"{writer.show(writer.short(constraint.expression))} {sign}")], numbered=True
+        )
     return found + _at_velocity_level(writer, system)
 
 
-def _kind(constraint: Any, facts: Any | None) -> str:
+def _kind(constraint: Constraint, facts: Any | None) -> str:
     """The kind of a constraint in words."""
-    match constraint:
-        case HolonomicConstraint():
-            words = ["on positions"]
-        case MomentumConstraint():
-            words = ["on momenta"]
-        case UnilateralConstraint():
-            words = ["one-sided"]
-        case _:
-            words = ["on velocities"]
-    if facts is not None and facts.kind != "unilateral":
+    words = [constraint.wording]
+    if facts is not None and not constraint.is_one_sided:
         words.append("depending on time" if facts.rheonomic else "free of time")
-        words.append({True: "integrable", False: "not integrable", None: "integrability undecided"}[facts.integrable])
+        known = {True: "integrable", False: "not integrable", None: "integrability undecided"}
+        words.append(known[facts.integrable])
         words.append("ideal" if facts.ideal else "not ideal")
         if facts.workless is False:
             words.append("with power on the motion")
@@ -269,7 +329,7 @@ def _kind(constraint: Any, facts: Any | None) -> str:
 
 def _at_velocity_level(writer: DerivationWriter, system: System) -> str:
     """The holonomic and momentum constraints as equations for velocities."""
-    turned = [k for k, c in enumerate(system.bilateral) if isinstance(c, HolonomicConstraint | MomentumConstraint)]
+    turned = [k for k, c in enumerate(system.bilateral) if not c.is_velocity_level]
     if not turned:
         return ""
     try:
@@ -282,15 +342,21 @@ def _at_velocity_level(writer: DerivationWriter, system: System) -> str:
     return paragraph("At the level of velocities, those on positions or momenta are") + shown
 
 
-# -- the principle and the result --------------------------------------------------------------------------------------
+# -- the principle and the result ------------------------------------------------------------------
 
 
 def _stated_principle(equations: Equations, principle: Principle) -> str:
     found = paragraph(principle.idea)
     if principle.law:
         found += "\\begin{gather}\n" + " \\\\\n".join(principle.law) + "\n\\end{gather}\n"
-    found += paragraph(principle.meaning, f"Form \\texttt{{{escaped(equations.form)}}}: {escaped(equations.citation)}.")
-    assumed = [f"{escaped(claim)} ({escaped(str(verdict))})" for claim, verdict in equations.hypotheses.items()]
+    found += paragraph(
+        principle.meaning,
+        f"Form \\texttt{{{escaped(equations.form)}}}: {escaped(equations.citation)}.",
+    )
+    assumed = [
+        f"{escaped(claim)} ({escaped(str(verdict))})"
+        for claim, verdict in equations.hypotheses.items()
+    ]
     return found + (paragraph(f"It rests on: {'; '.join(assumed)}.") if assumed else "")
 
 
@@ -299,7 +365,10 @@ def _result(equations: Equations) -> str:
     shown = lines_latex(written)
     lines, names = shown[: len(written.lines)], shown[len(written.lines) :]
     state = _listed(equations.state)
-    found = paragraph(f"With everything put in, and each line divided by what it has in common, the motion of {state} obeys")
+    found = paragraph(
+        "With everything put in, and each line divided by what it has in common, the motion of"
+        f" {state} obeys"
+    )
     found += align(lines, numbered=True)
     if names:
         first, meaning = names[0]
@@ -314,39 +383,54 @@ def _reactions(writer: DerivationWriter, system: System) -> str:
     if _is_variational(writer.equations):
         return paragraph(
             r"The force that keeps the motion on the constraints is "
-            r"$\frac{d}{dt}\frac{\partial L}{\partial\dot q} - \frac{\partial L}{\partial q} - Q$ along it; in general it does "
+            r"$\frac{d}{dt}\frac{\partial L}{\partial\dot q} - \frac{\partial L}{\partial q} - Q$"
+            r" along it; in general it does "
             r"work on virtual displacements, which the reaction of an ideal constraint does not."
         )
     names = [symbol_latex(sympy.Symbol(f"mu_{c.name}")) for c in system.bilateral]
-    found = paragraph(r"The reaction is the generalised force $\mathsf{A}^T\mu$ on the side of the applied ones:")
+    found = paragraph(
+        r"The reaction is the generalised force $\mathsf{A}^T\mu$ on the side of the applied ones:"
+    )
     try:
         rows = now(lagrange.derive_with(system, writer.algebra).rows)
     except ModelError:
         return found + TOO_LONG + "\n"
     pairs = []
     for j, q in enumerate(system.coordinates):
-        terms = [(writer.short(rows[k, j]), sympy.Symbol(f"mu_{c.name}")) for k, c in enumerate(system.bilateral)]
+        terms = [
+            (writer.short(rows[k, j]), sympy.Symbol(f"mu_{c.name}"))
+            for k, c in enumerate(system.bilateral)
+        ]
         total = sympy.Add(*(c * mu for c, mu in terms))
         if total != 0:
             pairs.append((f"R_{{{symbol_latex(q)}}}", total))
     found += writer.lines(pairs, stated=True)
     if not writer.equations.row_names:
         found += paragraph(
-            f"Multipliers ({', '.join(f'${name}$' for name in names)}) do not occur in these equations. They follow from "
-            r"$\mathsf{A}^T\mu = \mathsf{M}\,\ddot q - h$ along the motion, where $\mathsf{M} = L_{\dot q\dot q}$ and "
+            f"Multipliers ({', '.join(f'${name}$' for name in names)}) do not occur in these"
+            " equations. They follow from "
+            r"$\mathsf{A}^T\mu = \mathsf{M}\,\ddot q - h$ along the motion, where $\mathsf{M} ="
+            r" L_{\dot q\dot q}$ and "
             r"$h = Q + L_q - L_{\dot q q}\,\dot q - L_{\dot q t}$."
         )
     return found
 
 
-# -- what it conserves, how it runs ------------------------------------------------------------------------------------
+# -- what it conserves, how it runs ----------------------------------------------------------------
 
 
 def _conserved(writer: DerivationWriter, known: Any | None) -> str:
     system = writer.equations.system
     if isinstance(system, Flow):
-        pairs = [(rf"\text{{{escaped(name)}}}", writer.short(value)) for name, value in system.integrals.items()]
-        return paragraph("Along every motion these keep their values:") + writer.lines(pairs, stated=True) if pairs else ""
+        pairs = [
+            (rf"\text{{{escaped(name)}}}", writer.short(value))
+            for name, value in system.integrals.items()
+        ]
+        if pairs:
+            return paragraph("Along every motion these keep their values:") + writer.lines(
+                pairs, stated=True
+            )
+        return ""
     if known is None or not isinstance(system, System):
         return ""
     if _is_variational(writer.equations):
@@ -358,19 +442,30 @@ def _conserved(writer: DerivationWriter, known: Any | None) -> str:
     else:
         found += paragraph("The energy is not conserved:", _reason(known.energy))
     for item in momenta:
+        assert item.expression is not None
         moving = [q for q in system.coordinates if item.expression.has(q.momentum)]
-        why = "is cyclic, and no constraint touches it" if len(moving) == 1 else "may move together without a push or a hold"
+        why = (
+            "is cyclic, and no constraint touches it"
+            if len(moving) == 1
+            else "may move together without a push or a hold"
+        )
         between = ", between impacts" if system.unilateral else ""
-        found += paragraph(f"The momentum ${writer.show(item.expression)}$ is conserved: {_listed(moving)} {why}{between}.")
+        found += paragraph(
+            f"The momentum ${writer.show(item.expression)}$ is conserved: {_listed(moving)}"
+            f" {why}{between}."
+        )
     if not momenta:
         found += paragraph("No momentum along a constant direction is conserved.")
     return found
 
 
 def _conserved_by_extremals(system: System) -> str:
-    r"""Noether's theorem for the extended Lagrangian, whose symmetries are seen in the symbols that it lacks."""
+    r"""Noether's theorem for the extended Lagrangian, whose symmetries are seen in the symbols that
+    it lacks.
+    """
     found = paragraph(
-        "Momenta that are conserved under d'Alembert's principle need not be so here. The extended Lagrangian decides:"
+        "Momenta that are conserved under d'Alembert's principle need not be so here. The extended"
+        " Lagrangian decides:"
     )
     if system.forces or system.dissipation != 0:
         return found + paragraph("the applied forces do work, and nothing is conserved at sight.")
@@ -380,15 +475,23 @@ def _conserved_by_extremals(system: System) -> str:
     cyclic = [q for q in system.coordinates if q not in symbols]
     words = []
     if t not in symbols:
-        words.append(r"it is free of time, and $\dot q\cdot\partial\Lambda/\partial\dot q - \Lambda$ is conserved")
+        words.append(
+            r"it is free of time, and $\dot q\cdot\partial\Lambda/\partial\dot q - \Lambda$ is"
+            r" conserved"
+        )
     if cyclic:
         momenta = ", ".join(rf"$\partial\Lambda/\partial {symbol_latex(q.dot)}$" for q in cyclic)
-        words.append(f"it is free of {_listed(cyclic)}, and {momenta} {'are' if len(cyclic) > 1 else 'is'} conserved")
+        words.append(
+            f"it is free of {_listed(cyclic)}, and {momenta} {'are' if len(cyclic) > 1 else 'is'}"
+            " conserved"
+        )
     return found + paragraph(("; ".join(words) or "it has no symmetry at sight") + ".")
 
 
 def _wrapped(model: str) -> str:
-    """A model file with long strings on several lines, which TOML allows between three quotation marks."""
+    """A model file with long strings on several lines, which TOML allows between three quotation
+    marks.
+    """
 
     def folded(match: re.Match[str]) -> str:
         lines = [""]
@@ -425,17 +528,34 @@ def _running(equations: Equations, scenario: Scenario | None) -> str:
     if not isinstance(system, System | Flow):
         return ""
     try:
-        model = _wrapped(dumps(scenario if scenario is not None else Scenario(system), drawing=False))
+        model = _wrapped(
+            dumps(scenario if scenario is not None else Scenario(system), drawing=False)
+        )
     except DalembertError:
         model = ""
     is_short = model and max(map(len, model.splitlines())) <= LISTING_WIDTH
     form = "" if isinstance(system, Flow) else f'"{equations.form}"'
     code = ["import dalembert as da", "", 'scenario = da.load_model("model.toml")']
-    options = ", ".join(["scenario.system", *([form] if form else []), *(f"{name}=..." for name in equations.options)])
+    options = ", ".join(
+        [
+            "scenario.system",
+            *([form] if form else []),
+            *(f"{name}=..." for name in equations.options),
+        ]
+    )
     code.append(f"equations = da.derive({options})")
-    run = "scenario" if not equations.options else "equations, scenario.start, ..., parameters=scenario.parameters"
-    code += [f"motion = da.simulate({run}{f', form={form}' if form and not equations.options else ''})", "motion.plot()"]
-    found = paragraph("With dalembert installed, these lines derive the equations and simulate the motion:")
+    run = (
+        "scenario"
+        if not equations.options
+        else "equations, scenario.start, ..., parameters=scenario.parameters"
+    )
+    code += [
+        f"motion = da.simulate({run}{f', form={form}' if form and not equations.options else ''})",
+        "motion.plot()",
+    ]
+    found = paragraph(
+        "With dalembert installed, these lines derive the equations and simulate the motion:"
+    )
     found += verbatim("\n".join(code))
     if is_short:
         return found + paragraph(r"The file \texttt{model.toml} is") + verbatim(model)

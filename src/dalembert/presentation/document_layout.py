@@ -1,8 +1,9 @@
-r"""Long formulas on a page: how wide LaTeX sets them, where they may be broken, and displays that stay within the margins.
+r"""Long formulas on a page: how wide LaTeX sets them, where they may be broken, and displays that
+stay within the margins.
 
-Formulas come from `typeset`, which writes sums as ``a + b - c`` with blanks around the signs. They are broken there, at the
-top level first, then inside the widest bracket; a fraction with a long numerator becomes ``1/d (...)`` for that. What can be
-broken nowhere is scaled down.
+Formulas come from `typeset`, which writes sums as ``a + b - c`` with blanks around the signs. They
+are broken there, at the top level first, then inside the widest bracket; a fraction with a long
+numerator becomes ``1/d (...)`` for that. What can be broken nowhere is scaled down.
 """
 
 from __future__ import annotations
@@ -16,23 +17,38 @@ __all__ = ["Pair", "align", "escaped", "matrix", "paragraph", "table", "verbatim
 
 Pair = tuple[str, str]
 
-#: The width of a line in points, at ten points with the margins of the document, without and with an equation number.
+#: The width of a line in points, at ten points with the margins of the document, without and with
+#: an equation number.
 ROOM, NUMBERED_ROOM = 446.0, 414.0
 #: A left side wider than this share of the line stands on lines of its own.
 LONG_LEFT = 0.36
 INDENT = 22.0
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
-_FUNCTIONS = {r"\sin", r"\cos", r"\tan", r"\cot", r"\log", r"\exp", r"\sinh", r"\cosh", r"\tanh", r"\max", r"\min"}
+_FUNCTIONS = {
+    r"\sin",
+    r"\cos",
+    r"\tan",
+    r"\cot",
+    r"\log",
+    r"\exp",
+    r"\sinh",
+    r"\cosh",
+    r"\tanh",
+    r"\max",
+    r"\min",
+}
 _WIDTHS = {
-    " ": 0.0, "+": 12.4, "-": 12.4, "=": 13.5, r"\,": 1.7, r"\quad": 10.0, r"\qquad": 20.0, "(": 3.9, ")": 3.9, "[": 2.8,
-    "]": 2.8, ",": 4.5, ".": 2.8, "m": 8.8, "w": 7.2, "M": 10.8, "W": 10.5, "i": 3.4, "l": 3.2, "j": 4.2, "t": 3.6, "r": 4.6,
-    r"\cdot": 7.2, r"\left": 3.4, r"\right": 3.4, r"\Bigl": 2.5, r"\Bigr": 2.5, r"\displaystyle": 0.0, r"\cdots": 12.0,
-    r"\mathsf": 0.0, r"\mathrm": 0.0, r"\text": 0.0, r"\dot": 0.0, r"\ddot": 0.0, r"\mathbf": 0.0, r"\psi": 6.6, r"\le": 12.0,
+    " ": 0.0, "+": 12.4, "-": 12.4, "=": 13.5, r"\,": 1.7, r"\quad": 10.0, r"\qquad": 20.0,
+    "(": 3.9, ")": 3.9, "[": 2.8, "]": 2.8, ",": 4.5, ".": 2.8, "m": 8.8, "w": 7.2, "M": 10.8,
+    "W": 10.5, "i": 3.4, "l": 3.2, "j": 4.2, "t": 3.6, "r": 4.6, r"\cdot": 7.2, r"\left": 3.4,
+    r"\right": 3.4, r"\Bigl": 2.5, r"\Bigr": 2.5, r"\displaystyle": 0.0, r"\cdots": 12.0,
+    r"\mathsf": 0.0, r"\mathrm": 0.0, r"\text": 0.0, r"\dot": 0.0, r"\ddot": 0.0, r"\mathbf": 0.0,
+    r"\psi": 6.6, r"\le": 12.0,
 }  # fmt: skip
 
 
-# -- how wide ----------------------------------------------------------------------------------------------------------
+# -- how wide --------------------------------------------------------------------------------------
 
 
 def width(formula: str) -> float:
@@ -97,7 +113,7 @@ def _symbol_width(token: str) -> float:
     return 5.2 if token.isdigit() else 6.4
 
 
-# -- where it is broken ------------------------------------------------------------------------------------------------
+# -- where it is broken ----------------------------------------------------------------------------
 
 
 def broken(formula: str, room: float) -> list[str]:
@@ -118,7 +134,9 @@ def _scaled(line: str, room: float) -> str:
 
 
 def _pieces(formula: str, room: float) -> list[str]:
-    """The terms of a sum, each with its sign; terms that are too wide are opened at their widest bracket."""
+    """The terms of a sum, each with its sign; terms that are too wide are opened at their widest
+    bracket.
+    """
     if width(formula) <= room:
         return _terms(formula)
     found: list[str] = []
@@ -144,7 +162,14 @@ def _terms(formula: str) -> list[str]:
             depth += 1
         elif token in ("}", ")", "]") and not loose:
             depth -= 1
-        elif token in ("+", "-") and depth <= 0 and at and k and tokens[k - 1] == " " and formula[at + 1 : at + 2] == " ":
+        elif (
+            token in ("+", "-")
+            and depth <= 0
+            and at
+            and k
+            and tokens[k - 1] == " "
+            and formula[at + 1 : at + 2] == " "
+        ):
             cuts.append(at)
         loose = token in (r"\Bigl", r"\Bigr")
         at += len(token)
@@ -152,7 +177,9 @@ def _terms(formula: str) -> list[str]:
 
 
 def _opened(term: str) -> tuple[str, str, str] | None:
-    """What stands before, inside and after the widest bracket or numerator of a product with a sum in it."""
+    """What stands before, inside and after the widest bracket or numerator of a product with a sum
+    in it.
+    """
     best: tuple[float, str, str, str] | None = None
     for before, inside, after in (*_brackets(term), *_numerators(term)):
         size = width(inside)
@@ -165,12 +192,16 @@ def _brackets(term: str) -> list[tuple[str, str, str]]:
     """Every bracket of the product that may be opened."""
     found = []
     for match in re.finditer(r"(\\left)?\(", term):
-        if term[: match.start()].endswith((r"\Bigl", "^", "_")) or not _is_level(term[: match.start()]):
+        if term[: match.start()].endswith((r"\Bigl", "^", "_")) or not _is_level(
+            term[: match.start()]
+        ):
             continue
         end = _partner(term, match.end() - 1)
         if end is not None:
             inside = term[match.end() : end].removesuffix(r"\right")
-            found.append((term[: match.start()] + r"\Bigl(", inside.strip(), r"\Bigr)" + term[end + 1 :]))
+            found.append(
+                (term[: match.start()] + r"\Bigl(", inside.strip(), r"\Bigr)" + term[end + 1 :])
+            )
     return found
 
 
@@ -189,7 +220,9 @@ def _numerators(term: str) -> list[tuple[str, str, str]]:
         found.append((start + rf"\frac{{1}}{below}\,\Bigl(", above, r"\Bigr)" + rest))
         for before, inside, after in _brackets(above) if len(_terms(above)) == 1 else []:
             before, plain = before.removesuffix(r"\Bigl(").strip(), after == r"\Bigr)"
-            lead = rf"\frac{{{before or '1'}}}{below}\," if plain else rf"\frac{{1}}{below}\,{before} "
+            lead = (
+                rf"\frac{{{before or '1'}}}{below}\," if plain else rf"\frac{{1}}{below}\,{before} "
+            )
             found.append((start + lead + r"\Bigl(", inside, after + rest))
     return found
 
@@ -213,18 +246,24 @@ def _partner(term: str, start: int) -> int | None:
     return None
 
 
-# -- displays ----------------------------------------------------------------------------------------------------------
+# -- displays --------------------------------------------------------------------------------------
 
 
 def align(pairs: Sequence[Pair], numbered: bool = False) -> str:
-    """Equations left = right as one display that may be broken between pages; an equation without a left side is a formula."""
+    """Equations left = right as one display that may be broken between pages; an equation without a
+    left side is a formula.
+    """
     room = NUMBERED_ROOM if numbered else ROOM
     lefts = [width(left) for left, _ in pairs]
     if max(lefts) <= LONG_LEFT * room:
         rows = [_aligned_rows(pair, room - max(lefts) - 16) for pair in pairs]
     else:
         rows = [_stacked_rows(pair, room) for pair in pairs]
-    lines = [line + (r" \notag" if numbered and k < len(group) - 1 else "") for group in rows for k, line in enumerate(group)]
+    lines = [
+        line + (r" \notag" if numbered and k < len(group) - 1 else "")
+        for group in rows
+        for k, line in enumerate(group)
+    ]
     name = "align" if numbered else "align*"
     return f"\\begin{{{name}}}\n" + " \\\\\n".join(lines) + f"\n\\end{{{name}}}\n"
 
@@ -248,26 +287,34 @@ def _stacked_rows(pair: Pair, room: float) -> list[str]:
     second = broken(right, room - 3 * INDENT)
     rows = [f"& {line}" if k == 0 else rf"&\quad {line}" for k, line in enumerate(first)]
     return rows + [
-        rf"&\quad {'= ' if left else ''}{line}" if k == 0 else rf"&\qquad\quad {line}" for k, line in enumerate(second)
+        rf"&\quad {'= ' if left else ''}{line}" if k == 0 else rf"&\qquad\quad {line}"
+        for k, line in enumerate(second)
     ]
 
 
 def matrix(name: str, entries: Sequence[Sequence[str]], symmetric: bool = False) -> str:
     """A matrix in brackets where it fits, else its entries that do not vanish, by place."""
     columns = list(zip(*entries, strict=True))
-    needed = sum(max(width(entry) for entry in column) + 10 for column in columns) + width(name) + 40
+    needed = (
+        sum(max(width(entry) for entry in column) + 10 for column in columns) + width(name) + 40
+    )
     tall = any(r"\frac" in entry for row in entries for entry in row)
     if needed <= ROOM and len(columns) <= 10:
         gap = r" \\[4pt]" if tall else r" \\"
         body = f"{gap}\n".join(" & ".join(row) for row in entries)
-        return f"\\begin{{equation*}}\n{name} = \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}\n\\end{{equation*}}\n"
+        return (
+            f"\\begin{{equation*}}\n{name} ="
+            f" \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}\n\\end{{equation*}}\n"
+        )
     pairs = [
         (f"{name}_{{{i + 1}{',' if len(columns) > 9 else ''}{j + 1}}}", entry)
         for i, row in enumerate(entries)
         for j, entry in enumerate(row)
         if entry != "0" and (not symmetric or j >= i)
     ]
-    what = "Entries that are not listed vanish" + (f", and ${name}$ is symmetric." if symmetric else ".")
+    what = "Entries that are not listed vanish" + (
+        f", and ${name}$ is symmetric." if symmetric else "."
+    )
     return (align(pairs) if pairs else "") + what + "\n"
 
 
@@ -276,10 +323,13 @@ def table(collected: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     columns = "l" * (len(collected) - 1) + r"p{0.56\linewidth}"
     body = " \\\\\n".join(" & ".join(row) for row in rows)
     begin = f"\\begin{{center}}\n\\begin{{tabular}}{{@{{}}{columns}@{{}}}}\n\\toprule\n"
-    return f"{begin}{' & '.join(collected)} \\\\\n\\midrule\n{body} \\\\\n\\bottomrule\n\\end{{tabular}}\n\\end{{center}}\n"
+    return (
+        f"{begin}{' & '.join(collected)} \\\\\n\\midrule\n{body}"
+        " \\\\\n\\bottomrule\n\\end{tabular}\n\\end{center}\n"
+    )
 
 
-# -- words -------------------------------------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------------------
 
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 

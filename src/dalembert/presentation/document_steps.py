@@ -1,7 +1,9 @@
-r"""The steps between the principle of a form and its equations, computed and written for one system.
+r"""The steps between the principle of a form and its equations, computed and written for one
+system.
 
-Each form shows what its own road passes through: Lagrange's the momenta, the mass matrix and the rows; Maggi's the frame of the
-independent velocities; Voronets' the Lagrangian on the constraints and the symbols A; Hamel's the quasi-velocities; and so on.
+Each form shows what its own road passes through: Lagrange's the momenta, the mass matrix and the
+rows; Maggi's the frame of the independent velocities; Voronets' the Lagrangian on the constraints
+and the symbols A; Hamel's the quasi-velocities; and so on.
 """
 
 from __future__ import annotations
@@ -12,9 +14,17 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ..algebra.lazy import entries_of, now
+from ..algebra.protocol import Algebra, Block, Scalar
 from ..errors import ModelError
 from ..formulations.constraint_equations import velocity_level
-from ..formulations.forms import constrained_lagrangian, gibbs_appell, hamel, hamilton, lagrange, voronets
+from ..formulations.forms import (
+    constrained_lagrangian,
+    gibbs_appell,
+    hamel,
+    hamilton,
+    lagrange,
+    voronets,
+)
 from ..formulations.forms.bates_sniatycki import ConstraintManifold
 from ..formulations.forms.canonical_voronets import canonical_symbols
 from ..formulations.forms.hamel_orthonormal import orthonormal_frame
@@ -45,17 +55,19 @@ def derivation_steps(writer: DerivationWriter) -> str:
     return "\n".join(found)
 
 
-# -- all velocities ------------------------------------------------------------------------------------------------------
+# -- all velocities --------------------------------------------------------------------------------
 
 
-def _lagrangian(writer: DerivationWriter, algebra: Any) -> tuple[Any, Any]:
+def _lagrangian(writer: DerivationWriter, algebra: Algebra) -> tuple[Scalar, Block]:
     return lagrange.lagrangian_and_momenta(writer.equations.system, algebra)
 
 
 def _momenta(writer: DerivationWriter) -> str:
     system = writer.equations.system
     _, momenta = _lagrangian(writer, writer.algebra)
-    return writer.lines([(symbol_latex(p), e) for p, e in zip(system.momenta, writer.entries(momenta), strict=True)])
+    return writer.lines(
+        [(symbol_latex(p), e) for p, e in zip(system.momenta, writer.entries(momenta), strict=True)]
+    )
 
 
 def _mass(writer: DerivationWriter) -> str:
@@ -76,7 +88,10 @@ def _rows(writer: DerivationWriter) -> str:
     full = lagrange.derive_with(system, writer.algebra)
     rows, right = now(full.rows), entries_of(full.right)
     symbols = [q.ddot for q in system.coordinates]
-    return writer.sums(([(rows[k, j], z) for j, z in enumerate(symbols)], right[k]) for k in range(len(system.bilateral)))
+    return writer.sums(
+        ([(rows[k, j], z) for j, z in enumerate(symbols)], right[k])
+        for k in range(len(system.bilateral))
+    )
 
 
 def _extended(writer: DerivationWriter) -> str:
@@ -97,7 +112,9 @@ def _extended_mass(writer: DerivationWriter) -> str:
 def _hamiltonian(writer: DerivationWriter) -> str:
     system, algebra = writer.equations.system, writer.algebra
     function, _ = hamilton.hamiltonian_and_velocities(system, algebra)
-    return writer.lines([("H", writer.short(entries_of(function)[0]))]) if not system.is_hamiltonian else ""
+    if not system.is_hamiltonian:
+        return writer.lines([("H", writer.short(entries_of(function)[0]))])
+    return ""
 
 
 def _in_momenta(writer: DerivationWriter) -> str:
@@ -111,14 +128,16 @@ def _in_momenta(writer: DerivationWriter) -> str:
     return writer.lines(list(zip(names, writer.entries(phi), strict=True)))
 
 
-# -- independent velocities ----------------------------------------------------------------------------------------------
+# -- independent velocities ------------------------------------------------------------------------
 
 
-def reduction_of(equations: Equations, algebra: Any) -> Reduction:
+def reduction_of(equations: Equations, algebra: Algebra) -> Reduction:
     """The reduction that the equations were derived on."""
     system = equations.system
     places = tuple(k for k, v in enumerate(system.velocities) if v.name in equations.chart)
-    return Reduction(system, algebra, choose_split(system, allowed=lambda split: split.independent == places))
+    return Reduction(
+        system, algebra, choose_split(system, allowed=lambda split: split.independent == places)
+    )
 
 
 def _on(writer: DerivationWriter) -> Reduction:
@@ -136,10 +155,15 @@ def _dependent(reduction: Reduction) -> list[Any]:
 def _solved(writer: DerivationWriter) -> str:
     reduction = _on(writer)
     chosen = ", ".join(f"${symbol_latex(q.dot)}$" for q in _independent(reduction))
-    pairs = [(symbol_latex(q.dot), e) for q, e in zip(_dependent(reduction), writer.entries(reduction.solved), strict=True)]
+    pairs = [
+        (symbol_latex(q.dot), e)
+        for q, e in zip(_dependent(reduction), writer.entries(reduction.solved), strict=True)
+    ]
     if not pairs:
         return paragraph(f"There is nothing to solve: all velocities are independent, {chosen}.")
-    return paragraph(f"The independent velocities are {chosen}; the others follow,") + writer.lines(pairs)
+    return paragraph(f"The independent velocities are {chosen}; the others follow,") + writer.lines(
+        pairs
+    )
 
 
 def _frame(writer: DerivationWriter) -> str:
@@ -162,14 +186,20 @@ def _drift(writer: DerivationWriter) -> str:
 
 def _restricted(writer: DerivationWriter) -> str:
     reduction = _on(writer)
-    return writer.lines([("L_c", writer.short(entries_of(reduction.here(reduction.lagrangian))[0]))])
+    return writer.lines(
+        [("L_c", writer.short(entries_of(reduction.here(reduction.lagrangian))[0]))]
+    )
 
 
 def _dependent_momenta(writer: DerivationWriter) -> str:
     reduction = _on(writer)
     algebra = reduction.algebra
-    momenta = algebra.part(reduction.here(reduction.momenta_at_velocity), reduction.split.dependent, [0])
-    names = [rf"\frac{{\partial L}}{{\partial {symbol_latex(q.dot)}}}" for q in _dependent(reduction)]
+    momenta = algebra.part(
+        reduction.here(reduction.momenta_at_velocity), reduction.split.dependent, [0]
+    )
+    names = [
+        rf"\frac{{\partial L}}{{\partial {symbol_latex(q.dot)}}}" for q in _dependent(reduction)
+    ]
     return writer.lines(list(zip(names, writer.entries(momenta), strict=True)))
 
 
@@ -199,7 +229,9 @@ def _curvature(writer: DerivationWriter) -> str:
     reduction = _on(writer)
     bases = _independent(reduction)
     pairs = []
-    for b, bend in zip(_dependent(reduction), constrained_lagrangian.curvature(reduction), strict=True):
+    for b, bend in zip(
+        _dependent(reduction), constrained_lagrangian.curvature(reduction), strict=True
+    ):
         table = now(bend)
         for i, first in enumerate(bases):
             for j in range(i + 1, len(bases)):
@@ -209,7 +241,9 @@ def _curvature(writer: DerivationWriter) -> str:
                     pairs.append((f"B^{{{symbol_latex(b)}}}_{{{lower}}}", entry))
     if not pairs:
         return paragraph("The curvature vanishes: the constraints are integrable.")
-    return writer.lines(pairs) + paragraph("$B$ is skew in its lower indices; components that are not listed vanish.")
+    return writer.lines(pairs) + paragraph(
+        "$B$ is skew in its lower indices; components that are not listed vanish."
+    )
 
 
 def _appell(writer: DerivationWriter) -> str:
@@ -225,7 +259,9 @@ def _forces_of_kane(writer: DerivationWriter) -> str:
     algebra, system, here = reduction.algebra, reduction.system, reduction.here
     kinetic, potential = algebra.scalar(system.kinetic), algebra.scalar(system.potential)
     momenta = here(algebra.gradient(kinetic, reduction.v))
-    inertia = reduction.frame.T @ (here(algebra.gradient(kinetic, reduction.q)) - reduction.rate(momenta))
+    inertia = reduction.frame.T @ (
+        here(algebra.gradient(kinetic, reduction.q)) - reduction.rate(momenta)
+    )
     active = reduction.applied - reduction.frame.T @ here(algebra.gradient(potential, reduction.q))
     symbols = _independent(reduction)
     return writer.column("F", symbols, active) + writer.column("F^*", symbols, inertia)
@@ -239,10 +275,15 @@ def _eliminated(writer: DerivationWriter) -> str:
     zero = algebra.zeros(len(split.dependent))
     derivative = algebra.substitute(algebra.jacobian(constraints, gone), gone, zero)
     solved = algebra.solve_square(derivative, -algebra.substitute(constraints, gone, zero))
-    return writer.lines([(symbol_latex(q), e) for q, e in zip(_dependent(reduction), writer.entries(solved), strict=True)])
+    return writer.lines(
+        [
+            (symbol_latex(q), e)
+            for q, e in zip(_dependent(reduction), writer.entries(solved), strict=True)
+        ]
+    )
 
 
-# -- quasi-velocities, momenta on the constraints ------------------------------------------------------------------------
+# -- quasi-velocities, momenta on the constraints --------------------------------------------------
 
 
 def _quasi(writer: DerivationWriter) -> hamel.QuasiVelocities | None:
@@ -251,15 +292,25 @@ def _quasi(writer: DerivationWriter) -> hamel.QuasiVelocities | None:
     if options.get("velocities") is not None:
         return None
     stated = options.get("quasi_velocities")
-    return hamel.QuasiVelocities(_on(writer), None if stated is None else hamel._stated(writer.equations.system, stated))
+    return hamel.QuasiVelocities(
+        _on(writer), None if stated is None else hamel._stated(writer.equations.system, stated)
+    )
 
 
 def _definitions(writer: DerivationWriter) -> str:
     quasi = _quasi(writer)
     if quasi is None:
-        given = {str(getattr(q, "name", q)): value for q, value in writer.equations.options["velocities"].items()}
-        pairs = [(symbol_latex(q.dot), writer.short(given[q.name])) for q in writer.equations.system.coordinates]
-        return paragraph("The velocities are given in terms of the quasi-velocities:") + writer.lines(pairs)
+        given = {
+            str(getattr(q, "name", q)): value
+            for q, value in writer.equations.options["velocities"].items()
+        }
+        pairs = [
+            (symbol_latex(q.dot), writer.short(given[q.name]))
+            for q in writer.equations.system.coordinates
+        ]
+        return paragraph(
+            "The velocities are given in terms of the quasi-velocities:"
+        ) + writer.lines(pairs)
     names = [symbol_latex(s) for s in entries_of(quasi.free)]
     bound = [writer.show(writer.short(s)) for s in entries_of(quasi.bound)]
     pairs = list(zip([*names, *bound], writer.entries(quasi.definition), strict=True))
@@ -276,7 +327,9 @@ def _in_quasi_velocities(writer: DerivationWriter) -> str:
     quasi = _quasi(writer)
     if quasi is None:
         return ""
-    return writer.lines([("L^*", writer.short(entries_of(quasi.at(quasi.reduction.lagrangian))[0]))])
+    return writer.lines(
+        [("L^*", writer.short(entries_of(quasi.at(quasi.reduction.lagrangian))[0]))]
+    )
 
 
 def _hamel_symbols(writer: DerivationWriter) -> str:
@@ -284,14 +337,18 @@ def _hamel_symbols(writer: DerivationWriter) -> str:
     if quasi is None or writer.equations.options.get("kind", "first") != "first":
         return ""
     table = now(hamel.transitivity(quasi))
-    names = [writer.show(writer.short(s)) for s in (*entries_of(quasi.free), *entries_of(quasi.bound))]
+    names = [
+        writer.show(writer.short(s)) for s in (*entries_of(quasi.free), *entries_of(quasi.bound))
+    ]
     pairs = [
         (f"W^{{{names[r]}}}_{{{names[s]}}}", writer.short(table[r, s]))
         for r in range(table.shape[0])
         for s in range(table.shape[1])
     ]
     kept = [pair for pair in pairs if pair[1] != 0]
-    return writer.lines(kept) + paragraph("The others vanish.") if kept else paragraph("All of them vanish.")
+    if kept:
+        return writer.lines(kept) + paragraph("The others vanish.")
+    return paragraph("All of them vanish.")
 
 
 def _orthonormal(writer: DerivationWriter) -> str:
@@ -304,7 +361,9 @@ def _canonical(writer: DerivationWriter) -> str:
     algebra = reduction.algebra
     symbols = canonical_symbols(reduction.system, reduction.split).state
     momenta = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
-    return writer.lines([(symbol_latex(y), e) for y, e in zip(symbols, writer.entries(momenta), strict=True)])
+    return writer.lines(
+        [(symbol_latex(y), e) for y, e in zip(symbols, writer.entries(momenta), strict=True)]
+    )
 
 
 def _canonical_hamiltonian(writer: DerivationWriter) -> str:
@@ -318,25 +377,37 @@ def _canonical_hamiltonian(writer: DerivationWriter) -> str:
 def _manifold(writer: DerivationWriter) -> str:
     manifold = ConstraintManifold(_on(writer))
     momenta = writer.entries(manifold.momenta)
-    pairs = [(symbol_latex(p), e) for p, e in zip(writer.equations.system.momenta, momenta, strict=True)]
+    pairs = [
+        (symbol_latex(p), e) for p, e in zip(writer.equations.system.momenta, momenta, strict=True)
+    ]
     return writer.lines([*pairs, ("H", writer.short(entries_of(manifold.hamiltonian)[0]))])
 
 
-# -- speeds --------------------------------------------------------------------------------------------------------------
+# -- speeds ----------------------------------------------------------------------------------------
 
 
 def _image(writer: DerivationWriter) -> str:
     system = writer.equations.system
     if system.image is None:
         return _solved(writer) + _frame(writer).replace(r"\mathsf{F}", r"\mathsf{E}")
-    return writer.lines([(symbol_latex(q.dot), writer.short(system.image.velocities[q])) for q in system.coordinates])
+    return writer.lines(
+        [
+            (symbol_latex(q.dot), writer.short(system.image.velocities[q]))
+            for q in system.coordinates
+        ]
+    )
 
 
 def _velocities(writer: DerivationWriter) -> str:
     """The velocities in the speeds of a frame."""
     blocks = writer.equations.blocks(writer.algebra)
     entries = writer.entries(blocks.velocities)
-    return writer.lines([(symbol_latex(q.dot), e) for q, e in zip(writer.equations.system.coordinates, entries, strict=True)])
+    return writer.lines(
+        [
+            (symbol_latex(q.dot), e)
+            for q, e in zip(writer.equations.system.coordinates, entries, strict=True)
+        ]
+    )
 
 
 def _on_speeds(writer: DerivationWriter) -> str:
@@ -344,20 +415,40 @@ def _on_speeds(writer: DerivationWriter) -> str:
     algebra = writer.algebra
     blocks = writer.equations.blocks(algebra)
     function, _ = _lagrangian(writer, algebra)
-    found = algebra.substitute(function, algebra.vector(writer.equations.system.velocities), blocks.velocities)
+    found = algebra.substitute(
+        function, algebra.vector(writer.equations.system.velocities), blocks.velocities
+    )
     return writer.lines([("L^*", writer.short(entries_of(found)[0]))])
 
 
 _SOLVE: tuple[str, Step] = ("", _solved)
-_FRAME: tuple[str, Step] = ("so that the virtual displacements are spanned by the columns of", _frame)
+_FRAME: tuple[str, Step] = (
+    "so that the virtual displacements are spanned by the columns of",
+    _frame,
+)
 _RESTRICT: tuple[str, Step] = ("The Lagrangian on the constraints is", _restricted)
-_BOUND: tuple[str, Step] = ("The momenta of the dependent velocities, on the constraints, are", _dependent_momenta)
-_SYMBOLS: tuple[str, Step] = ("The symbols that tell the constraints from integrable ones are", _symbols)
+_BOUND: tuple[str, Step] = (
+    "The momenta of the dependent velocities, on the constraints, are",
+    _dependent_momenta,
+)
+_SYMBOLS: tuple[str, Step] = (
+    "The symbols that tell the constraints from integrable ones are",
+    _symbols,
+)
 _MASS: tuple[str, Step] = ("The mass matrix is", _mass)
-_PUSH: tuple[str, Step] = ("The forces $h$, with inertia terms quadratic in the velocities among them, are", _push)
+_PUSH: tuple[str, Step] = (
+    "The forces $h$, with inertia terms quadratic in the velocities among them, are",
+    _push,
+)
 _MOMENTA: tuple[str, Step] = (r"The momenta $p = \partial L/\partial\dot q$ are", _momenta)
-_ROWS: tuple[str, Step] = (r"Differentiated once more, the constraints are the rows $\mathsf{A}\,\ddot q = b$,", _rows)
-_DRIFT: tuple[str, Step] = (r"The accelerations are $\ddot q = \mathsf{F}\,\dot v_I + d$ with", _drift)
+_ROWS: tuple[str, Step] = (
+    r"Differentiated once more, the constraints are the rows $\mathsf{A}\,\ddot q = b$,",
+    _rows,
+)
+_DRIFT: tuple[str, Step] = (
+    r"The accelerations are $\ddot q = \mathsf{F}\,\dot v_I + d$ with",
+    _drift,
+)
 _QUASI: tuple[str, Step] = ("", _definitions)
 _STAR: tuple[str, Step] = ("In these symbols the Lagrangian is", _in_quasi_velocities)
 
@@ -365,7 +456,11 @@ _STEPS: dict[str, Sequence[tuple[str, Step]]] = {
     "lagrange": (_MOMENTA, _MASS, _PUSH, _ROWS),
     "vakonomic": (
         (r"The extended Lagrangian $\Lambda$ is", _extended),
-        (r"Its matrix of second derivatives by the velocities, $\mathsf{K} = \Lambda_{\dot q\dot q}$, is", _extended_mass),
+        (
+            r"Its matrix of second derivatives by the velocities,"
+            r" $\mathsf{K} = \Lambda_{\dot q\dot q}$, is",
+            _extended_mass,
+        ),
         _ROWS,
     ),
     "hamilton": (
@@ -389,7 +484,10 @@ _STEPS: dict[str, Sequence[tuple[str, Step]]] = {
         _STAR,
         (r"The symbols $W_s^r$, with $\eta_a = 0$, are", _hamel_symbols),
     ),
-    "hamel-orthonormal": (_SOLVE, ("The vectors of the orthonormal frame are the columns of", _orthonormal)),
+    "hamel-orthonormal": (
+        _SOLVE,
+        ("The vectors of the orthonormal frame are the columns of", _orthonormal),
+    ),
     "gibbs-appell": (_SOLVE, _FRAME, _DRIFT, ("The function of Gibbs and Appell is", _appell)),
     "kane": (
         _SOLVE,
@@ -415,7 +513,11 @@ _STEPS: dict[str, Sequence[tuple[str, Step]]] = {
         _STAR,
         ("The momenta of the free quasi-velocities, on the constraints, are", _canonical),
     ),
-    "bates-sniatycki": (_SOLVE, ("The chart of $M$ is", _canonical), ("On $M$, momenta and energy are", _manifold)),
+    "bates-sniatycki": (
+        _SOLVE,
+        ("The chart of $M$ is", _canonical),
+        ("On $M$, momenta and energy are", _manifold),
+    ),
     "implicit-lagrangian": (("The allowed velocities are", _image),),
     "implicit-hamiltonian": (("The allowed velocities are", _image),),
     "pontryagin": (("The allowed velocities are, at the extremal speeds,", _velocities),),

@@ -1,8 +1,9 @@
 r"""Equations as lines that a person reads.
 
-The derivation runs on `SimplifyingAlgebra`, and its blocks become lines: kinematic rates, then G z = f + A^T mu row by row (or
-z itself where it is known), then A z = b. Each row is multiplied by what it divides by, and divided by what all its terms share
-and cannot vanish, where that makes it shorter. Parts that recur or are long get names (`naming.py`).
+The derivation runs on `SimplifyingAlgebra`, and its blocks become lines: kinematic rates, then G z
+= f + A^T mu row by row (or z itself where it is known), then A z = b. Each row is multiplied by
+what it divides by, and divided by what all its terms share and cannot vanish, where that makes it
+shorter. Parts that recur or are long get names (`naming.py`).
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ..algebra.lazy import now
-from ..algebra.simplify.quotient_printer import LOOKS, Writer, size
-from ..algebra.simplify.quotients import Generators, Quotient, Turn, eliminated, lowest_terms
+from ..algebra.simplify.lowest_terms import eliminated, lowest_terms
+from ..algebra.simplify.quotient_printer import LOOKS, QuotientPrinter
+from ..algebra.simplify.quotients import AngleSubstitution, Generators, PolynomialQuotient
 from ..algebra.simplify.simplifier import EFFORT, simplify
 from ..algebra.simplify.simplifying_algebra import SimplifyingAlgebra
 from ..algebra.simplify.statement import helpful_turns
 from ..algebra.simplify.trigonometric_ring import Polynomial, TooMuchWorkError, Work
+from ..algebra.simplify.written_terms import size
 from ..errors import ModelError
-from ..formulations.blocks import Blocks
+from ..formulations.blocks import GaussBlocks
 from ..model.symbols import Coordinate
 from .naming import Naming
 
@@ -34,7 +37,8 @@ __all__ = ["Line", "Written", "write"]
 
 #: The work that clearing the denominators of a line may take, and solving for the unknowns.
 SCALED_EFFORT, SOLVED_EFFORT = 50_000, 30_000
-#: The work that a derivation may take without names for inverses, and the operations that need no names.
+#: The work that a derivation may take without names for inverses, and the operations that need no
+#: names.
 PLAIN_EFFORT, SHORT_EXTENT = 200_000, 800
 #: The work that all lines may take, and the number of terms that are looked at to make them short.
 WHOLE_EFFORT, WHOLE_LOOKS = 400_000, 8_000
@@ -44,7 +48,9 @@ Term = tuple[sympy.Expr, sympy.Symbol | None]
 
 @dataclass(frozen=True)
 class Line:
-    """left = right, each a sum of coefficients times symbols; the symbol is None for what belongs to none."""
+    """left = right, each a sum of coefficients times symbols; the symbol is None for what belongs
+    to none.
+    """
 
     left: tuple[Term, ...]
     right: tuple[Term, ...]
@@ -53,7 +59,8 @@ class Line:
     def sides(self) -> tuple[sympy.Expr, sympy.Expr]:
         """Both sides as expressions."""
         left, right = (
-            sympy.Add(*(c if symbol is None else c * symbol for c, symbol in terms)) for terms in (self.left, self.right)
+            sympy.Add(*(c if symbol is None else c * symbol for c, symbol in terms))
+            for terms in (self.left, self.right)
         )
         return left, right
 
@@ -64,7 +71,10 @@ class Line:
 
     def with_parts(self, parts: Sequence[sympy.Expr]) -> Line:
         """The same line with other coefficients."""
-        terms = [(part, symbol) for part, (_, symbol) in zip(parts, (*self.left, *self.right), strict=True)]
+        terms = [
+            (part, symbol)
+            for part, (_, symbol) in zip(parts, (*self.left, *self.right), strict=True)
+        ]
         return Line(tuple(terms[: len(self.left)]), tuple(terms[len(self.left) :]))
 
 
@@ -76,9 +86,9 @@ class Written:
     ----------
     lines : tuple of Line
     names : tuple of pairs (symbol, expression)
-        What the names in the lines stand for, in the order in which they come up; later ones may occur in earlier ones. An
-        inverse is a pair (K, M^-1) of matrix symbols, the entries of which are the symbols K_12, M_12, ...; entries of M that
-        are not listed are zero.
+        What the names in the lines stand for, in the order in which they come up; later ones may
+        occur in earlier ones. An inverse is a pair (K, M^-1) of matrix symbols, the entries of
+        which are the symbols K_12, M_12, ...; entries of M that are not listed are zero.
     """
 
     lines: tuple[Line, ...]
@@ -88,12 +98,15 @@ class Written:
 def write(equations: Equations, compact: bool = True) -> Written:
     """The equations as lines; with names for parts of them where they are `compact`.
 
-    Names that the derivation itself gives, to inverses, help where these stay in the equations and hinder where they cancel.
-    The derivation is tried without them first.
+    Names that the derivation itself gives, to inverses, help where these stay in the equations and
+    hinder where they cancel. The derivation is tried without them first.
     """
     constants = equations.system.parameters if compact else ()
     turns = helpful_turns(_stated(equations), constants)
-    plain, algebra = None, SimplifyingAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants)
+    plain, algebra = (
+        None,
+        SimplifyingAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants),
+    )
     try:
         plain = _Writing(equations, compact, algebra, turns)
         if not (compact and algebra.has_long_inverse) or plain.extent() <= SHORT_EXTENT:
@@ -102,34 +115,66 @@ def write(equations: Equations, compact: bool = True) -> Written:
         if not (compact and algebra.has_long_inverse):
             raise
     try:
-        named = _Writing(equations, compact, SimplifyingAlgebra(named=True, turns=turns, constants=constants), turns)
+        named = _Writing(
+            equations,
+            compact,
+            SimplifyingAlgebra(named=True, turns=turns, constants=constants),
+            turns,
+        )
     except ModelError:
         if plain is None:
             raise
         return plain.written()
-    return plain.written() if plain is not None and plain.extent() <= named.extent() else named.written()
+    if plain is not None and plain.extent() <= named.extent():
+        return plain.written()
+    return named.written()
 
 
 class _Writing:
     """One set of equations on its way to lines."""
 
-    def __init__(self, equations: Equations, compact: bool, algebra: SimplifyingAlgebra, turns: Sequence[Turn]) -> None:
+    def __init__(
+        self,
+        equations: Equations,
+        compact: bool,
+        algebra: SimplifyingAlgebra,
+        turns: Sequence[AngleSubstitution],
+    ) -> None:
         self.equations, self.compact, self.algebra, self.turns = equations, compact, algebra, turns
         self.work, self.looks = Work(WHOLE_EFFORT), Work(WHOLE_LOOKS)
-        self.blocks: Blocks = equations.blocks(self.algebra)
-        for block in (self.blocks.metric, self.blocks.force, self.blocks.rows, self.blocks.right, self.blocks.rates):
+        self.blocks: GaussBlocks = equations.blocks(self.algebra)
+        for block in (
+            self.blocks.metric,
+            self.blocks.force,
+            self.blocks.rows,
+            self.blocks.right,
+            self.blocks.rates,
+        ):
             now(block)  # so that all names are there
         self.z, self.mu = list(now(self.blocks.unknowns)), list(now(self.blocks.multipliers))
         self.velocities: dict[sympy.Symbol, sympy.Symbol] = {}
         system = equations.system
         motion = [symbol for symbol in equations.state if symbol not in system.coordinates]
-        self.collected = [*motion, *(s for s in system.velocities if s not in motion), *self.z, *self.mu]
+        self.collected = [
+            *motion,
+            *(s for s in system.velocities if s not in motion),
+            *self.z,
+            *self.mu,
+        ]
 
     def extent(self) -> int:
         """How many operations the equations have before they are made short."""
         blocks = self.blocks
-        shown = (blocks.metric, blocks.force) if blocks.free is None else (blocks.free, blocks.dual_rows)
-        expressions = [entry for block in (*shown, blocks.rows, blocks.right, blocks.rates) for entry in now(block)]
+        shown = (
+            (blocks.metric, blocks.force)
+            if blocks.free is None
+            else (blocks.free, blocks.dual_rows)
+        )
+        expressions = [
+            entry
+            for block in (*shown, blocks.rows, blocks.right, blocks.rates)
+            for entry in now(block)
+        ]
         expressions += self.algebra.meanings.values()
         expressions += [entry for home in self.algebra.inverses for entry in home.matrix]
         return sum(entry.count_ops() for entry in expressions)
@@ -138,16 +183,23 @@ class _Writing:
         lines = self._kinematics() + self._dynamics()
         if not self.compact:
             return Written(tuple(lines), ())
-        meanings = {name: self._simplify(meaning) for name, meaning in self.algebra.meanings.items()}
-        inverses = [replace(home, matrix=home.matrix.applyfunc(self._simplify)) for home in self.algebra.inverses]
+        meanings = {
+            name: self._simplify(meaning) for name, meaning in self.algebra.meanings.items()
+        }
+        inverses = [
+            replace(home, matrix=home.matrix.applyfunc(self._simplify))
+            for home in self.algebra.inverses
+        ]
         naming = Naming(self.equations, [line.parts for line in lines], inverses, meanings)
         named = [line.with_parts(parts) for line, parts in zip(lines, naming.lines(), strict=True)]
         return Written(tuple(named), naming.names())
 
-    # -- the lines ---------------------------------------------------------------------------------------------------
+    # -- the lines ---------------------------------------------------------------------------------
 
     def _kinematics(self) -> list[Line]:
-        """Rates of the state that are not unknowns themselves; solutions that are velocities are called by their names."""
+        """Rates of the state that are not unknowns themselves; solutions that are velocities are
+        called by their names.
+        """
         rates = list(zip(self.equations.state, now(self.blocks.rates), strict=True))
         solutions = {
             w: (home.symbols.row(i) @ right)[0]
@@ -157,7 +209,11 @@ class _Writing:
         }
         named = []
         for symbol, rate in rates:
-            name = symbol.dot if isinstance(symbol, Coordinate) else sympy.Symbol(f"{symbol.name}_dot", real=True)
+            name = (
+                symbol.dot
+                if isinstance(symbol, Coordinate)
+                else sympy.Symbol(f"{symbol.name}_dot", real=True)
+            )
             if rate in solutions:
                 self.velocities[rate] = name
             if rate not in self.z and str(rate) != str(name):
@@ -173,33 +229,54 @@ class _Writing:
 
     def _dynamics(self) -> list[Line]:
         z, mu, blocks = self.z, self.mu, self.blocks
-        metric, force, rows, right = (now(block) for block in (blocks.metric, blocks.force, blocks.rows, blocks.right))
+        metric, force, rows, right = (
+            now(block) for block in (blocks.metric, blocks.force, blocks.rows, blocks.right)
+        )
         known, dual = now(blocks.free), now(blocks.dual_rows)
         if known is None or dual is None:
             known, dual = self._solution(metric, force) if not mu else None, sympy.zeros(len(z), 0)
         if known is not None:
             others = [[(dual[k, j], m) for j, m in enumerate(mu)] for k in range(len(z))]
-            lines = [self._line([(sympy.S.One, z[k])], known[k], others[k], scaled=False) for k in range(len(z))]
+            lines = [
+                self._line([(sympy.S.One, z[k])], known[k], others[k], scaled=False)
+                for k in range(len(z))
+            ]
         else:
             lines = []
             for k in range(len(z)):
                 left = [(metric[k, j], symbol) for j, symbol in enumerate(z)]
-                lines.append(self._line(left, force[k], [(rows[j, k], m) for j, m in enumerate(mu)], lead=k))
-        return lines + [self._line([(rows[k, j], s) for j, s in enumerate(z)], right[k]) for k in range(len(mu))]
+                lines.append(
+                    self._line(left, force[k], [(rows[j, k], m) for j, m in enumerate(mu)], lead=k)
+                )
+        return lines + [
+            self._line([(rows[k, j], s) for j, s in enumerate(z)], right[k]) for k in range(len(mu))
+        ]
 
-    def _solution(self, metric: Any, force: Any) -> Any | None:
+    def _solution(
+        self, metric: sympy.MatrixBase, force: sympy.MatrixBase
+    ) -> sympy.MatrixBase | None:
         """G^-1 f where it is shorter than G and f together."""
         try:
-            terms = [lowest_terms(entry, Work(SOLVED_EFFORT), self.turns) for entry in (*metric, *force)]
+            terms = [
+                lowest_terms(entry, Work(SOLVED_EFFORT), self.turns) for entry in (*metric, *force)
+            ]
             solution = eliminated(metric, force, Work(SOLVED_EFFORT), self.turns)
         except TooMuchWorkError:
             return None
         return solution if sum(map(size, solution)) < sum(map(size, terms)) else None
 
     def _line(
-        self, left: Sequence[Term], right: sympy.Expr, others: Sequence[Term] = (), *, scaled: bool = True, lead: int = 0
+        self,
+        left: Sequence[Term],
+        right: sympy.Expr,
+        others: Sequence[Term] = (),
+        *,
+        scaled: bool = True,
+        lead: int = 0,
     ) -> Line:
-        """One line in lowest terms, multiplied by what makes it smallest, the sign of the unknown `lead` positive."""
+        """One line in lowest terms, multiplied by what makes it smallest, the sign of the unknown
+        `lead` positive.
+        """
         terms = [*left, *others, (right, None)]
         terms = [(c.xreplace(self.velocities), symbol) for c, symbol in terms if c != 0]
         expressions = [c for c, _ in terms]
@@ -214,37 +291,61 @@ class _Writing:
             if scaled:
                 generators.allow(Work(SCALED_EFFORT, self.work))
                 with suppress(TooMuchWorkError):
-                    ways = _scalings(generators, quotients, [symbol in self.z for _, symbol in terms])
+                    ways = _scalings(
+                        generators, quotients, [symbol in self.z for _, symbol in terms]
+                    )
             generators.allow(Work(EFFORT, self.work))
-            writer = Writer(generators, self.collected, Work(LOOKS, self.looks))
+            writer = QuotientPrinter(generators, self.collected, Work(LOOKS, self.looks))
             candidates = [[writer.quotient(quotient) for quotient in way] for way in ways]
-            smallest = min(candidates, key=lambda way: sum(size(part) for part in way if part not in (1, -1)))
-        return _signed([(c, symbol) for c, (_, symbol) in zip(smallest, terms, strict=True)], self.z, lead)
+            smallest = min(
+                candidates, key=lambda way: sum(size(part) for part in way if part not in (1, -1))
+            )
+        return _signed(
+            [(c, symbol) for c, (_, symbol) in zip(smallest, terms, strict=True)], self.z, lead
+        )
 
 
 def _stated(equations: Equations) -> list[sympy.Expr]:
     """What the system was stated by."""
-    system: Any = getattr(equations.system, "original", equations.system)  # what a reduced system was made of
+    system: Any = getattr(
+        equations.system, "original", equations.system
+    )  # what a reduced system was made of
     velocities = system.image.velocities.values() if system.image is not None else ()
     energies = (system.hamiltonian if system.is_hamiltonian else system.lagrangian,)
-    return [e for e in (*energies, *(c.expression for c in system.bilateral), *velocities) if isinstance(e, sympy.Expr)]
+    return [
+        e
+        for e in (*energies, *(c.expression for c in system.bilateral), *velocities)
+        if isinstance(e, sympy.Expr)
+    ]
 
 
 def _signed(terms: Sequence[Term], unknowns: Sequence[sympy.Symbol], lead: int) -> Line:
-    """A line in which the unknown `lead`, or the first there is, has a positive sign, with all other terms on the right."""
+    """A line in which the unknown `lead`, or the first there is, has a positive sign, with all
+    other terms on the right.
+    """
     left = [(c, symbol) for c, symbol in terms if symbol in unknowns and c != 0]
     right = [(c, symbol) for c, symbol in terms if symbol not in unknowns and c != 0]
-    first = next((c for c, symbol in left if symbol == unknowns[lead]), left[0][0] if left else sympy.S.One)
+    first = next(
+        (c for c, symbol in left if symbol == unknowns[lead]), left[0][0] if left else sympy.S.One
+    )
     if first.could_extract_minus_sign():
         left, right = ([(-c, symbol) for c, symbol in side] for side in (left, right))
     right.sort(key=lambda term: term[1] is not None)
     return Line(tuple(left), tuple(right) or ((sympy.S.Zero, None),))
 
 
-def _scalings(generators: Generators, quotients: Sequence[Quotient], unknowns: Sequence[bool]) -> list[list[Quotient]]:
-    """A row as it is, free of the denominators before its unknowns, and free of all; each without what its terms share."""
+def _scalings(
+    generators: Generators, quotients: Sequence[PolynomialQuotient], unknowns: Sequence[bool]
+) -> list[list[PolynomialQuotient]]:
+    """A row as it is, free of the denominators before its unknowns, and free of all; each without
+    what its terms share.
+    """
     ways = []
-    for chosen in ([], [q for q, is_unknown in zip(quotients, unknowns, strict=True) if is_unknown], quotients):
+    for chosen in (
+        [],
+        [q for q, is_unknown in zip(quotients, unknowns, strict=True) if is_unknown],
+        quotients,
+    ):
         powers: dict[Polynomial, int] = {}
         for quotient in chosen:
             for factor, power in quotient.below:
@@ -252,18 +353,26 @@ def _scalings(generators: Generators, quotients: Sequence[Quotient], unknowns: S
         above = generators.ring.one
         for factor, power in powers.items():
             above = generators.ring.product(above, generators.ring.power(factor, power))
-        way = _without_common(generators, [generators.times([q, Quotient(above)]) for q in quotients])
+        way = _without_common(
+            generators, [generators.times([q, PolynomialQuotient(above)]) for q in quotients]
+        )
         if way not in ways:
             ways.append(way)
     return ways
 
 
-def _without_common(generators: Generators, quotients: list[Quotient]) -> list[Quotient]:
-    """The row divided by the numbers and factors that all its terms share, if they cannot vanish."""
+def _without_common(
+    generators: Generators, quotients: list[PolynomialQuotient]
+) -> list[PolynomialQuotient]:
+    """The row divided by the numbers and factors that all its terms share, if they cannot
+    vanish.
+    """
     ring = generators.ring
     numbers = [abs(int(c)) for q in quotients for c in q.above.values()]
     common, divisor = gcd(*numbers), gcd(*(q.divisor for q in quotients))
-    quotients = [Quotient(q.above * divisor, q.divisor * common, q.below) for q in quotients]
+    quotients = [
+        PolynomialQuotient(q.above * divisor, q.divisor * common, q.below) for q in quotients
+    ]
     smallest = min((q.above for q in quotients), key=ring.key)
     for factor, power in ring.factors(smallest)[1]:
         if not generators.written(factor).is_nonzero:
@@ -272,5 +381,8 @@ def _without_common(generators: Generators, quotients: list[Quotient]) -> list[Q
             divided = [ring.divided(q.above, factor) for q in quotients]
             if any(above is None for above in divided):
                 break
-            quotients = [Quotient(above, q.divisor, q.below) for above, q in zip(divided, quotients, strict=True)]
+            quotients = [
+                PolynomialQuotient(above, q.divisor, q.below)
+                for above, q in zip(divided, quotients, strict=True)
+            ]
     return [generators.shortened(q.above, q.divisor, dict(q.below)) for q in quotients]

@@ -1,22 +1,36 @@
-"""Characters beyond ASCII in LaTeX: Greek ones by their commands, so that every engine sets them; others are declared."""
+"""Characters beyond ASCII in LaTeX: Greek ones by their commands, so that every engine sets them;
+others are declared.
+"""
 
 from __future__ import annotations
 
 __all__ = ["GREEK", "declared_symbols"]
 
 _SMALL = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon phi chi psi "
-    "omega"
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma"
+    " sigma tau upsilon phi chi psi omega"
 )
-_CAPITAL = {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma", "Φ": "Phi"}
+_CAPITAL = {
+    "Γ": "Gamma",
+    "Δ": "Delta",
+    "Θ": "Theta",
+    "Λ": "Lambda",
+    "Ξ": "Xi",
+    "Π": "Pi",
+    "Σ": "Sigma",
+    "Φ": "Phi",
+}
 
 #: The command of each Greek letter that a name may have.
-GREEK = {chr(0x3B1 + place): rf"\{word}" for place, word in enumerate(_SMALL.split()) if word != "o"}
+GREEK = {
+    chr(0x3B1 + place): rf"\{word}" for place, word in enumerate(_SMALL.split()) if word != "o"
+}
 GREEK |= {symbol: rf"\{word}" for symbol, word in (_CAPITAL | {"Ψ": "Psi", "Ω": "Omega"}).items()}
 
 
 def declared_symbols(text: str) -> str:
-    r"""Lines of a preamble for symbols that pdflatex does not know; those of other scripts are shown by their numbers.
+    r"""Lines of a preamble for symbols that pdflatex does not know; those of other scripts are
+    shown by their numbers.
 
     >>> print(declared_symbols("σ and ж, é"))
     \ifdefined\DeclareUnicodeCharacter

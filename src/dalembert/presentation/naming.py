@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING
 
 import sympy
 
-from ..algebra.simplify.quotient_printer import size
 from ..algebra.simplify.simplifying_algebra import NamedInverse
+from ..algebra.simplify.written_terms import size
 
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
 
 __all__ = ["Naming"]
 
-#: What a name must save, in units of `size`: anywhere, and in lines that are longer than the third number.
+#: What a name must save, in units of `size`: anywhere, and in lines that are longer than the third
+#: number.
 SAVED, SAVED_IN_LONG, LONG_LINE = 20, 12, 200
-#: A part that is longer than this is broken up by naming sums inside it that are longer than the second number.
+#: A part that is longer than this is broken up by naming sums inside it that are longer than the
+#: second number.
 LONG, LONG_SUM = 90, 22
 #: The largest number of names.
 MOST_NAMES = 60
 
-#: Symbols for names of constants, of functions of the configuration, of functions of the state, of denominators, of matrices.
+#: Symbols for names of constants, of functions of the configuration, of functions of the state, of
+#: denominators, of matrices.
 SYMBOLS = {
     "constant": "k b c h e n d a",
     "configuration": "S N E F G P Q U",
@@ -82,24 +85,38 @@ class Naming:
     def _symbols(self, inverses: Sequence[NamedInverse]) -> set[sympy.Symbol]:
         system = self._equations.system
         named = {
-            s for home in inverses for s in (*home.symbols.free_symbols, *(w for column, _ in home.solutions for w in column))
+            s
+            for home in inverses
+            for s in (
+                *home.symbols.free_symbols,
+                *(w for column, _ in home.solutions for w in column),
+            )
         }
         named |= set(self._meanings)
         present = {s for part in self._everything() for s in part.free_symbols} - named
-        return present | {*self._equations.state, *self._equations.unknowns, *system.parameters, *system.inputs}
+        return present | {
+            *self._equations.state,
+            *self._equations.unknowns,
+            *system.parameters,
+            *system.inputs,
+        }
 
     def _free_base(self, kind: str) -> str:
         choices = SYMBOLS[kind].split()
         found = next((symbol for symbol in choices if symbol not in self._taken), None)
         if found is None:
-            found = next(f"{choices[0]}{k}" for k in range(1, 1000) if f"{choices[0]}{k}" not in self._taken)
+            found = next(
+                f"{choices[0]}{k}" for k in range(1, 1000) if f"{choices[0]}{k}" not in self._taken
+            )
         self._taken.add(found)
         return found
 
-    # -- inverses ------------------------------------------------------------------------------------------------------
+    # -- inverses ----------------------------------------------------------------------------------
 
     def _name_inverses(self, inverses: list[NamedInverse]) -> None:
-        """K = M^-1 with its entries by name, for the inverses that occur; solutions that are no velocities are spelt out."""
+        """K = M^-1 with its entries by name, for the inverses that occur; solutions that are no
+        velocities are spelt out.
+        """
         values = {
             w: value
             for home in inverses
@@ -108,10 +125,14 @@ class Naming:
         }
         pending = [home for home in inverses if home.is_named]
         while True:
-            present = {symbol for expression in self._everything() for symbol in expression.free_symbols}
+            present = {
+                symbol for expression in self._everything() for symbol in expression.free_symbols
+            }
             if any(w in present for w in values):
                 self._exchange(values)
-            elif home := next((home for home in pending if home.symbols.free_symbols & present), None):
+            elif home := next(
+                (home for home in pending if home.symbols.free_symbols & present), None
+            ):
                 pending.remove(home)
                 self._name_matrix(home)
             else:
@@ -129,10 +150,12 @@ class Naming:
                     entries[sympy.Symbol(matrix + place, real=True)] = home.matrix[i, j]
         self._exchange(symbols)
         self._entries |= set(symbols.values())
-        self._matrices.append((sympy.MatrixSymbol(inverse, n, n), sympy.MatrixSymbol(matrix, n, n) ** -1))
+        self._matrices.append(
+            (sympy.MatrixSymbol(inverse, n, n), sympy.MatrixSymbol(matrix, n, n) ** -1)
+        )
         self._meanings |= entries
 
-    # -- sums ----------------------------------------------------------------------------------------------------------
+    # -- sums --------------------------------------------------------------------------------------
 
     def _everything(self) -> Iterator[sympy.Expr]:
         yield from self._parts
@@ -141,7 +164,12 @@ class Naming:
     def _name(self, total: sympy.Expr) -> None:
         """A provisional name for a sum, wherever it or a multiple of it stands."""
         name = sympy.Dummy("name", real=True)
-        if any(node.base == -total for e in self._everything() for node in e.atoms(sympy.Pow) if not node.exp.is_Integer):
+        if any(
+            node.base == -total
+            for e in self._everything()
+            for node in e.atoms(sympy.Pow)
+            if not node.exp.is_Integer
+        ):
             total = -total  # the root of a name is easier to read than that of its negative
         exchange = {}
         for expression in self._everything():
@@ -154,7 +182,9 @@ class Naming:
 
     def _exchange(self, exchange: Mapping[sympy.Expr, sympy.Expr]) -> None:
         self._parts = [part.xreplace(exchange) for part in self._parts]
-        self._meanings = {symbol: meaning.xreplace(exchange) for symbol, meaning in self._meanings.items()}
+        self._meanings = {
+            symbol: meaning.xreplace(exchange) for symbol, meaning in self._meanings.items()
+        }
 
     def _long_lines(self) -> list[int]:
         """The places of the parts of long lines."""
@@ -171,7 +201,11 @@ class Naming:
             for expression in expressions():
                 for total in _sums(expression, top=True):
                     counts[total] = counts.get(total, 0) + 1
-            rated = [((count - 1) * size(total), -k, total) for k, (total, count) in enumerate(counts.items()) if count > 1]
+            rated = [
+                ((count - 1) * size(total), -k, total)
+                for k, (total, count) in enumerate(counts.items())
+                if count > 1
+            ]
             saved, _, best = max(rated, key=lambda item: item[:2], default=(0, 0, None))
             if saved < saving:
                 return
@@ -180,7 +214,12 @@ class Naming:
     def _name_long(self) -> None:
         while len(self._meanings) < MOST_NAMES:
             long = [expression for expression in self._everything() if size(expression) > LONG]
-            candidates = [total for expression in long for total in _sums(expression, top=False) if size(total) > LONG_SUM]
+            candidates = [
+                total
+                for expression in long
+                for total in _sums(expression, top=False)
+                if size(total) > LONG_SUM
+            ]
             candidates = [total for total in candidates if size(total) <= LONG] or candidates
             if not candidates:
                 return
@@ -188,7 +227,14 @@ class Naming:
 
     def _drop_second_names(self) -> None:
         """A name that means no more than another symbol goes."""
-        while second := next(((s, m) for s, m in self._meanings.items() if isinstance(s, sympy.Dummy) and m.is_Symbol), None):
+        while second := next(
+            (
+                (s, m)
+                for s, m in self._meanings.items()
+                if isinstance(s, sympy.Dummy) and m.is_Symbol
+            ),
+            None,
+        ):
             symbol, meaning = second
             del self._meanings[symbol]
             self._exchange({symbol: meaning})
@@ -196,10 +242,16 @@ class Naming:
     def _projected_step(self) -> None:
         """Final names, numbered in the order in which they come up."""
         order: list[sympy.Symbol] = []
-        pending = list(self._parts) + [m for s, m in self._meanings.items() if not isinstance(s, sympy.Dummy)]
+        pending = list(self._parts) + [
+            m for s, m in self._meanings.items() if not isinstance(s, sympy.Dummy)
+        ]
         while pending:
             for symbol in _in_order(pending.pop(0)):
-                if isinstance(symbol, sympy.Dummy) and symbol in self._meanings and symbol not in order:
+                if (
+                    isinstance(symbol, sympy.Dummy)
+                    and symbol in self._meanings
+                    and symbol not in order
+                ):
                     order.append(symbol)
                     pending.append(self._meanings[symbol])
         kinds = {symbol: self._kind(symbol) for symbol in order}
@@ -208,7 +260,9 @@ class Naming:
             same = [symbol for symbol in order if kinds[symbol] == kind]
             base = self._free_base(kind) if same else ""
             for k, symbol in enumerate(same):
-                final[symbol] = sympy.Symbol(base if len(same) == 1 else f"{base}_{k + 1}", real=True)
+                final[symbol] = sympy.Symbol(
+                    base if len(same) == 1 else f"{base}_{k + 1}", real=True
+                )
         listed = [s for s in self._meanings if not isinstance(s, sympy.Dummy)] + order
         self._meanings = {final.get(s, s): self._meanings[s].xreplace(final) for s in listed}
         self._parts = [part.xreplace(final) for part in self._parts]
@@ -221,7 +275,9 @@ class Naming:
         system = self._equations.system
         if symbols <= set(system.parameters):
             return "constant"
-        return "configuration" if symbols <= {*system.parameters, *system.coordinates, *self._entries} else "motion"
+        if symbols <= {*system.parameters, *system.coordinates, *self._entries}:
+            return "configuration"
+        return "motion"
 
     def _meaning_symbols(self, symbol: sympy.Symbol) -> set[sympy.Symbol]:
         found: set[sympy.Symbol] = set()
@@ -231,7 +287,9 @@ class Naming:
 
 
 def _sums(expression: sympy.Expr, top: bool) -> Iterator[sympy.Expr]:
-    """Every sum inside an expression, arguments of functions apart, without a number that all its terms share."""
+    """Every sum inside an expression, arguments of functions apart, without a number that all its
+    terms share.
+    """
     pending = [(expression, top)]
     while pending:
         node, counted = pending.pop(0)
@@ -246,7 +304,9 @@ def _sums(expression: sympy.Expr, top: bool) -> Iterator[sympy.Expr]:
 def _primitive(total: sympy.Expr) -> tuple[sympy.Rational, sympy.Expr]:
     """The number that all terms of a sum share, and the sum without it."""
     numbers = [term.as_coeff_Mul(rational=True)[0] for term in total.args]
-    scale = sympy.Rational(gcd(*(abs(int(n.p)) for n in numbers)), lcm(*(int(n.q) for n in numbers)))
+    scale = sympy.Rational(
+        gcd(*(abs(int(n.p)) for n in numbers)), lcm(*(int(n.q) for n in numbers))
+    )
     if total.could_extract_minus_sign():
         scale = -scale
     return scale, total if scale == 1 else sympy.Add(*(term / scale for term in total.args))

@@ -1,7 +1,8 @@
 r"""Lines of equations as plain text and as LaTeX.
 
-In LaTeX, dots stand over coordinates, subscripts below symbols, and the factors of a product are ordered as in a paper:
-numbers, constants, coordinates, sums, functions, then velocities, momenta and multipliers.
+In LaTeX, dots stand over coordinates, subscripts below symbols, and the factors of a product are
+ordered as in a paper: numbers, constants, coordinates, sums, functions, then velocities, momenta
+and multipliers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["latex", "lines_latex", "symbol_latex", "text"]
 
-#: The rank of sums of velocities among the factors of a product; what has a higher one stands behind fractions.
+#: The rank of sums of velocities among the factors of a product; what has a higher one stands
+#: behind fractions.
 SUM_IN_MOTION = 6
 
 _CIRCULAR = {sympy.sin: r"\sin", sympy.cos: r"\cos", sympy.tan: r"\tan", sympy.cot: r"\cot"}
@@ -41,7 +43,9 @@ def latex(written: Written) -> str:
 
 
 def lines_latex(written: Written) -> list[tuple[str, str]]:
-    """Left and right sides of the lines and of the meanings of names, the first of these after the word ``with``."""
+    """Left and right sides of the lines and of the meanings of names, the first of these after the
+    word ``with``.
+    """
     show = _Setter(symbol for line in written.lines for _, symbol in (*line.left, *line.right)).show
     lines = [(_side(line.left, show), _side(line.right, show)) for line in written.lines]
     for place, (name, meaning) in enumerate(written.names):
@@ -59,7 +63,7 @@ def _side(terms: Sequence[Term], show: Callable[[sympy.Expr], str]) -> str:
     return found or "0"
 
 
-# -- LaTeX -------------------------------------------------------------------------------------------------------------
+# -- LaTeX -----------------------------------------------------------------------------------------
 
 
 class _Setter:
@@ -83,20 +87,30 @@ class _Setter:
                 return self._power(expression)
         if type(expression) in _CIRCULAR:
             return self._function(expression, 1)
-        inner = {symbol: symbol_latex(symbol) for symbol in expression.free_symbols if isinstance(symbol, sympy.Symbol)}
+        inner = {
+            symbol: symbol_latex(symbol)
+            for symbol in expression.free_symbols
+            if isinstance(symbol, sympy.Symbol)
+        }
         return str(sympy.latex(expression, symbol_names=inner | _matrix_names(expression)))
 
     def _sum(self, expression: sympy.Expr) -> str:
         terms = expression.as_ordered_terms()
         terms.sort(key=lambda term: term.could_extract_minus_sign())
-        if not terms[0].could_extract_minus_sign():  # the order of SymPy, with a positive term first
+        if not terms[
+            0
+        ].could_extract_minus_sign():  # the order of SymPy, with a positive term first
             first = terms[0]
             terms = [first, *(term for term in expression.as_ordered_terms() if term != first)]
         found = ""
         for term in terms:
             negative = term.could_extract_minus_sign()
             piece = self.show(-term) if negative else self.show(term)
-            found += (f" - {piece}" if negative else f" + {piece}") if found else (f"-{piece}" if negative else piece)
+            found += (
+                (f" - {piece}" if negative else f" + {piece}")
+                if found
+                else (f"-{piece}" if negative else piece)
+            )
         return found
 
     def _product(self, expression: sympy.Expr) -> str:
@@ -105,17 +119,24 @@ class _Setter:
         above, below = sympy.fraction(expression, exact=True)
         if below == 1:
             return self._factors(above)
-        collected = [factor for factor in sympy.Mul.make_args(above) if self._rank(factor)[0] > SUM_IN_MOTION]
+        collected = [
+            factor for factor in sympy.Mul.make_args(above) if self._rank(factor)[0] > SUM_IN_MOTION
+        ]
         rest = above / sympy.Mul(*collected)
         if not collected or rest == 1:
             return rf"\frac{{{self._factors(above)}}}{{{self._factors(below)}}}"
-        return rf"\frac{{{self._factors(rest)}}}{{{self._factors(below)}}}\,{self._factors(sympy.Mul(*collected))}"
+        outside = self._factors(sympy.Mul(*collected))
+        return rf"\frac{{{self._factors(rest)}}}{{{self._factors(below)}}}\,{outside}"
 
     def _factors(self, expression: sympy.Expr) -> str:
         factors = sorted(sympy.Mul.make_args(expression), key=self._rank)
         found, after_function = "", False
         for factor in factors:
-            piece = _in_brackets(self.show(factor)) if factor.is_Add and len(factors) > 1 else self.show(factor)
+            piece = (
+                _in_brackets(self.show(factor))
+                if factor.is_Add and len(factors) > 1
+                else self.show(factor)
+            )
             found += (r"\," if after_function else " " if found else "") + piece
             after_function = type(factor.base if factor.is_Pow else factor) in _CIRCULAR
         return found
@@ -126,7 +147,11 @@ class _Setter:
         if base.is_Number:
             return 0, ""
         if base.is_Add:
-            return (SUM_IN_MOTION if any(self._symbol_rank(s) > SUM_IN_MOTION for s in base.free_symbols) else 4), str(base)
+            return (
+                SUM_IN_MOTION
+                if any(self._symbol_rank(s) > SUM_IN_MOTION for s in base.free_symbols)
+                else 4
+            ), str(base)
         if not base.is_Symbol:
             return 5, f"{list(_CIRCULAR).index(type(base)) if type(base) in _CIRCULAR else 9}{base}"
         return self._symbol_rank(base), base.name
@@ -176,7 +201,9 @@ def _in_brackets(shown: str) -> str:
 def symbol_latex(symbol: sympy.Symbol) -> str:
     r"""A symbol: dots over coordinates, names of constraints as upright subscripts.
 
-    >>> symbol_latex(Coordinate("theta1").dot), symbol_latex(Coordinate("x").momentum), symbol_latex(Parameter("mu_blade"))
+    >>> symbol_latex(Coordinate("theta1").dot), symbol_latex(
+    ...     Coordinate("x").momentum
+    ... ), symbol_latex(Parameter("mu_blade"))
     ('\\dot{\\theta}_{1}', 'p_{x}', '\\mu_{\\mathrm{blade}}')
     """
     name = symbol.name
@@ -189,9 +216,13 @@ def symbol_latex(symbol: sympy.Symbol) -> str:
             return f"p_{{{_plain(name.removeprefix('p_'))}}}"
     for prefix, greek in (("mu_", r"\mu"), ("chi_", r"\chi")):
         if name.startswith(prefix):
-            inner, dot = (name.removesuffix("_dot"), r"\dot") if name.endswith("_dot") else (name, "")
+            inner, dot = (
+                (name.removesuffix("_dot"), r"\dot") if name.endswith("_dot") else (name, "")
+            )
             upright = _upright(inner.removeprefix(prefix))
-            return rf"{dot}{{{greek}}}_{{\mathrm{{{upright}}}}}" if dot else rf"{greek}_{{\mathrm{{{upright}}}}}"
+            if dot:
+                return rf"{dot}{{{greek}}}_{{\mathrm{{{upright}}}}}"
+            return rf"{greek}_{{\mathrm{{{upright}}}}}"
     if name.endswith("_ddot"):
         return _dotted(r"\ddot", name.removesuffix("_ddot"))
     return _dotted(r"\dot", name.removesuffix("_dot")) if name.endswith("_dot") else _plain(name)
@@ -201,7 +232,9 @@ def _upright(words: str) -> str:
     """Any words inside a formula: what has a meaning in LaTeX is shown and does nothing."""
     special = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
     special |= {c: rf"{command} " for c, command in GREEK.items()}
-    printable = (c if c.isprintable() else " " for c in words)  # an empty line would end the formula
+    printable = (
+        c if c.isprintable() else " " for c in words
+    )  # an empty line would end the formula
     return "".join(special.get(c, rf"\{c}" if c in "_%&#${}" else c) for c in printable)
 
 

@@ -1,23 +1,34 @@
-"""The context of a kernel: its fields with working arrays, as native code finds them; and what Python asks of it."""
+"""The context of a kernel: fields and work arrays for native code, with its Python interface."""
 
 from __future__ import annotations
 
 import time as clock
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..codegen.passes.sparse_solve import MOST_DENSE
 from ..errors import SingularError
+from ..typing import Array, ArrayLike, IntArray
 from . import projection as native
 from .gauss.gauss_problem import order_size, work_size
 from .gauss.solve_status import CONTRADICTORY, SINGULAR
 from .kernel_fields import KernelFields
 from .native_functions import functions
 
+if TYPE_CHECKING:
+    from .kernel import Kernel
+
 __all__ = ["Context"]
 
 _ROBUST = ("blocks", "rates", "position_parts", "velocity_parts")
+
+
+class NativeCallback(Protocol):
+    """A function that native code calls at an address."""
+
+    @property
+    def address(self) -> int: ...
 
 
 class Context:
@@ -27,18 +38,23 @@ class Context:
     ----------
     fields : KernelFields
         What native code finds: those of the kernel, and of what is run with it.
-    callbacks : list
-        What native code calls back through an address in the fields, kept alive here.
+    callback : InputCallback or None
+        What native code calls for the free inputs, kept alive here.
     """
 
-    def __init__(self, kernel: Any, parameters: Any, record: type[KernelFields] = KernelFields) -> None:
+    def __init__(
+        self, kernel: Kernel, parameters: Array, record: type[KernelFields] = KernelFields
+    ) -> None:
         self.kernel = kernel
         self.parameters = np.array(parameters, dtype=float)
         self.fields: Any = record()
         bind = self.fields.bind
-        self.callbacks: list[Any] = []
+        self.callback: Any = None
         ns, n, m = kernel.n_state, kernel.n, kernel.m
-        position, velocity = (int(projection.rows.shape[1]) for projection in (kernel.graph.position, kernel.graph.velocity))
+        position, velocity = (
+            int(projection.rows.shape[1])
+            for projection in (kernel.graph.position, kernel.graph.velocity)
+        )
         widest, count = max(n, position, velocity), max(m, kernel.n_positions, kernel.n_velocities)
         for name, value in (
             ("n_state", ns),
@@ -71,15 +87,16 @@ class Context:
         else:
             self.complete()
 
-    def call_for_inputs(self, callback: Any) -> None:
+    def call_for_inputs(self, callback: NativeCallback) -> None:
         """Ask a callback for the free inputs at every evaluation, and keep it alive."""
         self.callback = callback
         self.fields.inputs = callback.address
 
     @property
-    def info(self) -> Any:
-        """What the last Gauss solve reported: rank, least pivot ratio, contradictory row, least diagonal entry."""
-        return self.fields.arrays["info"]
+    def info(self) -> Array:
+        """The last Gauss solve: rank, least pivot ratio, contradictory row, least diagonal."""
+        found: Array = self.fields.arrays["info"]
+        return found
 
     def prepare_projection(self) -> None:
         """Compile what projection needs."""
@@ -103,37 +120,48 @@ class Context:
             setattr(self.fields, name, self.kernel.address(name))
 
     def _make_room(self) -> None:
-        """The work array of the dense Gauss solve: made when it is first needed, and refused where it is too large."""
+        """Allocate the work array of the dense Gauss solve on first use; reject excessive sizes."""
         if len(self.fields.arrays["work"]) >= self.work_size:
             return
         if self.work_size > MOST_DENSE:
             n, m = self.kernel.n, self.kernel.m
             raise SingularError(
-                f"The sparse solve of {n} unknowns and {m} constraints cannot be trusted, and the dense one is too large",
-                seen=f"{8e-9 * self.work_size:.1f} GB of working memory for the dense one, which decides rank",
-                remedy="remove constraints that depend on others, or keep away from states where they do",
+                f"The sparse solve of {n} unknowns and {m} constraints cannot be trusted, and the"
+                " dense one is too large",
+                seen=(
+                    f"{8e-9 * self.work_size:.1f} GB of working memory for the dense one, which"
+                    " decides rank"
+                ),
+                remedy=(
+                    "remove constraints that depend on others, or keep away from states where"
+                    " they do"
+                ),
             )
         self.fields.bind("work", np.zeros(self.work_size))
 
-    # -- one state -----------------------------------------------------------------------------------------------
+    # -- one state ---------------------------------------------------------------------------------
 
-    def evaluate(self, time: float, y: Any, out: Any) -> int:
+    def evaluate(self, time: float, y: Array, out: Array) -> int:
         """The rates into out (n_state + 1,); returns the status of the solve."""
         return self._call("evaluate", time, y, out)
 
-    def evaluate_on_constraints(self, time: float, y: Any, out: Any) -> int:
-        """The rates at a state on the constraints, where it is decided which of them count up to the next such state."""
+    def evaluate_on_constraints(self, time: float, y: Array, out: Array) -> int:
+        """The rates on the constraints; selects the active rows up to the next such state."""
         return self._call("evaluate_on_constraints", time, y, out)
 
-    def evaluate_points(self, times: Any, states: Any) -> Any:
-        """Status, rank and least pivot at points of a motion, (k, 3), for times (k,) and states (k, n_state)."""
+    def evaluate_points(self, times: Array, states: Array) -> Array:
+        """Status, rank and least pivot ratio (k, 3) at times (k,) and states (k, n_state)."""
         found, out, place = np.zeros((len(times), 3)), np.zeros(self.kernel.n_state + 1), 0
-        while (place := functions()["evaluate_points"](self.fields, place, len(times), times, states, out, found)) < len(times):
+        while (
+            place := functions()["evaluate_points"](
+                self.fields, place, len(times), times, states, out, found
+            )
+        ) < len(times):
             self.complete()
         return found
 
-    def _call(self, name: str, *arguments: Any) -> int:
-        """The status of a native function; where it misses a program, all of them are compiled and it is called again."""
+    def _call(self, name: str, *arguments: Array | float) -> int:
+        """Call a native function; if it misses a program, compile them all and call it again."""
         function = functions()[name]
         status = function(self.fields, *arguments)
         if status == native.MISSING:
@@ -145,12 +173,19 @@ class Context:
         """Begin with a motion of its own, for which no row was left out yet."""
         self.fields.arrays["active_rows"][:] = 0
 
-    def project(self, time: float, y: Any, first: int = 0, last: int = 1, most: int = native.MOST_PROJECTIONS) -> int:
+    def project(
+        self,
+        time: float,
+        y: Array,
+        first: int = 0,
+        last: int = 1,
+        most: int = native.MOST_PROJECTIONS,
+    ) -> int:
         """Bring y to its constraints in place; returns the status."""
         self.prepare_projection()
         return self._call("project", time, y, first, last, most)
 
-    def rates(self, time: float, y: Any, inputs: Any = ()) -> Any:
+    def rates(self, time: float, y: Array, inputs: ArrayLike = ()) -> Array:
         """The rates at one state; raises where they are not determined."""
         values = np.asarray(inputs, dtype=float).ravel()
         self.fields.arrays["input_values"][: len(values)] = values
@@ -165,15 +200,15 @@ class Context:
             raise explain(self.kernel, status, time, y, self.parameters, self.info)
         return out[:-1]
 
-    def events(self, time: float, y: Any, count: int) -> Any:
+    def events(self, time: float, y: Array, count: int) -> Array:
         """The event functions at a state."""
         values = np.zeros(count)
         functions()["call_events"](self.fields, time, y, values)
         return values
 
-    # -- many ----------------------------------------------------------------------------------------------------
+    # -- many --------------------------------------------------------------------------------------
 
-    def time_rates(self, time: float, y: Any, repeats: int) -> float:
+    def time_rates(self, time: float, y: Array, repeats: int) -> float:
         """Processor seconds for one evaluation in a native loop."""
         repeat = functions()["repeat_rates"]
         state, out = y.copy(), np.zeros(self.kernel.n_state + 1)
@@ -183,8 +218,8 @@ class Context:
         repeat(self.fields, repeats, time, state, out)
         return (clock.process_time() - began) / repeats
 
-    def observe(self, times: Any, states: Any, inputs: Any) -> tuple[Any, Any]:
-        """Observed quantities (nt, n_observed) and the status of each point, for states (nt, n_state)."""
+    def observe(self, times: Array, states: Array, inputs: Array) -> tuple[Array, IntArray]:
+        """Observed quantities (nt, n_observed) and statuses, for states (nt, n_state)."""
         if not self.kernel.has_unknowns:
             self.complete()
         else:

@@ -1,26 +1,27 @@
-"""The compiled equations of motion: every function of a form as native code, made when it is first needed.
+"""Compiled equations of motion: every function of a form as native code, made on first use.
 
-A kernel knows no formulation. It reads the blocks of an `Equations` record in the graph algebra and makes these programs,
-all with the signature of `program.INPUTS` (t, y, p, u, w) -> out:
+A kernel knows no formulation. It reads the blocks of an `Equations` record in the graph algebra and
+makes these programs, all with the signature of `program.INPUTS` (t, y, p, u, w) -> out:
 
     fast           rates (n_state), health (1): the whole right-hand side, solve included
     blocks         G (n*n), f (n), A (m*n), b (m): for `gauss_problem`, where `fast` is not trusted
     rates          w = (z, mu) -> rates (n_state)
-    position_step  step (n_state), residual (k), scale (k), health (1): one Newton step back to the constraints
+    position_step  step (n_state), residual (k), scale (k), health (1): a Newton step
     velocity_step  the same at velocity level (m)
-    position_parts residual (k), scale (k), rows (k*n), G (n*n), lift (n_state*n): the same for `gauss_problem`
-    velocity_parts
-    observe        w = (z, mu) -> velocities, accelerations, momenta, energy, reactions, residuals, outputs, inputs
+    position_parts residual (k), scale (k), rows (k*n), G (n*n), lift (n_state*n): the same for
+    velocity_parts `gauss_problem`
+    observe        w = (z, mu) -> velocities, accelerations, momenta, energy, reactions, residuals,
+                   outputs, inputs
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -37,44 +38,61 @@ from ..codegen.passes.trigonometric_graph import shortened
 from ..codegen.passes.unrolled import HEALTHY, UnrolledSolution, unrolled_solve
 from ..codegen.program import Program, straight_line
 from ..errors import ModelError
+from ..model.cache import Cache
 from ..model.symbols import t
+from ..typing import Array, Parameters
 from .context import Context
+from .kernel_programs import BUILDERS, observed_columns
 from .native_functions import functions
 from .parameter_values import numbers_for, parameter_values
 
+if TYPE_CHECKING:
+    from ..codegen.protocols import ConstraintProjection, EquationsRecord
+
 __all__ = ["Kernel", "compile_equations", "kernel_of", "parameter_values"]
 
-#: The most unknowns for which the solve is unrolled, with and without constraints; beyond, loops are faster to compile and run.
+#: Most unknowns of an unrolled solve, with and without constraints; beyond, loops are faster.
 UNROLLED_CONSTRAINED, UNROLLED_FREE = 24, 14
 UNROLLED_INSTRUCTIONS = 120_000
-#: Larger problems are unrolled where no more than this share of G is not zero, and the factors take no more operations.
+#: Larger problems are unrolled if no more than this share of G is nonzero.
 SPARSE_SHARE, SPARSE_OPERATIONS = 0.2, 40_000
 
 
-def compile_equations(equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None) -> Kernel:
-    """The kernel of an `Equations` record. Backends: "llvm" (native), "numpy" (vectorised, no compilation).
+def compile_equations(
+    equations: EquationsRecord,
+    backend: str = "llvm",
+    parameters: Sequence[sympy.Symbol] | None = None,
+) -> Kernel:
+    """The kernel of an `Equations` record. Backends: "llvm" (native), "numpy" (vectorised).
 
-    `parameters` are those of the system by default; a system that is one of several modes takes those of the whole.
+    `parameters` are those of the system by default; a system that is one of several modes takes
+    those of the whole.
     """
     if backend not in ("llvm", "numpy"):
-        raise ModelError(f"There is no backend `{backend}`", seen="llvm, numpy", remedy="choose one of these")
+        raise ModelError(
+            f"There is no backend `{backend}`", seen="llvm, numpy", remedy="choose one of these"
+        )
     return Kernel(equations, backend, parameters)
 
 
-def kernel_of(equations: Any, parameters: Sequence[sympy.Symbol]) -> Kernel:
+def kernel_of(equations: EquationsRecord, parameters: Sequence[sympy.Symbol]) -> Kernel:
     """The kernel of a record of equations, compiled once and kept with it."""
-    kept: Kernel | None = equations.__dict__.get("_kernel")
-    if kept is None:
-        kept = compile_equations(equations, parameters=parameters)
-        object.__setattr__(equations, "_kernel", kept)
-    return kept
+    kernel: Kernel = equations.cache.get(
+        "kernel", lambda: compile_equations(equations, parameters=parameters)
+    )
+    return kernel
 
 
 class Kernel:
-    """Native functions of one form of a system, compiled lazily and kept as long as the kernel lives."""
+    """Native functions of one form of a system, compiled lazily and kept with the kernel."""
 
-    def __init__(self, equations: Any, backend: str = "llvm", parameters: Sequence[sympy.Symbol] | None = None) -> None:
-        self.equations = equations
+    def __init__(
+        self,
+        equations: EquationsRecord,
+        backend: str = "llvm",
+        parameters: Sequence[sympy.Symbol] | None = None,
+    ) -> None:
+        self.equations: Any = equations
         self.backend = backend
         self.compile_seconds = 0.0
         began = time.perf_counter()
@@ -83,8 +101,12 @@ class Kernel:
             equations.system.repetition.lower(self.algebra)
         self.graph = equations.blocks(self.algebra)
         system = equations.system
-        self.parameters: tuple[sympy.Symbol, ...] = tuple(system.parameters if parameters is None else parameters)
-        self.free_inputs: tuple[sympy.Symbol, ...] = tuple(s for s, value in system.inputs.items() if value is None)
+        self.parameters: tuple[sympy.Symbol, ...] = tuple(
+            system.parameters if parameters is None else parameters
+        )
+        self.free_inputs: tuple[sympy.Symbol, ...] = tuple(
+            s for s, value in system.inputs.items() if value is None
+        )
         self.n_state = len(equations.state)
         self.n_coordinates = len(system.coordinates)
         self.n = len(equations.unknowns)
@@ -98,31 +120,40 @@ class Kernel:
         self._addresses: dict[str, int] = {}
         self._loaded: dict[Program, int] = {}
         self._programs: dict[str, Program] = {}
+        #: Programs and functions that other packages derive from this kernel.
+        self.cache = Cache("kernel")
         self._local = threading.local()
 
     def _shorten(self) -> None:
         """The blocks of the equations with fewer operations."""
         g = self.graph
-        names = ("metric", "force", "rows", "right", "rates")
-        found = shortened(self._inputs(self._unknown_symbols), [getattr(g, name) for name in names])
+        names = ("stated_metric", "force", "rows", "right", "rates")
+        blocks = [g.metric, g.force, g.rows, g.right, g.rates]
+        found = shortened(self._inputs(self._unknown_symbols), blocks)
         self.graph = replace(g, **dict(zip(names, found, strict=True)))
 
-    # -- symbols -------------------------------------------------------------------------------------------------
+    # -- symbols -----------------------------------------------------------------------------------
 
     @cached_property
-    def _unknown_symbols(self) -> Any:
-        return ca.vertcat(self.graph.unknowns, self.graph.multipliers)
+    def _unknown_symbols(self) -> ca.SX:
+        symbols: ca.SX = ca.vertcat(self.graph.unknowns, self.graph.multipliers)
+        return symbols
 
-    def _inputs(self, extra: Any | None = None) -> list[Any]:
+    def _inputs(self, extra: ca.SX | None = None) -> list[ca.SX]:
         return [*self._symbols, ca.SX(0, 1) if extra is None else extra]
 
     @cached_property
-    def _symbols(self) -> list[Any]:
+    def _symbols(self) -> list[ca.SX]:
         vector = self.algebra.vector
-        return [vector([t]), vector(self.equations.state), vector(self.parameters), vector(self.free_inputs)]
+        return [
+            vector([t]),
+            vector(self.equations.state),
+            vector(self.parameters),
+            vector(self.free_inputs),
+        ]
 
-    def lower(self, expressions: Sequence[sympy.Expr]) -> Any:
-        """Expressions of coordinates, velocities, momenta, parameters and time as a column over the state."""
+    def lower(self, expressions: Sequence[sympy.Expr]) -> ca.SX:
+        """Expressions of the system's symbols, parameters and time as a column over the state."""
         system, vector = self.equations.system, self.algebra.vector
         column = vector(expressions)
         given = {symbol: value for symbol, value in system.inputs.items() if value is not None}
@@ -131,16 +162,17 @@ class Kernel:
         if not set(system.momenta) <= in_state:
             column = self.algebra.substitute(column, vector(system.momenta), self.graph.momenta)
         if not set(system.velocities) <= in_state:
-            column = self.algebra.substitute(column, vector(system.velocities), self.graph.velocities)
+            column = self.algebra.substitute(
+                column, vector(system.velocities), self.graph.velocities
+            )
         return column
 
-    # -- programs ------------------------------------------------------------------------------------------------
+    # -- programs ----------------------------------------------------------------------------------
 
     def program(self, name: str) -> Program:
         """A program by name, as listed in the module's head."""
         if name not in self._programs:
-            build: Callable[[], Program] = getattr(self, f"_build_{name}")
-            self._programs[name] = build()
+            self._programs[name] = BUILDERS[name](self)
         return self._programs[name]
 
     def event_program(self, name: str, expressions: Sequence[sympy.Expr]) -> Program:
@@ -149,9 +181,13 @@ class Kernel:
 
     @cached_property
     def large(self) -> LargeSystem | None:
-        """The programs of a system with many unknowns and a sparse metric, where they are healthy."""
+        """The programs of a large system with a sparse metric, where well conditioned."""
         g = self.graph
-        if max(self.n, self.m) <= UNROLLED_CONSTRAINED or g.free is not None or self._lifted is not None:
+        if (
+            max(self.n, self.m) <= UNROLLED_CONSTRAINED
+            or g.free is not None
+            or self._lifted is not None
+        ):
             return None
         found = LargeSystem(self) if g.metric.nnz() <= SPARSE_SHARE * self.n**2 else None
         return found if found is not None and found.fast is not None else None
@@ -164,7 +200,9 @@ class Kernel:
             return UnrolledSolution(g.free, ca.SX(0, 1), ca.SX(1))
         if self._lifted is not None:
             return self._lifted
-        is_small = max(self.n, self.m) <= (UNROLLED_CONSTRAINED if self.m or g.free is not None else UNROLLED_FREE)
+        is_small = max(self.n, self.m) <= (
+            UNROLLED_CONSTRAINED if self.m or g.free is not None else UNROLLED_FREE
+        )
         if not is_small and g.metric.nnz() > SPARSE_SHARE * self.n**2:
             return None
         if max(self.n, self.m) > UNROLLED_CONSTRAINED and g.free is None and self.large is None:
@@ -181,9 +219,11 @@ class Kernel:
 
     @cached_property
     def _lifted(self) -> UnrolledSolution | None:
-        """The solve without G, by way of the velocities that its energy shares, where that takes fewer operations."""
+        """The solve without G, by the velocities that its energy shares, if that is cheaper."""
         solution = lifted_solution(self.graph) if self.equations.is_definite else None
-        return solution if solution is not None and self._is_generically_healthy(solution.health) else None
+        if solution is not None and self._is_generically_healthy(solution.health):
+            return solution
+        return None
 
     def _unrolled(self, budget: Budget) -> UnrolledSolution | None:
         """The solve written out; None where it is never healthy."""
@@ -205,8 +245,8 @@ class Kernel:
                 return None
         return None
 
-    def _is_generically_healthy(self, health: Any) -> bool:
-        """Whether the solve works at some random state; a form that never does goes to `gauss_problem` at once."""
+    def _is_generically_healthy(self, health: ca.SX) -> bool:
+        """Whether the solve works at some random state; if not, `gauss_problem` is used."""
         inputs = self._inputs()
         function = ca.Function("health", inputs, [health])
         if function.n_instructions() > UNROLLED_INSTRUCTIONS:
@@ -220,67 +260,8 @@ class Kernel:
             undefined += not np.isfinite(value)
         return undefined == 8
 
-    def _build_fast(self) -> Program:
-        g = self.graph
-        if self.large is not None and self.large.fast is not None:
-            return self.large.fast
-        if self.solved is not None:
-            rates = self.algebra.substitute(g.rates, self._unknown_symbols, ca.vertcat(self.solved.z, self.solved.multipliers))
-            return straight_line("fast", self._inputs(), [rates, self.solved.health])
-        raise AssertionError("there is no straight-line solve")
-
-    def _build_dense_blocks(self) -> Program:
-        """[G f] in the layout of `dense`: upper triangle, padded rows; what is left out stays untouched."""
-        rows, stride = padded(self.n), row_length(self.n)
-        table = ca.SX.nan(rows, stride)
-        skip: set[int] = set()
-        for i in range(rows):
-            for j in range(stride):
-                if i < self.n and i <= j < self.n:
-                    table[i, j] = self.graph.metric[i, j]
-                elif i < self.n and j == rows:
-                    table[i, j] = self.graph.force[i]
-                elif j < i:
-                    skip.add(i * stride + j)
-                else:
-                    table[i, j] = 1.0 if i == j else 0.0
-        return straight_line("dense_blocks", self._inputs(), [table.T], skip=skip)
-
-    def _build_blocks(self) -> Program:
-        g = self.graph
-        return straight_line("blocks", self._inputs(), [g.metric, g.force, g.rows.T, g.right])
-
-    def _build_rates(self) -> Program:
-        return straight_line("rates", self._inputs(self._unknown_symbols), [self.graph.rates])
-
-    def _build_position_step(self) -> Program:
-        return self._step_program("position_step", self.graph.position)
-
-    def _build_velocity_step(self) -> Program:
-        return self._step_program("velocity_step", self.graph.velocity)
-
-    def _step_program(self, name: str, projection: Any) -> Program:
-        g = self.graph
-        written = self.large.step(name, projection) if self.large is not None else None
-        if written is not None:
-            return written
-        metric = g.metric if projection.metric is None else projection.metric
-        n = metric.shape[0]
-        known = g.dual_rows is not None and name == "velocity_step" and projection.metric is None
-        solution = unrolled_solve(
-            metric,
-            ca.SX(n, 1),
-            projection.rows,
-            -projection.residual,
-            free=ca.SX(n, 1) if known else None,
-            dual_rows=g.dual_rows if known else None,
-            augment=not known and not self._is_regular(metric),
-        )
-        parts = [projection.lift @ solution.z, projection.residual, self.residual_scale(projection)]
-        return straight_line(name, self._inputs(), [*parts, solution.health])
-
-    def residual_scale(self, projection: Any) -> Any:
-        """The sum of the derivatives of each residual by the state variables that a step changes, (k x 1).
+    def residual_scale(self, projection: ConstraintProjection) -> ca.SX:
+        """The sum of each residual's derivatives by the variables that a step changes, (k x 1).
 
         The derivatives are those by the state, whatever the unknowns of the step are: at position
         level in Hamilton's form these have the unit of a momentum. The scale is multiplied by the
@@ -292,25 +273,12 @@ class Kernel:
         scale = ca.sum2(ca.fabs(ca.jacobian(projection.residual, state[moved])))
         if dual is None or projection is not self.graph.velocity or not projection.residual.numel():
             return scale
-        coordinates, momenta = (ca.mmax(ca.fabs(part)) for part in (state[: self.n_coordinates], state[self.n_coordinates :]))
+        coordinates, momenta = (
+            ca.mmax(ca.fabs(part))
+            for part in (state[: self.n_coordinates], state[self.n_coordinates :])
+        )
         size = ca.fmax(ca.sum2(ca.fabs(dual.T)) * coordinates, scale * momenta)
         return size / ca.fmax(ca.fmax(coordinates, momenta), 1e-300)
-
-    def _is_regular(self, metric: Any) -> bool:
-        n = metric.shape[0]
-        return self._is_generically_healthy(unrolled_solve(metric, ca.SX(n, 1), ca.SX(0, n), ca.SX(0, 1)).health)
-
-    def _build_position_parts(self) -> Program:
-        return self._parts_program("position_parts", self.graph.position)
-
-    def _build_velocity_parts(self) -> Program:
-        return self._parts_program("velocity_parts", self.graph.velocity)
-
-    def _parts_program(self, name: str, projection: Any) -> Program:
-        scale = self.residual_scale(projection)
-        metric = self.graph.metric if projection.metric is None else projection.metric
-        parts = [projection.residual, scale, projection.rows.T, metric, projection.lift.T]
-        return straight_line(name, self._inputs(), parts)
 
     @property
     def multiplier_names(self) -> tuple[str, ...]:
@@ -323,51 +291,23 @@ class Kernel:
     def observed(self) -> dict[str, slice]:
         """Where each observed quantity stands in the output of `observe`."""
         places, start = {}, 0
-        for key, column in self._observed_columns().items():
+        for key, column in observed_columns(self).items():
             places[key] = slice(start, start + column.numel())
             start += column.numel()
         return places
 
-    def _observed_columns(self) -> dict[str, Any]:
-        g = self.graph
-        columns = {
-            "velocities": g.velocities,
-            "accelerations": g.accelerations,
-            "momenta": g.momenta,
-            "energy": g.energy,
-            "position residual": g.residuals[0],
-            "velocity residual": g.residuals[1],
-            "multipliers": g.multipliers if g.row_multipliers is None else g.row_multipliers,
-        }
-        columns |= {f"reaction {name}": force.nz[:] if self.large else force for name, force in g.reactions.items()}
-        columns |= {f"output {name}": value for name, value in g.outputs.items()}
-        given = {symbol: value for symbol, value in self.equations.system.inputs.items() if value is not None}
-        columns |= {f"input {symbol}": self.lower([value]) for symbol, value in given.items()}
-        return columns
-
-    def _build_unknowns(self) -> Program:
-        if self._lifted is not None:
-            parts = [self._lifted.z, self._lifted.multipliers, self._lifted.health]
-            return straight_line("unknowns", self._inputs(), parts)
-        assert self.large is not None and self.large.unknowns is not None
-        return self.large.unknowns
-
-    def _build_velocities(self) -> Program:
-        return straight_line("velocities", self._inputs(), [self.graph.velocities])
-
-    def velocities(self, times: Any, states: Any, parameters: Any) -> Any:
+    def velocities(self, times: Array, states: Array, parameters: Parameters) -> Array:
         """q_dot at many states (nt, n_state), as an array (nt, n)."""
-        count, width, none = len(times), int(self.graph.velocities.numel()), np.zeros(len(self.free_inputs) + 1)
+        count, width = len(times), int(self.graph.velocities.numel())
+        none = np.zeros(len(self.free_inputs) + 1)
         blocks = [np.ascontiguousarray(block, dtype=float) for block in (times, states, parameters)]
         result, strides = np.empty((count, width)), np.array([1, self.n_state, 0, 0, 0])
-        functions()["map_rows"](self.address("velocities"), count, width, strides, *blocks, none, none, result)
+        functions()["map_rows"](
+            self.address("velocities"), count, width, strides, *blocks, none, none, result
+        )
         return result
 
-    def _build_observe(self) -> Program:
-        columns = [ca.densify(ca.vec(ca.SX(column))) for column in self._observed_columns().values()]
-        return straight_line("observe", self._inputs(self._unknown_symbols), columns)
-
-    # -- native code ---------------------------------------------------------------------------------------------
+    # -- native code -------------------------------------------------------------------------------
 
     def address(self, name: str) -> int:
         """The address of a native function, compiled now if need be."""
@@ -387,7 +327,7 @@ class Kernel:
         self.compile_seconds += time.perf_counter() - began
 
     def load_program(self, program: Program) -> int:
-        """Native code of a program that is not one of the kernel's own; the same program is loaded once."""
+        """Native code of a program that is not the kernel's own; loaded once per program."""
         if program not in self._loaded:
             library = native_library([program])
             self._libraries.append(library)
@@ -426,9 +366,11 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
             return True
         return self.m == 0 and self.equations.is_definite and not self.equations.has_gauge
 
-    # -- plain use -----------------------------------------------------------------------------------------------
+    # -- plain use ---------------------------------------------------------------------------------
 
-    def rates(self, time: float, state: Any, parameters: Any = (), inputs: Any = ()) -> Any:
+    def rates(
+        self, time: float, state: Array, parameters: Parameters = (), inputs: Parameters = ()
+    ) -> Array:
         """The time derivative of the state, as an array (n_state,)."""
         y = numbers_for(self.equations.state, state, "state")
         p = parameter_values(self.parameters, parameters)
@@ -437,7 +379,7 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
             return self._interpreted_rates(time, y, p, u)
         return self.plain_context(p).rates(time, y, u)
 
-    def plain_context(self, p: Any) -> Context:
+    def plain_context(self, p: Array) -> Context:
         """A context for single evaluations, one for each thread."""
         context: Context | None = getattr(self._local, "context", None)
         if context is None:
@@ -447,7 +389,7 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         context.forget_choices()
         return context
 
-    def _interpreted_rates(self, time: float, y: Any, p: Any, u: Any) -> Any:
+    def _interpreted_rates(self, time: float, y: Array, p: Array, u: Array) -> Array:
         from .gauss.constrained_solve import solve
 
         n, m = self.n, self.m
@@ -460,7 +402,11 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         w = np.concatenate([solution.z, solution.multipliers])
         return interpret(self.program("rates"), (np.array([time]), y, p, u, w))
 
-    def time_native(self, time: float, state: Any, parameters: Any = (), repeats: int = 1000) -> float:
+    def time_native(
+        self, time: float, state: Array, parameters: Parameters = (), repeats: int = 1000
+    ) -> float:
         """Seconds for one evaluation of the rates in a native loop."""
         y = np.ascontiguousarray(state, dtype=float).reshape(self.n_state)
-        return Context(self, parameter_values(self.parameters, parameters)).time_rates(time, y, repeats)
+        return Context(self, parameter_values(self.parameters, parameters)).time_rates(
+            time, y, repeats
+        )

@@ -1,7 +1,7 @@
 """The fields of the context of a kernel, as native code finds them.
 
-One declaration gives the layout in native code, the attributes in Python and the C structure of exports.
-A field that names a program is its address, zero where it is not compiled.
+One declaration gives the layout in native code, the attributes in Python and the C structure of
+exports. A field that names a program is its address, zero where it is not compiled.
 """
 
 from __future__ import annotations

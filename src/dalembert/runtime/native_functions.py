@@ -1,4 +1,4 @@
-"""The native functions that Python calls, compiled as one module: the solve, and the loops around a kernel."""
+"""The native functions that Python calls, as one module: the solve, and loops around a kernel."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from ..model.labels import labelled
 from ..model.names import shortened
 from ..model.symbols import by_name
 from ..model.values import check_sign, real_array, real_number, used_parameters
-from ..typing import Values
+from ..typing import Array, Parameters, Values
 
 __all__ = ["named_parameters", "numbers_for", "parameter_values"]
 
 
-def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
-    """Values in the order of the symbols, from a mapping by name or symbol, labelled values, or a sequence."""
+def parameter_values(symbols: Sequence[sympy.Symbol], given: Parameters | None) -> Array:
+    """Values in the order of the symbols, from a mapping, labelled values, or a sequence."""
     if isinstance(given, tuple) and not given and not symbols:
         return np.zeros(0)
     names = [symbol.name for symbol in symbols]
@@ -39,11 +39,17 @@ def parameter_values(symbols: Sequence[sympy.Symbol], given: Any) -> Any:
     if missing:
         near = nearest(missing[0], [name for name in table if name not in names])
         raise ModelError(
-            f"The parameters {', '.join(missing)} have no value"
-            if len(missing) > 1
-            else f"The parameter {missing[0]} has no value",
+            (
+                f"The parameters {', '.join(missing)} have no value"
+                if len(missing) > 1
+                else f"The parameter {missing[0]} has no value"
+            ),
             seen=", ".join(table) or "no parameters",
-            remedy=f"did you mean it by `{near}`" if near else f"pass parameters={{{missing[0]!r}: ...}}",
+            remedy=(
+                f"did you mean it by `{near}`"
+                if near
+                else f"pass parameters={{{missing[0]!r}: ...}}"
+            ),
         )
     table = used_parameters(table, names)
     return _checked(symbols, [table[name] for name in names])
@@ -59,7 +65,7 @@ def named_parameters(symbols: Sequence[sympy.Symbol], given: Values | None) -> d
     return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
 
 
-def numbers_for(symbols: Sequence[sympy.Symbol], given: Any, what: str) -> Any:
+def numbers_for(symbols: Sequence[sympy.Symbol], given: Parameters, what: str) -> Array:
     """One number for each symbol, (n,), from a sequence in their order or from values by name.
 
     >>> numbers_for(sympy.symbols("x v"), {"v": 1, "x": 2}, "state")
@@ -74,12 +80,18 @@ def numbers_for(symbols: Sequence[sympy.Symbol], given: Any, what: str) -> Any:
         values = by_name(table, what)
         if set(values) != set(names):
             seen = ", ".join(values) or "nothing"
-            raise ModelError(f"The {what} must name {', '.join(names) or 'nothing'}", seen=seen, remedy="name each of them")
+            raise ModelError(
+                f"The {what} must name {', '.join(names) or 'nothing'}",
+                seen=seen,
+                remedy="name each of them",
+            )
         table = [values[name] for name in names]
     try:
         array = np.ascontiguousarray(real_array(table)).ravel()
     except (TypeError, ValueError):
-        raise ModelError(f"The {what} must be made of numbers", seen=shortened(given), remedy="give real numbers") from None
+        raise ModelError(
+            f"The {what} must be made of numbers", seen=shortened(given), remedy="give real numbers"
+        ) from None
     if array.shape != (len(names),):
         raise ModelError(
             f"The {what} must have {len(names)} numbers",
@@ -89,13 +101,17 @@ def numbers_for(symbols: Sequence[sympy.Symbol], given: Any, what: str) -> Any:
     return array
 
 
-def _checked(symbols: Sequence[sympy.Symbol], given: Sequence[Any]) -> Any:
+def _checked(symbols: Sequence[sympy.Symbol], given: Sequence[Any]) -> Array:
     values = np.zeros(len(symbols))
     for k, (symbol, value) in enumerate(zip(symbols, given, strict=True)):
         name = symbol.name
         values[k] = real_number(value)
         if not np.isfinite(values[k]):
-            raise ModelError(f"The parameter {name} must be a finite number", seen=shortened(value), remedy="give it a number")
+            raise ModelError(
+                f"The parameter {name} must be a finite number",
+                seen=shortened(value),
+                remedy="give it a number",
+            )
         if 0.0 < abs(values[k]) < sys.float_info.min:
             raise ModelError(
                 f"The parameter {name} is so small that numbers lose their digits",

@@ -1,7 +1,7 @@
-"""Native loops around a kernel: one evaluation, projection onto the constraints, observation of a whole motion.
+"""Native loops around a kernel: evaluation, projection onto the constraints, observation.
 
-These functions find the compiled programs, the sizes and the working arrays of a kernel in its context
-(`fields.KernelFields`). They are compiled once for all models.
+These functions find the compiled programs, the sizes and the working arrays of a kernel in its
+context (`fields.KernelFields`). They are compiled once for all models.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
     "repeat_rates",
 ]
 
-#: Statuses beside those of `verdicts`: a program is not compiled yet; a projection does not converge.
+#: Statuses beside those of `solve_status`: program not compiled; projection not converging.
 MISSING, STUCK = 8, 9
 
 INFINITY = float("inf")
@@ -60,19 +60,13 @@ def is_finite(n: int, values: Reals) -> bool:
 def run_program(context: KernelFields, address: int, y: Reals, out: Reals) -> None:
     """Call a program with the working arrays of the context."""
     call_program(
-        address,
-        context.time,
-        y,
-        context.parameters,
-        context.input_values,
-        context.solution,
-        out,
+        address, context.time, y, context.parameters, context.input_values, context.solution, out
     )
 
 
 @native
 def evaluate(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
-    """The rates of the state into out; by straight-line code where it is healthy and all rows count, else by the Gauss solve.
+    """Evaluate the rates: by straight-line code if well conditioned, else by the Gauss solve.
 
     `out` has n_state + 1 places: the last takes the health.
     """
@@ -101,7 +95,7 @@ def evaluate(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
 
 @native
 def evaluate_on_constraints(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
-    """The rates at a state that lies on the constraints; decides which rows count until the next such state."""
+    """Evaluate the rates on the constraints; select the active rows until the next such state."""
     info, choice = context.info, context.active_rows
     before = choice[0]
     choice[0] = 0
@@ -115,16 +109,24 @@ def evaluate_on_constraints(context: KernelFields, time: float, y: Reals, out: R
 
 @native
 def evaluate_points(
-    context: KernelFields, first: int, count: int, times: Reals, states: Reals, out: Reals, found: Reals
+    context: KernelFields,
+    first: int,
+    count: int,
+    times: Reals,
+    states: Reals,
+    out: Reals,
+    found: Reals,
 ) -> int:
-    """Settle at points of a motion, from the first on: found (count, 3) takes status, rank and least pivot of each.
+    """Evaluate points of a motion in order: found (count, 3) is status, rank and least pivot ratio.
 
     Returns the point at which a program is missing, or the count.
     """
     info = context.info
     for point in range(first, count):
         info[3] = 1.0  # stays so in straight-line code, whose health is in info[1]
-        status = evaluate_on_constraints(context, times[point], states + point * context.n_state, out)
+        status = evaluate_on_constraints(
+            context, times[point], states + point * context.n_state, out
+        )
         if status == MISSING:
             return point
         found[3 * point] = float(status)
@@ -135,7 +137,7 @@ def evaluate_points(
 
 @native
 def solve_unknowns(context: KernelFields, y: Reals) -> int:
-    """z and mu into the solution: by the program of a sparse system where that is healthy, else by the Gauss solve."""
+    """Solve for z and mu: by the sparse program if well conditioned, else by the Gauss solve."""
     n, m = context.n_unknowns, context.n_constraints
     work, info, solution = context.work, context.info, context.solution
     choice = context.active_rows
@@ -173,12 +175,16 @@ def solve_unknowns(context: KernelFields, y: Reals) -> int:
 
 @native
 def correction(context: KernelFields, level: int, count: int, y: Reals, out: Reals) -> int:
-    """One Newton step back to the constraints of a level: out = step (n_state), residual (count), scale (count)."""
+    """One Newton step to a level's constraints: step (n_state), residual (count), scale (count)."""
     ns = context.n_state
     n = context.n_position_unknowns if level == 0 else context.n_velocity_unknowns
     step = context.position_step if level == 0 else context.velocity_step
-    # The last entry of the choices leaves nothing out: positions are brought back by all of their rows.
-    shift = 1 + context.n_constraints if level == 1 else 2 + context.n_constraints + context.n_velocities
+    # The last entry of the active set leaves nothing out: positions are projected by all rows.
+    shift = (
+        1 + context.n_constraints
+        if level == 1
+        else 2 + context.n_constraints + context.n_velocities
+    )
     info, choice = context.info, context.active_rows + shift
     if step != 0 and choice[0] <= 0:
         run_program(context, step, y, out)
@@ -230,7 +236,7 @@ def correction(context: KernelFields, level: int, count: int, y: Reals, out: Rea
 
 @native
 def first_correction(context: KernelFields, level: int, count: int, y: Reals, out: Reals) -> int:
-    """The first Newton step of a level; for velocities, whose positions are on the constraints, it decides which rows count."""
+    """The first Newton step of a level; for velocities it selects the active rows."""
     info, choice = context.info, context.active_rows + (1 + context.n_constraints)
     before = choice[0]
     if level == 0:
@@ -246,16 +252,18 @@ def first_correction(context: KernelFields, level: int, count: int, y: Reals, ou
 
 @native
 def project(context: KernelFields, time: float, y: Reals, first: int, last: int, most: int) -> int:
-    """Bring y back to its constraints by Newton steps in the kinetic metric: level 0 are positions, level 1 velocities.
+    """Project y onto its constraints (level 0 positions, 1 velocities) in the kinetic metric.
 
-    A level is finished when its residual is at rounding, or right after a step from so near that Newton's quadratic
-    convergence leaves nothing. Residuals are measured by their derivatives times the state, at position level the
-    coordinates, or times one where that is larger; where the state is small against one, which units may make it, they go on
-    until they come no closer. A row that is left out may be about to vanish: its residual is measured by the longest row.
-    Returns REGULAR, MISSING, SINGULAR or STUCK.
+    A level is finished when its residual is at rounding, or right after a step from so near that
+    Newton's quadratic convergence leaves nothing. Residuals are measured by their derivatives times
+    the state, at position level the coordinates, or times one where that is larger; where the state
+    is small against one, which units may make it, they go on until they come no closer. A row that
+    is left out may be about to vanish: its residual is measured by the longest row. Returns
+    REGULAR, MISSING, SINGULAR or STUCK.
     """
     ns = context.n_state
-    out, clock, choice = context.out, context.time, context.active_rows + (1 + context.n_constraints)
+    out, clock = context.out, context.time
+    choice = context.active_rows + (1 + context.n_constraints)
     clock[0] = time
     for level in range(first, last + 1):
         count = context.n_positions if level == 0 else context.n_velocities
@@ -264,7 +272,9 @@ def project(context: KernelFields, time: float, y: Reals, first: int, last: int,
         before = INFINITY
         for attempt in range(most + 1):
             status = (
-                first_correction(context, level, count, y, out) if attempt == 0 else correction(context, level, count, y, out)
+                first_correction(context, level, count, y, out)
+                if attempt == 0
+                else correction(context, level, count, y, out)
             )
             if status != REGULAR:
                 return status
@@ -311,8 +321,9 @@ def project_rows(
     level: int,
     statuses: Integers,
 ) -> None:
-    """Project some rows of a table of states, each with its own row of `width` parameters; a status for each."""
-    ns, own, choice = context.n_state, context.parameters, context.active_rows + (1 + context.n_constraints)
+    """Project some rows of a table of states, each with its `width` parameters; one status each."""
+    ns, own = context.n_state, context.parameters
+    choice = context.active_rows + (1 + context.n_constraints)
     for k in range(count):
         for i in range(width):
             own[i] = p[rows[k] * width + i]
@@ -322,9 +333,15 @@ def project_rows(
 
 @native
 def observe_points(
-    context: KernelFields, count: int, times: Reals, states: Reals, inputs: Reals, statuses: Integers, results: Reals
+    context: KernelFields,
+    count: int,
+    times: Reals,
+    states: Reals,
+    inputs: Reals,
+    statuses: Integers,
+    results: Reals,
 ) -> None:
-    """Everything that is observed at every point of a motion: states (count, n_state) -> results (count, OBSERVED)."""
+    """Observe every point of a motion: states (count, n_state) -> results (count, OBSERVED)."""
     ns, nu, width = context.n_state, context.n_inputs, context.n_observed
     clock, values = context.time, context.input_values
     info, order, choice = context.info, context.order, context.active_rows
@@ -358,7 +375,7 @@ def map_rows(
     w: Reals,
     results: Reals,
 ) -> None:
-    """A program for every row of tables, which begin a stride after each other (0: the same row for all)."""
+    """Run a program for every row of tables with given strides (0: the same row for all)."""
     for k in range(count):
         call_program(
             address,

@@ -1,6 +1,3 @@
-from .cyclic import nonholonomic_routhian as nonholonomic_routhian
-from .cyclic import recover_cyclic as recover_cyclic
-from .cyclic import routh as routh
 from .groups import GroupAction as GroupAction
 from .groups import discover_symmetries as discover_symmetries
 from .groups import invariance as invariance
@@ -13,6 +10,9 @@ from .reduction import reduced_two_form as reduced_two_form
 from .reduction import restricted_two_form as restricted_two_form
 from .relative import energy_momentum as energy_momentum
 from .relative import relative_equilibria as relative_equilibria
+from .routh_functions import nonholonomic_routhian as nonholonomic_routhian
+from .routh_functions import recover_cyclic as recover_cyclic
+from .routh_functions import routh as routh
 from .shape import area_rule as area_rule
 from .shape import connection as connection
 from .shape import gait_displacement as gait_displacement

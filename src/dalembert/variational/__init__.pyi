@@ -1,5 +1,5 @@
-from .integrals import hamilton_jacobi as hamilton_jacobi
-from .integrals import helmholtz as helmholtz
-from .principles import principle_integrands as principle_integrands
-from .principles import stationarity as stationarity
-from .principles import transitivity as transitivity
+from .problems import hamilton_jacobi as hamilton_jacobi
+from .problems import helmholtz as helmholtz
+from .stationary_action import principle_integrands as principle_integrands
+from .stationary_action import stationarity as stationarity
+from .stationary_action import transitivity as transitivity

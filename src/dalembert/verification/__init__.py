@@ -1,7 +1,9 @@
 """Every printed result of the source documents, recomputed and judged.
 
-``rows()`` gives one `Row` for each: its id, what it claims, how it was recomputed, the residual and a verdict. Where the
-print is wrong, the row states the corrected form and shows both residuals. No row is a constant.
+``rows()`` gives one `Row` for each: its id, what it claims, how it was recomputed, what it tests,
+the residual and a verdict. Where the print is wrong, the row states the corrected form and shows
+both residuals. No row is a constant. ``summary(rows())`` counts them; ``registered()`` gives what
+is said of each without computing it.
 
 >>> [row.verdict for row in rows(["U-23"])]
 ['reproduced']
@@ -9,6 +11,6 @@ print is wrong, the row states the corrected form and shows both residuals. No r
 
 from __future__ import annotations
 
-from .row_registry import Row, identifiers, rows
+from .row_registry import Claim, Row, Summary, identifiers, registered, rows, summary
 
-__all__ = ["Row", "identifiers", "rows"]
+__all__ = ["Claim", "Row", "Summary", "identifiers", "registered", "rows", "summary"]

@@ -1,16 +1,15 @@
-"""Numbers for the rows: blocks of the library's derivations at chosen states, and independent implementations that share
-nothing with them.
+"""Numbers for the rows: the library's derivations at chosen states, and independent mathematics.
 
-The independent implementations are complex steps of plain NumPy functions, pseudo-inverses by singular values, and dense linear
-algebra. The library itself decides rank elsewhere; here a second opinion is the point.
+The independent implementations are complex steps of plain NumPy functions, pseudo-inverses by
+singular values, and dense linear algebra. The library itself decides rank elsewhere; here a second
+opinion is the point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -20,11 +19,14 @@ from .. import gallery
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..runtime.context import Context
-from ..runtime.kernel import parameter_values
+from ..runtime.kernel import Kernel, parameter_values
+from ..typing import Array, ArrayLike
 
 __all__ = [
-    "Blocks",
     "Probe",
+    "Residual",
+    "StateBlocks",
+    "apart",
     "dense_solution",
     "derivative",
     "distance",
@@ -42,8 +44,8 @@ __all__ = [
 STEP = 1e-25
 
 
-def derivative(function: Callable[[Any], Any], point: Any) -> Any:
-    """The derivative of a NumPy function by complex steps: (n,) for a scalar, (k, n) for a vector of length k.
+def derivative(function: Callable[[Any], Any], point: ArrayLike) -> Array:
+    """The derivative of a NumPy function by complex steps: (n,), or (k, n) for k values.
 
     >>> derivative(lambda x: x[0] * np.sin(x[1]), [2.0, 0.0]).tolist()
     [0.0, 2.0]
@@ -57,19 +59,30 @@ def derivative(function: Callable[[Any], Any], point: Any) -> Any:
     return np.stack(columns, axis=-1)
 
 
-def distance(value: Any, expected: Any) -> float:
+def distance(value: ArrayLike | None, expected: Any) -> float:
     """The worst difference, relative where the expected value exceeds one."""
     value, expected = np.asarray(value, dtype=float), np.asarray(expected, dtype=float)
-    return float(np.max(np.abs(value - expected) / (1 + np.abs(expected)))) if expected.size else 0.0
+    difference = np.abs(value - expected) / (1 + np.abs(expected))
+    return float(np.max(difference)) if expected.size else 0.0
 
 
-def worst(values: Any) -> float:
-    """The largest of some residuals; not a number where one of them is not."""
-    return float(np.max(np.abs(np.asarray(list(values), dtype=float))))
+#: A residual, an array of them, or several of either, whose largest size counts.
+Residual: TypeAlias = "float | Array | Iterable[Residual]"
 
 
-def largest(*values: Any) -> float:
-    """`worst` of its arguments; unlike `max` it does not lose what is not a number.
+def worst(values: Residual) -> float:
+    """The largest size among some residuals; not a number where one of them is not.
+
+    >>> worst([1e-3, [2e-3, np.array([[-1.0, 0.5]])]])
+    1.0
+    """
+    if isinstance(values, np.ndarray) or not isinstance(values, Iterable):
+        return float(np.max(np.abs(np.asarray(values, dtype=float))))
+    return float(np.max([worst(value) for value in values]))
+
+
+def largest(*values: Residual) -> float:
+    """`worst` of its arguments; unlike `max` it keeps what is not a number.
 
     >>> largest(1e-3, float("nan"))
     nan
@@ -77,32 +90,36 @@ def largest(*values: Any) -> float:
     return worst(values)
 
 
-def excess(value: Any) -> float:
+def excess(value: float | np.floating[Any]) -> float:
     """The value where it is positive, and 0 elsewhere; not a number stays so."""
     return float(np.maximum(0.0, value))
 
 
-def pseudo_inverse(matrix: Any) -> Any:
-    """Moore and Penrose's inverse by singular values, for independent implementations of the library's constrained solve."""
+def apart(gap: float | np.floating[Any], least: float = 1e-3) -> float:
+    """What a gap between two things that are said to differ lacks of `least`."""
+    return excess(least - gap)
+
+
+def pseudo_inverse(matrix: Array) -> Array:
+    """Moore and Penrose's inverse by singular values, independent of the library's solve."""
     left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
     kept = sizes > 1e-10 * sizes[0]
-    return (right.T[:, kept] / sizes[kept]) @ left.T[kept]
+    return np.asarray((right.T[:, kept] / sizes[kept]) @ left.T[kept])
 
 
-def null_space(matrix: Any) -> Any:
+def null_space(matrix: ArrayLike) -> Array:
     """An orthonormal basis (n, n - rank) of the vectors that `matrix` takes to zero."""
-    _, sizes, right = np.linalg.svd(np.atleast_2d(matrix))
-    rank = int(np.sum(sizes > 1e-10 * sizes[0]))
-    return right[rank:].T
+    _, sizes, right = np.linalg.svd(np.atleast_2d(np.asarray(matrix)))
+    return np.asarray(right[int(np.sum(sizes > 1e-10 * sizes[0])) :].T)
 
 
-def symmetric_power(matrix: Any, exponent: float) -> Any:
+def symmetric_power(matrix: Array, exponent: float) -> Array:
     """A power of a symmetric positive definite matrix that is symmetric itself."""
     sizes, directions = np.linalg.eigh(matrix)
-    return (directions * sizes**exponent) @ directions.T
+    return np.asarray((directions * sizes**exponent) @ directions.T)
 
 
-def least_norm_solution(G: Any, f: Any, A: Any, b: Any) -> tuple[Any, Any]:
+def least_norm_solution(G: Array, f: Array, A: Array, b: Array) -> tuple[Array, Array]:
     """z and the least-norm mu of G z = f + A^T mu, A z = b by one dense system of all unknowns."""
     n, m = len(f), len(b)
     matrix = np.block([[G, -A.T], [A, np.zeros((m, m))]])
@@ -110,14 +127,14 @@ def least_norm_solution(G: Any, f: Any, A: Any, b: Any) -> tuple[Any, Any]:
     return solution[:n], solution[n:]
 
 
-def dense_solution(G: Any, f: Any, A: Any, b: Any) -> tuple[Any, Any]:
-    """z and lambda of [[G, A^T], [A, 0]] (z, lambda) = (f, b): lambda has the sign of Gavin's eq. 70."""
+def dense_solution(G: Array, f: Array, A: Array, b: Array) -> tuple[Array, Array]:
+    """z and lambda of [[G, A^T], [A, 0]] (z, lambda) = (f, b), with the sign of Gavin's eq. 70."""
     m = len(b)
     solution = np.linalg.solve(np.block([[G, A.T], [A, np.zeros((m, m))]]), np.concatenate([f, b]))
     return solution[: len(f)], solution[len(f) :]
 
 
-def panel_nodes(first: float, last: float, panels: int = 60) -> tuple[Any, Any]:
+def panel_nodes(first: float, last: float, panels: int = 60) -> tuple[Array, Array]:
     """Times and weights of composite Gauss-Legendre quadrature with eight nodes a panel."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
     edges = np.linspace(first, last, panels + 1)
@@ -126,19 +143,18 @@ def panel_nodes(first: float, last: float, panels: int = 60) -> tuple[Any, Any]:
     return (middle + half * nodes).ravel(), (half * weights).ravel()
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """The Gauss problem of a form at one state, as arrays: G (n, n), f (n,), A (m, n), b (m,), and what goes with it."""
+class StateBlocks(NamedTuple):
+    """The Gauss problem of a form at one state: G (n, n), f (n,), A (m, n), b (m,), and more."""
 
-    G: Any
-    f: Any
-    A: Any
-    b: Any
-    velocities: Any
-    momenta: Any
+    G: Array
+    f: Array
+    A: Array
+    b: Array
+    velocities: Array
+    momenta: Array
     energy: float
-    constraint: Any
-    position: Any
+    constraint: Array
+    position: Array
 
 
 class Probe:
@@ -159,7 +175,7 @@ class Probe:
         return other
 
     @cached_property
-    def _function(self) -> Any:
+    def _function(self) -> ca.Function:
         return _block_function(self.kernel)
 
     @cached_property
@@ -167,38 +183,38 @@ class Probe:
         """Native code with this probe's parameters."""
         return Context(self.kernel, self.values)
 
-    def _arguments(self, time: float, state: Any) -> list[Any]:
-        return [np.array([time]), np.asarray(state, dtype=float), self.values, np.zeros(0), np.zeros(0)]
+    def _arguments(self, time: float, state: ArrayLike) -> list[Array]:
+        empty = np.zeros(0)
+        return [np.array([time]), np.asarray(state, dtype=float), self.values, empty, empty]
 
-    def blocks(self, time: float, state: Any) -> Blocks:
+    def blocks(self, time: float, state: ArrayLike) -> StateBlocks:
         """G, f, A, b and the rest at a state."""
-        found = [np.array(item, dtype=float) for item in self._function(*self._arguments(time, state))]
-        G, f, A, b, v, p, energy, constraint, position = found
-        return Blocks(
-            G, f.ravel(), A, b.ravel(), v.ravel(), p.ravel(), float(energy[0, 0]), constraint.ravel(), position.ravel()
-        )
+        found = self._function(*self._arguments(time, state))
+        G, f, A, b, v, p, energy, *residuals = (np.array(item, dtype=float) for item in found)
+        f, b, v, p, constraint, position = (item.ravel() for item in (f, b, v, p, *residuals))
+        return StateBlocks(G, f, A, b, v, p, float(energy[0, 0]), constraint, position)
 
-    def rates(self, time: float, state: Any) -> Any:
+    def rates(self, time: float, state: ArrayLike) -> Any:
         """The time derivative of the state, (n_state,)."""
         return self.kernel.rates(time, state, self.values)
 
-    def value(self, expressions: Sequence[sympy.Expr], time: float, state: Any) -> Any:
+    def value(self, expressions: Sequence[sympy.Expr], time: float, state: ArrayLike) -> Array:
         """Expressions of coordinates, velocities, momenta, parameters and time at a state, (k,)."""
         function = ca.Function("value", self.kernel._inputs(), [self.kernel.lower(expressions)])
         return np.array(function(*self._arguments(time, state)), dtype=float).ravel()
 
-    def observe(self, time: float, state: Any) -> dict[str, Any]:
-        """What a motion would report at a state: accelerations, energy, reactions, multipliers ..., by key."""
+    def observe(self, time: float, state: ArrayLike) -> dict[str, Any]:
+        """What a motion would report at a state, by key: accelerations, energy, reactions, ..."""
         row = np.ascontiguousarray(np.asarray(state, dtype=float)[None, :])
         values, _ = self.context.observe(np.array([float(time)]), row, np.zeros((1, 0)))
         return {key: values[0, place] for key, place in self.kernel.observed.items()}
 
-    def reaction(self, time: float, state: Any) -> Any:
+    def reaction(self, time: float, state: ArrayLike) -> Any:
         """The generalised force of all constraints together, (n,)."""
         found = self.observe(time, state)
         return sum(force for key, force in found.items() if key.startswith("reaction "))
 
-    def projected(self, time: float, state: Any) -> Any:
+    def projected(self, time: float, state: ArrayLike) -> Array:
         """The nearest state that obeys the constraints."""
         moved = np.array(state, dtype=float)
         self.context.project(time, moved)
@@ -206,10 +222,12 @@ class Probe:
 
 
 @cache
-def _block_function(kernel: Any) -> Any:
+def _block_function(kernel: Kernel) -> ca.Function:
     g = kernel.graph
     parts = [g.metric, g.force, g.rows, g.right, g.velocities, g.momenta, g.energy]
-    return ca.Function("blocks", kernel._inputs(), [*parts, g.velocity.residual, g.position.residual])
+    return ca.Function(
+        "blocks", kernel._inputs(), [*parts, g.velocity.residual, g.position.residual]
+    )
 
 
 @cache

@@ -1,121 +1,97 @@
 """Where the rows of the table are registered, and the judge that turns residuals into verdicts.
 
-A row is a function without arguments that computes a residual, registered with its id, what it claims and how it is
-recomputed::
+A row is a function that computes a residual. What is said of it stands in a file beside its module,
+``<module>.toml``, by id: ``claim`` (what holds), ``how`` (it is recomputed), ``tests``, and where
+needed ``tolerance``, ``correction`` and ``fault``::
 
-    @claim("U-23", "H_pp is the inverse of the mass matrix", how="library Hessian against complex-step Hessian")
-    def inverse_mass_matrix() -> float:
-        ...
+    ["U-23"]
+    claim = "H_pp is the inverse of the mass matrix"
+    how = "random Lagrangians: library H_pp times M against the identity"
+    tests = "part"
 
-It returns one number where the print is right, and a `Corrected` pair where it is not.
+The module has the computation, as a function or as one expression, and the rows have the order of
+the file::
+
+    @listed("U-23", over=samples)
+    def inverse_mass_matrix(s: Sample) -> Residual:
+        return distance(s.blocks.G @ s.mass, np.eye(3))
+
+    listed("U-5", over=samples)(lambda s: distance(s.library_momenta, s.mass @ s.v + s.shift))
+
+``over`` names the samples (see `samples`): the function is called for each, and the worst residual
+counts. Without it the function has no sample. A residual is a number, an array or a tuple of them.
+
+``tests`` says what would be wrong if the row failed: a "public function" of the library (also the
+rates and reactions of derived equations), a "part" of it (blocks of a form, symbols of a
+derivation), or the "mathematics" alone.
+
+Where the print is wrong, the function has a keyword whose default gives the corrected form, and
+``misprint`` gives the value that the print has; or it returns a `Corrected` pair. ``correction``
+says what the print has instead, and ``fault`` whose fault that may be: the authors' ("print"), that
+of the text at hand, which may have lost or changed a sign ("transcription"), or "unknown"::
+
+    @listed("G-66", over=swings, misprint={"sign": -1})
+    def moment(s: Swing, sign: int = 1) -> Residual: ...
+
+Results that share a computation share a function: ``@listed`` may stand on it several times, with
+``given`` for the keywords of each.
 """
 
 from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
 from ..errors import DalembertError, ModelError, nearest
+from .documents import DOCUMENTS
+from .numeric import Residual, worst
 
-__all__ = ["SEPARATION", "Claim", "Corrected", "Row", "Verdict", "claim", "identifiers", "judge", "registered", "rows"]
+__all__ = [
+    "SEPARATION",
+    "Claim",
+    "Corrected",
+    "Fault",
+    "Row",
+    "Summary",
+    "Tests",
+    "Verdict",
+    "Words",
+    "claim",
+    "identifiers",
+    "judge",
+    "listed",
+    "registered",
+    "rows",
+    "summary",
+]
 
 Verdict = Literal["reproduced", "reproduced with correction", "not reproduced"]
+#: What a row tests: a function of the public interface, an internal part, or no code of ours.
+Tests = Literal["public function", "part", "mathematics"]
+#: Whose fault a wrong print may be.
+Fault = Literal["print", "transcription", "unknown"]
 
-#: How much larger than the tolerance the residual of a printed form must be before the print counts as wrong.
+#: How many tolerances the residual of a printed form must exceed before the print counts as wrong.
 SEPARATION = 100.0
-
-#: The source documents by symbol, with the modules that hold their rows, in the order of the table.
-_DOCUMENTS: dict[str, tuple[str, ...]] = {
-    "U": (
-        "udwadia.explicit_equations",
-        "udwadia.constrained_motion",
-        "udwadia.section_remarks",
-        "udwadia.particle_examples",
-        "udwadia.incline_example",
-        "udwadia.double_pendulum_example",
-        "udwadia.control_requirements",
-    ),
-    "G": (
-        "gavin.lagrange_equations",
-        "gavin.hamilton_principle",
-        "gavin.elastic_pendulum_sections",
-        "gavin.holonomic_constraints",
-        "gavin.velocity_constraints",
-        "gavin.gauss_principle",
-    ),
-    "M": (
-        "moreau_van_der_schaft.pontryagin_extremals",
-        "moreau_van_der_schaft.costate_elimination",
-        "moreau_van_der_schaft.homomorphism",
-        "moreau_van_der_schaft.dirac_on_bundles",
-        "moreau_van_der_schaft.linked_particles_example",
-        "moreau_van_der_schaft.bar_example",
-        "moreau_van_der_schaft.generalised_dirac",
-    ),
-    "R": (
-        "rumyantsev.transitivity_equations",
-        "rumyantsev.quasi_coordinates",
-        "rumyantsev.hamilton_principle_forms",
-        "rumyantsev.hamel_equations",
-        "rumyantsev.voronets_in_quasi_coordinates",
-        "rumyantsev.canonical_voronets_section",
-        "rumyantsev.lagrange_problem",
-        "rumyantsev.examples_4",
-        "rumyantsev.hamilton_jacobi_section",
-    ),
-    "B": (
-        "bloch.section_2_1_existence",
-        "bloch.section_2_9_connections",
-        "bloch.section_3_7_momentum",
-        "bloch.section_3_13_planar_bodies",
-        "bloch.section_3_13_planar_bodies_stability",
-        "bloch.section_3_13_planar_bodies_chain",
-        "bloch.section_3_13_planar_bodies_three",
-        "bloch.section_4_7_control_systems",
-        "bloch.section_5_2_constrained_lagrangian",
-        "bloch.section_5_3_invariant",
-        "bloch.section_5_3_invariant_constraints",
-        "bloch.section_5_3_invariant_existence",
-        "bloch.section_5_5_horizontal_symmetries",
-        "bloch.section_5_5_nonholonomic_connection",
-        "bloch.section_5_8_reduced_equations",
-        "bloch.section_5_9_hamiltonian_side",
-        "bloch.section_5_9_snakeboard",
-        "bloch.section_5_9_hamiltonian_reduction",
-        "bloch.section_5_9_reduction_proof",
-        "bloch.section_5_9_reduced_structure",
-        "bloch.section_5_9_snakeboard_reduced",
-        "bloch.section_5_9_snakeboard_shape",
-        "bloch.section_5_9_bicycle",
-        "bloch.section_5_9_bicycle_motion",
-        "bloch.section_6_3_so_stabilisation",
-        "bloch.section_6_6_knife_edge",
-        "bloch.section_7_7_orbits",
-        "bloch.section_7_7_orbit_geodesics",
-        "bloch.section_7_7_symmetric_spaces",
-        "bloch.section_7_7_two_sided",
-        "bloch.section_7_7_spheres",
-        "bloch.section_7_7_rigid_bodies",
-        "bloch.section_7_7_rotation_pairs",
-        "bloch.section_7_7_discrete_bodies",
-        "bloch.section_7_7_toda",
-        "bloch.section_7_7_toda_motion",
-        "bloch.section_9_4_routhian",
-        "bloch.section_9_4_matching",
-        "bloch.section_9_4_controlled_routhian",
-    ),
-}
 
 
 @dataclass(frozen=True)
 class Corrected:
     """The residuals of the corrected form of a result and of the form in print."""
 
-    residual: float
-    printed: float
+    residual: Residual
+    printed: Residual
+
+
+Outcome: TypeAlias = "Residual | Corrected"
+Computation = TypeVar("Computation", bound="Callable[..., Outcome]")
 
 
 @dataclass(frozen=True)
@@ -135,6 +111,12 @@ class Row:
     printed_residual : float or None
         What is left of the statement in print; None where the print is right.
     verdict : "reproduced", "reproduced with correction" or "not reproduced"
+    tests : "public function", "part" or "mathematics"
+        What the row tests: a public function, an internal part, or no code of the library.
+    fault : "print", "transcription" or "unknown"
+        Whose fault a wrong print may be: the authors', that of the text at hand, or either.
+    section : str
+        The section of the document.
     """
 
     id: str
@@ -143,28 +125,74 @@ class Row:
     residual: float
     printed_residual: float | None
     verdict: Verdict
+    tests: Tests | None = None
+    fault: Fault | None = None
+    section: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How many rows there are, by verdict, by what they test, and by fault where corrected."""
+
+    verdicts: Mapping[str, int]
+    tests: Mapping[str, int]
+    faults: Mapping[str, int]
+
+
+def summary(found: Iterable[Row]) -> Summary:
+    """Count rows by verdict, by what they test, and by fault.
+
+    >>> summary(rows(["U-1", "U-23"])).verdicts["reproduced"]
+    2
+    """
+    table = list(found)
+
+    def counts(options: Any, attribute: str) -> dict[str, int]:
+        seen = Counter(getattr(row, attribute) for row in table)
+        return {option: seen[option] for option in get_args(options)}
+
+    return Summary(counts(Verdict, "verdict"), counts(Tests, "tests"), counts(Fault, "fault"))
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A registered row before it is computed; `tolerance` is the largest residual that counts as agreement."""
+    """A registered row before it is computed.
+
+    `tolerance` is the largest residual that counts as agreement; `correction` is what the print has
+    instead of the statement, and part of `claim`; the other fields are those of `Row`.
+    """
 
     id: str
     claim: str
     how: str
     tolerance: float
-    compute: Callable[[], float | Corrected]
+    compute: Callable[[], Outcome]
+    tests: Tests | None = None
+    fault: Fault | None = None
+    section: str = ""
+    correction: str = ""
+    place: int = field(default=0, repr=False)
+
+    @property
+    def module(self) -> str:
+        """The module of its function."""
+        return _origin(self)[0]
 
     def row(self) -> Row:
         """Compute and judge; what cannot be computed is not reproduced."""
+        verdict: Verdict
         try:
             outcome = self.compute()
+            pair = outcome if isinstance(outcome, Corrected) else None
+            residual = worst(pair.residual if pair else _plain(outcome))
+            printed = worst(pair.printed) if pair else None
         except (DalembertError, ArithmeticError, LookupError, ValueError) as error:
-            return Row(self.id, self.claim, f"{self.how}; stopped: {error}", math.inf, None, "not reproduced")
-        found = outcome if isinstance(outcome, Corrected) else None
-        residual = float(found.residual if found else outcome)  # type: ignore[arg-type]
-        printed = float(found.printed) if found else None
-        return Row(self.id, self.claim, self.how, residual, printed, judge(residual, printed, self.tolerance))
+            residual, printed = math.inf, None
+            how, verdict = f"{self.how}; stopped: {error}", "not reproduced"
+        else:
+            how, verdict = self.how, judge(residual, printed, self.tolerance)
+        data = (self.tests, self.fault, self.section)
+        return Row(self.id, self.claim, how, residual, printed, verdict, *data)
 
 
 def judge(residual: float, printed: float | None, tolerance: float) -> Verdict:
@@ -183,29 +211,135 @@ def judge(residual: float, printed: float | None, tolerance: float) -> Verdict:
 
 
 _CLAIMS: dict[str, Claim] = {}
+#: The modules with rows, in the order of the table.
+_MODULES = [
+    f"{__package__}.{document.package}.{module}"
+    for document in DOCUMENTS.values()
+    for module in document.sections
+]
+
+
+class Words(TypedDict, total=False):
+    """What is said of a row: `claim` and `how` always, the rest where it is needed."""
+
+    claim: str
+    how: str
+    tests: Tests
+    tolerance: float
+    correction: str
+    fault: Fault
 
 
 def claim(
-    identifier: str, statement: str, *, how: str, tolerance: float = 1e-10
-) -> Callable[[Callable[[], float | Corrected]], Callable[[], float | Corrected]]:
-    """Register the decorated function as the row `identifier`."""
+    identifier: str,
+    words: Words,
+    place: int = 0,
+    over: Iterable[object] | None = None,
+    given: Mapping[str, object] | None = None,
+    misprint: Mapping[str, object] | None = None,
+) -> Callable[[Computation], Computation]:
+    """Register the decorated function as a row with these words, at a place in its module."""
+    statement, correction = words["claim"], words.get("correction", "")
 
-    def register(compute: Callable[[], float | Corrected]) -> Callable[[], float | Corrected]:
-        if identifier in _CLAIMS and _CLAIMS[identifier].compute.__qualname__ != compute.__qualname__:
-            raise ModelError(f"Two rows are called `{identifier}`", remedy="give one of them another id")
-        _CLAIMS[identifier] = Claim(identifier, statement, how, tolerance, compute)
-        return compute
+    def register(function: Computation) -> Computation:
+        made = Claim(
+            identifier,
+            f"{statement}; {correction}" if correction else statement,
+            words["how"],
+            words.get("tolerance", 1e-10),
+            partial(_outcome, function, over, dict(given or {}), misprint),
+            words.get("tests"),
+            words.get("fault"),
+            _section(function.__module__),
+            correction,
+            place,
+        )
+        if _origin(_CLAIMS.setdefault(identifier, made)) != _origin(made):
+            remedy = "give one of them another id"
+            raise ModelError(f"Two rows are called `{identifier}`", remedy=remedy)
+        _CLAIMS[identifier] = made
+        return function
 
     return register
 
 
+def listed(
+    identifier: str,
+    over: Iterable[object] | None = None,
+    given: Mapping[str, object] | None = None,
+    misprint: Mapping[str, object] | None = None,
+) -> Callable[[Computation], Computation]:
+    """Register the decorated function as a row whose words stand in the file beside its module."""
+
+    def register(function: Computation) -> Computation:
+        file = _words(function.__code__.co_filename)
+        if identifier not in file:
+            remedy = f"add it to the file beside {function.__module__}"
+            raise ModelError(f"Nothing is said of the row `{identifier}`", remedy=remedy)
+        place = list(file).index(identifier)
+        return claim(identifier, file[identifier], place, over, given, misprint)(function)
+
+    return register
+
+
+@cache
+def _words(module: str) -> dict[str, Words]:
+    """The words of the rows of a module, by id."""
+    return tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def _outcome(
+    function: Callable[..., Outcome],
+    over: Iterable[object] | None,
+    given: dict[str, object],
+    misprint: Mapping[str, object] | None,
+) -> Outcome:
+    """The residuals of a row over its samples, in the corrected and in the printed form."""
+    if misprint is not None:
+        printed = _outcome(function, over, given | dict(misprint), None)
+        return Corrected(_plain(_outcome(function, over, given, None)), _plain(printed))
+    if over is None:
+        return function(**given)
+    found = [function(sample, **given) for sample in over]
+    pairs = [item for item in found if isinstance(item, Corrected)]
+    if pairs:
+        return Corrected([item.residual for item in pairs], [item.printed for item in pairs])
+    return [_plain(item) for item in found]
+
+
+def _plain(outcome: Outcome) -> Residual:
+    if isinstance(outcome, Corrected):
+        raise ModelError(
+            "A row gives the print twice", remedy="return one residual, or no misprint"
+        )
+    return outcome
+
+
+def _origin(item: Claim) -> tuple[str, str, int]:
+    """Where the function of a row stands, the same after a second import."""
+    function = item.compute.args[0] if isinstance(item.compute, partial) else item.compute
+    return function.__module__, function.__qualname__, function.__code__.co_firstlineno
+
+
+def _section(module: str) -> str:
+    package, _, name = module.removeprefix(f"{__package__}.").partition(".")
+    found = (item for item in DOCUMENTS.values() if item.package == package)
+    return next((item.sections.get(name, "") for item in found), "")
+
+
 def registered(documents: Iterable[str] | None = None) -> tuple[Claim, ...]:
     """The claims of some documents by symbol, or of all, in the order of the table."""
-    symbols = tuple(_DOCUMENTS) if documents is None else tuple(documents)
+    symbols = tuple(DOCUMENTS) if documents is None else tuple(documents)
     for symbol in symbols:
-        for module in _DOCUMENTS[symbol]:
-            importlib.import_module(f"{__package__}.{module}")
-    return tuple(item for symbol in symbols for item in _CLAIMS.values() if item.id.split("-")[0] == symbol)
+        for module in DOCUMENTS[symbol].sections:
+            importlib.import_module(f"{__package__}.{DOCUMENTS[symbol].package}.{module}")
+    ordered = sorted(_CLAIMS.values(), key=_position)
+    return tuple(item for symbol in symbols for item in ordered if item.id.split("-")[0] == symbol)
+
+
+def _position(item: Claim) -> tuple[int, int]:
+    """Where a row stands in the table: the number of its module, and its place there."""
+    return _MODULES.index(item.module) if item.module in _MODULES else -1, item.place
 
 
 def identifiers() -> tuple[str, ...]:
@@ -236,8 +370,10 @@ def _selected(ids: list[str] | None) -> list[Claim]:
     chosen: dict[str, Claim] = {}
     for wanted in ids:
         symbol = wanted.split("-")[0].upper()
-        known = {item.id.lower(): item for item in registered([symbol] if symbol in _DOCUMENTS else None)}
-        if wanted.upper() in _DOCUMENTS:
+        known = {
+            item.id.lower(): item for item in registered([symbol] if symbol in DOCUMENTS else None)
+        }
+        if wanted.upper() in DOCUMENTS:
             chosen |= {item.id: item for item in known.values()}
         elif wanted.lower() in known:
             item = known[wanted.lower()]
@@ -246,6 +382,10 @@ def _selected(ids: list[str] | None) -> list[Claim]:
             near = nearest(wanted.lower(), known)
             raise ModelError(
                 f"There is no result `{wanted[:80]}`",
-                remedy=f"did you mean {known[near].id}" if near else f"name a row or one of {', '.join(_DOCUMENTS)}",
+                remedy=(
+                    f"did you mean {known[near].id}"
+                    if near
+                    else f"name a row or one of {', '.join(DOCUMENTS)}"
+                ),
             )
     return list(chosen.values())

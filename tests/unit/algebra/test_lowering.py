@@ -1,4 +1,6 @@
-"""SymPy expressions on the graph: every function of the language, sharing of partial sums, and what is refused."""
+"""SymPy expressions on the graph: every function of the language, sharing of partial sums, and what
+is refused.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def lowered(expression: sympy.Expr, *values: float) -> float:
     return float(ca.Function("f", [symbols], [algebra.scalar(expression)])([*values, 0.7][:2]))
 
 
-#: Each function with an independent implementation of other authors and an interval inside its domain.
+#: Each function with an independent implementation of other authors and an interval inside its
+#: domain.
 UNARY = [
     (sympy.sin, mpmath.sin, (-9, 9)),
     (sympy.cos, mpmath.cos, (-9, 9)),
@@ -57,16 +60,23 @@ UNARY = [
 ]
 
 
-@pytest.mark.parametrize(("function", "reference", "domain"), UNARY, ids=lambda item: getattr(item, "__name__", ""))
+@pytest.mark.parametrize(
+    ("function", "reference", "domain"), UNARY, ids=lambda item: getattr(item, "__name__", "")
+)
 def test_functions_of_one_argument(function, reference, domain: tuple[float, float]) -> None:
     for value in [*np.linspace(*domain, 11), *np.random.default_rng(1).uniform(*domain, 20)]:
         expected = float(reference(mpmath.mpf(float(value))))
-        assert math.isclose(lowered(function(X), value), expected, rel_tol=4e-15, abs_tol=4e-16), value
+        assert math.isclose(lowered(function(X), value), expected, rel_tol=4e-15, abs_tol=4e-16), (
+            value
+        )
 
 
+@pytest.mark.long
 @given(st.floats(-50, 50), st.floats(-50, 50))
 def test_functions_of_two_arguments(a: float, b: float) -> None:
-    assert math.isclose(lowered(sympy.atan2(X, Y), a, b), math.atan2(a, b), rel_tol=4e-15, abs_tol=1e-300)
+    assert math.isclose(
+        lowered(sympy.atan2(X, Y), a, b), math.atan2(a, b), rel_tol=4e-15, abs_tol=1e-300
+    )
     assert lowered(sympy.Min(X, Y), a, b) == min(a, b)
     assert lowered(sympy.Max(X, Y, 3), a, b) == max(a, b, 3.0)
 
@@ -77,7 +87,9 @@ def test_whole_powers(power: int) -> None:
         assert math.isclose(lowered(X**power, value), value**power, rel_tol=1e-14)
 
 
-@pytest.mark.parametrize("power", ["1/2", "3/2", "5/2", "-1/2", "-3/2", "61/2", "65/2", "1/3", "-2/3", "0.3", "-1.7"])
+@pytest.mark.parametrize(
+    "power", ["1/2", "3/2", "5/2", "-1/2", "-3/2", "61/2", "65/2", "1/3", "-2/3", "0.3", "-1.7"]
+)
 def test_broken_powers(power: str) -> None:
     exponent = sympy.Float(power) if "." in power else sympy.Rational(power)
     for value in (0.3, 1.0, 2.7):
@@ -94,8 +106,12 @@ def test_powers_with_symbols_and_quotients() -> None:
 
 @pytest.mark.parametrize("value", [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0])
 def test_cases_and_logic(value: float) -> None:
-    steps = sympy.Piecewise((X**2, X < -1), (sympy.sin(X), sympy.And(X >= -1, X <= 0.5)), (5, sympy.Eq(X, 3)), (7, True))
-    expected = value**2 if value < -1 else math.sin(value) if value <= 0.5 else 5 if value == 3 else 7
+    steps = sympy.Piecewise(
+        (X**2, X < -1), (sympy.sin(X), sympy.And(X >= -1, X <= 0.5)), (5, sympy.Eq(X, 3)), (7, True)
+    )
+    expected = (
+        value**2 if value < -1 else math.sin(value) if value <= 0.5 else 5 if value == 3 else 7
+    )
     assert lowered(steps, value) == pytest.approx(expected, rel=1e-15)
     either = sympy.Piecewise((1, sympy.Or(X < -1, X > 1)), (2, sympy.Ne(X, 0)), (3, True))
     assert lowered(either, value) == (1 if abs(value) > 1 else 2 if value != 0 else 3)
@@ -162,14 +178,20 @@ def chain_energy_size(links: int) -> int:
     algebra = GraphAlgebra()
     symbols = algebra.vector([*angles, *(a.dot for a in angles)])
     empty = ca.SX(0, 1)
-    metric, derivative = algebra.hessian(algebra.scalar(energy), algebra.vector([a.dot for a in angles]))
+    metric, derivative = algebra.hessian(
+        algebra.scalar(energy), algebra.vector([a.dot for a in angles])
+    )
     inputs = [empty, symbols, empty, empty, empty]
     assert ca.Function("e", [symbols], [algebra.scalar(energy)]).n_instructions() < 40 * links
-    return straight_line("f", inputs, [metric, derivative, algebra.gradient(algebra.scalar(energy), symbols)]).operation_count
+    return straight_line(
+        "f", inputs, [metric, derivative, algebra.gradient(algebra.scalar(energy), symbols)]
+    ).operation_count
 
 
 def test_partial_sums_are_shared() -> None:
-    """The mass matrix of a chain has N^2 entries and costs N^2 operations, not N^3: the derivative over 8, 16, 32 links."""
+    """The mass matrix of a chain has N^2 entries and costs N^2 operations, not N^3: the derivative
+    over 8, 16, 32 links.
+    """
     sizes = [chain_energy_size(links) for links in (8, 16, 32)]
     derivatives = [math.log2(large / small) for small, large in pairwise(sizes)]
     assert max(derivatives) < 2.2, sizes
@@ -177,7 +199,11 @@ def test_partial_sums_are_shared() -> None:
 
 def test_sharing_does_not_change_a_value() -> None:
     terms = [sympy.cos((k + 1) * X) * Y**k for k in range(7)]
-    sums = [sum(terms[: k + 1]) for k in range(7)] + [sum(terms[k:]) for k in range(7)] + [sum(terms[1::2])]
+    sums = (
+        [sum(terms[: k + 1]) for k in range(7)]
+        + [sum(terms[k:]) for k in range(7)]
+        + [sum(terms[1::2])]
+    )
     algebra = GraphAlgebra()
     function = ca.Function("f", [algebra.vector([X, Y])], [algebra.vector(sums)])
     expected = sympy.lambdify([X, Y], sums)(0.4, 1.2)

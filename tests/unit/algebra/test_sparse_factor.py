@@ -1,4 +1,6 @@
-"""The factorisation that writes out no zeros: against NumPy, with the order of elimination and its cost."""
+"""The factorisation that writes out no zeros: against NumPy, with the order of elimination and its
+cost.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,14 @@ def test_the_cost_of_a_chain_grows_with_its_length() -> None:
     for n in (20, 40, 80):
         budget = Budget(10_000)
         SparseFactor(
-            ca.sparsify(ca.SX(np.diag(np.full(n, 3.0)) + np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1))), budget
+            ca.sparsify(
+                ca.SX(
+                    np.diag(np.full(n, 3.0))
+                    + np.diag(np.ones(n - 1), 1)
+                    + np.diag(np.ones(n - 1), -1)
+                )
+            ),
+            budget,
         )
         spent.append(10_000 - budget.left)
     assert spent[1] / spent[0] == pytest.approx(2, rel=0.1)
@@ -76,9 +85,13 @@ def test_the_budget_is_kept() -> None:
 def test_the_constrained_problem_is_that_of_the_whole_matrix(m: int) -> None:
     n, random = 18, np.random.default_rng(m)
     metric, force = sparse_matrix(n, 5), random.normal(size=n)
-    rows = np.where(random.uniform(size=(m, n)) < 0.3, random.normal(size=(m, n)), 0.0) + np.eye(m, n)
+    rows = np.where(random.uniform(size=(m, n)) < 0.3, random.normal(size=(m, n)), 0.0) + np.eye(
+        m, n
+    )
     right = random.normal(size=m)
-    found = unrolled_solve(*(ca.sparsify(ca.SX(block)) for block in (metric, force, rows.reshape(m, n))), ca.SX(right))
+    found = unrolled_solve(
+        *(ca.sparsify(ca.SX(block)) for block in (metric, force, rows.reshape(m, n))), ca.SX(right)
+    )
     whole = np.block([[metric, -rows.T], [rows, np.zeros((m, m))]])
     expected = np.linalg.solve(whole, np.concatenate([force, right]))
     assert np.allclose(numbers(found.z).ravel(), expected[:n])

@@ -7,10 +7,26 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import Abs, Heaviside, Max, Min, Piecewise, cos, cosh, exp, floor, pi, sign, sin, sinh, sqrt, tan
+from sympy import (
+    Abs,
+    Heaviside,
+    Max,
+    Min,
+    Piecewise,
+    cos,
+    cosh,
+    exp,
+    floor,
+    pi,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+)
 
 from dalembert.algebra import structure
-from dalembert.algebra.finite_field import PRIME, rank_modulo
+from dalembert.algebra.field_numbers import PRIME, rank_modulo
 from dalembert.algebra.graph import GraphAlgebra
 
 x, y, z = sympy.symbols("x y z", real=True)
@@ -59,21 +75,27 @@ def test_a_small_rest_refutes_an_identity(expression, rest):
 
 
 @pytest.mark.parametrize(
-    "expression", [1e-40 * x, 1e-12 * (x - y), sin(x) * 1e12, Max(x - 2, 0), Abs(x) - x, floor(x)], ids=str
+    "expression",
+    [1e-40 * x, 1e-12 * (x - y), sin(x) * 1e12, Max(x - 2, 0), Abs(x) - x, floor(x)],
+    ids=str,
 )
 def test_what_is_not_zero_is_refuted(expression):
     algebra, node = asked(expression)
     assert algebra.vanishing(node).status == "refuted"
 
 
-@pytest.mark.parametrize("expression", [Max(x - 10**9, 0), Piecewise((1, x > 10**8), (0, True))], ids=str)
+@pytest.mark.parametrize(
+    "expression", [Max(x - 10**9, 0), Piecewise((1, x > 10**8), (0, True))], ids=str
+)
 def test_what_only_a_far_sample_would_refute_is_not_established(expression):
     algebra, node = asked(expression)
     assert algebra.vanishing(node).status == "not established"
 
 
 @pytest.mark.parametrize(
-    "expression", [sign(x), floor(x), Heaviside(x - 10**7), Max(x - 10**7, 0), 1e-25 * x, x * y / z], ids=str
+    "expression",
+    [sign(x), floor(x), Heaviside(x - 10**7), Max(x - 10**7, 0), 1e-25 * x, x * y / z],
+    ids=str,
 )
 def test_dependence_that_derivatives_or_samples_do_not_show(expression):
     algebra, node = asked(expression)
@@ -101,8 +123,13 @@ def test_homogeneity():
     algebra, node = asked(y - x - Max(z - 2, 0))
     velocities = algebra.vector([x, y])
     assert algebra.homogeneity(node, velocities, 1).status == "refuted"
-    assert algebra.homogeneity(algebra.scalar(sqrt(x**2 + y**2) * z), velocities, 2).status == "refuted"
-    assert algebra.homogeneity(algebra.scalar(x**2 - y**2 / sympy.Integer(4)), velocities, 2).is_proved
+    assert (
+        algebra.homogeneity(algebra.scalar(sqrt(x**2 + y**2) * z), velocities, 2).status
+        == "refuted"
+    )
+    assert algebra.homogeneity(
+        algebra.scalar(x**2 - y**2 / sympy.Integer(4)), velocities, 2
+    ).is_proved
 
 
 def test_ranks_in_any_units():
@@ -112,7 +139,9 @@ def test_ranks_in_any_units():
     assert algebra.rank(matrix) == structure.Rank(1, 1)
     rows[1][1] = y * z * 1e-14 + z * 1e-30
     assert algebra.rank(algebra.stack([algebra.vector(row).T for row in rows])).value == 2
-    switched = algebra.stack([algebra.vector([x, Max(y - 10**9, 0)]).T, algebra.vector([y, 0 * y]).T])
+    switched = algebra.stack(
+        [algebra.vector([x, Max(y - 10**9, 0)]).T, algebra.vector([y, 0 * y]).T]
+    )
     assert algebra.rank(switched) == structure.Rank(1, 2)
 
 
@@ -131,11 +160,15 @@ def test_rank_modulo_is_the_rank_of_small_integers(rows):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_sums_that_differ_are_never_proved_equal(data):
-    """Adversarial: an expression plus a term at any place, of any size, is never proved to be the expression."""
+    """Adversarial: an expression plus a term at any place, of any size, is never proved to be the
+    expression.
+    """
     atoms = [x, y, a, sin(x), cos(y), sqrt(a + b), exp(x / 3), Max(x, y), sqrt(x**2 + 1)]
     pick = st.sampled_from(atoms)
     one = data.draw(pick) * data.draw(pick) + data.draw(pick)
-    factor = data.draw(pick) + data.draw(pick) * sympy.Rational(1, 10 ** data.draw(st.integers(0, 30)))
+    factor = data.draw(pick) + data.draw(pick) * sympy.Rational(
+        1, 10 ** data.draw(st.integers(0, 30))
+    )
     algebra, node = asked(one * factor)
     other = algebra.scalar(sympy.expand(one * factor) + data.draw(pick) * sympy.Rational(1, 10**25))
     assert not algebra.vanishing(node - other).is_proved

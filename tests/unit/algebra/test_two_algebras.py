@@ -1,4 +1,6 @@
-"""One derivation, two algebras: the blocks of every gallery system agree to rounding at random states."""
+"""One derivation, two algebras: the blocks of every gallery system agree to rounding at random
+states.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ import dalembert as da
 from core_systems import BASIC_FORMS, equations_of, every_form, parameter_numbers, random_system
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.algebra.tree import TreeAlgebra
-from dalembert.formulations.blocks import Blocks, Projection
+from dalembert.formulations.blocks import GaussBlocks, Projection
 
-#: Trees of these swell beyond use: the inverse of a full mass matrix written out. Independent implementation forms test them
-#: elsewhere.
+#: Trees of these swell beyond use: the inverse of a full mass matrix written out. Independent
+#: implementation forms test them elsewhere.
 SWOLLEN = {
     ("rolling-disk", "hamilton"),
     ("three-planar-bodies", "hamilton"),
@@ -37,39 +39,58 @@ INVERTING = (
 )
 SMALLEST = ("constrained-particle",)
 PAIRS = [
-    pytest.param(name, form, marks=[] if form in BASIC_FORMS or name in (*QUICK, *SMALLEST) else [pytest.mark.long])
+    pytest.param(
+        name,
+        form,
+        marks=[] if form in BASIC_FORMS or name in (*QUICK, *SMALLEST) else [pytest.mark.long],
+    )
     for name, form in every_form()
     if (name, form) not in SWOLLEN and (form not in INVERTING or name in SMALLEST)
 ]
 
 
-def named_blocks(blocks: Blocks) -> dict[str, Any]:
+def named_blocks(blocks: GaussBlocks) -> dict[str, Any]:
     """Every block that holds expressions, by a flat name."""
     found: dict[str, Any] = {}
-    for field in fields(blocks):
-        value = getattr(blocks, field.name)
-        if value is None or field.name in ("unknowns", "multipliers"):
+    for name in ["metric", *(field.name for field in fields(blocks)[1:])]:
+        value = getattr(blocks, name)
+        if value is None or name in ("unknowns", "multipliers"):
             continue
         if isinstance(value, Projection):
-            found |= {f"{field.name}.{part}": getattr(value, part) for part in ("residual", "rows", "lift")}
+            found |= {
+                f"{name}.{part}": getattr(value, part) for part in ("residual", "rows", "lift")
+            }
         elif isinstance(value, tuple):
-            found |= {f"{field.name}.{place}": item for place, item in enumerate(value)}
+            found |= {f"{name}.{place}": item for place, item in enumerate(value)}
         elif hasattr(value, "items"):
-            found |= {f"{field.name}.{key}": item for key, item in value.items()}
+            found |= {f"{name}.{key}": item for key, item in value.items()}
         else:
-            found[field.name] = value
+            found[name] = value
     return found
 
 
-def symbols_of(equations: da.Equations, blocks: Blocks) -> list[sympy.Symbol]:
+def symbols_of(equations: da.Equations, blocks: GaussBlocks) -> list[sympy.Symbol]:
     system = equations.system
     free = [symbol for symbol, value in system.inputs.items() if value is None]
     velocities = [v for v in system.velocities if v not in equations.state]
-    return [da.t, *equations.state, *velocities, *system.parameters, *free, *blocks.unknowns, *blocks.multipliers]
+    return [
+        da.t,
+        *equations.state,
+        *velocities,
+        *system.parameters,
+        *free,
+        *blocks.unknowns,
+        *blocks.multipliers,
+    ]
 
 
-def tree_values(blocks: dict[str, Any], symbols: list[Any], points: list[Any]) -> list[dict[str, Any]]:
-    matrices = {key: sympy.Matrix([item]) if isinstance(item, sympy.Expr) else item for key, item in blocks.items()}
+def tree_values(
+    blocks: dict[str, Any], symbols: list[Any], points: list[Any]
+) -> list[dict[str, Any]]:
+    matrices = {
+        key: sympy.Matrix([item]) if isinstance(item, sympy.Expr) else item
+        for key, item in blocks.items()
+    }
     flat = [entry for matrix in matrices.values() for entry in matrix]
     function = sympy.lambdify(symbols, flat, modules="numpy", cse=True)
     found = []
@@ -82,9 +103,13 @@ def tree_values(blocks: dict[str, Any], symbols: list[Any], points: list[Any]) -
     return found
 
 
-def graph_values(algebra: GraphAlgebra, blocks: dict[str, Any], symbols: list[Any], point: Any) -> dict[str, Any]:
+def graph_values(
+    algebra: GraphAlgebra, blocks: dict[str, Any], symbols: list[Any], point: Any
+) -> dict[str, Any]:
     function = ca.Function("blocks", [algebra.vector(symbols)], list(blocks.values()))
-    return dict(zip(blocks, (np.asarray(item, dtype=float) for item in function.call([point])), strict=True))
+    return dict(
+        zip(blocks, (np.asarray(item, dtype=float) for item in function.call([point])), strict=True)
+    )
 
 
 @pytest.mark.parametrize(("name", "form"), PAIRS)
@@ -105,6 +130,7 @@ def test_the_algebras_agree_on_every_block(name: str, form: str) -> None:
             assert np.max(np.abs(found[key] - values), initial=0.0) < 2e-12 * size, key
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_the_algebras_agree_on_random_systems(seed: int) -> None:
     system = random_system(seed, n=2, kinds="ran"[: 1 + seed % 3])
@@ -134,7 +160,11 @@ def test_derivatives_are_those_of_finite_differences() -> None:
         move = step * np.eye(2)[k]
         ahead, behind = function(point + move), function(point - move)
         assert abs((float(ahead[0]) - float(behind[0])) / (2 * step) - derivative[k, 0]) < 1e-9
-        assert np.allclose((np.asarray(ahead[1]) - np.asarray(behind[1]))[:, 0] / (2 * step), curvature[k], atol=1e-9)
+        assert np.allclose(
+            (np.asarray(ahead[1]) - np.asarray(behind[1]))[:, 0] / (2 * step),
+            curvature[k],
+            atol=1e-9,
+        )
     assert np.isfinite(value).all()
 
 
@@ -150,7 +180,9 @@ def test_small_algebra_of_both() -> None:
         assert tuple(algebra.stack([symbols, symbols]).shape) == (4, 1)
         assert tuple(algebra.columns([symbols, symbols, symbols]).shape) == (2, 3)
         product = algebra.vector([x * y])
-        assert algebra.depends(product, symbols) and not algebra.depends(algebra.vector([da.t]), symbols)
+        assert algebra.depends(product, symbols) and not algebra.depends(
+            algebra.vector([da.t]), symbols
+        )
         changed = algebra.substitute(product, symbols, algebra.vector([y, y]))
         assert not algebra.depends(changed, algebra.vector([x]))
 
@@ -169,8 +201,12 @@ def test_the_small_solve_solves(n: int) -> None:
 def test_the_generic_rank_does_not_depend_on_units() -> None:
     x, y = da.coordinates("x y")
     algebra = GraphAlgebra()
-    regular = algebra.jacobian(algebra.vector([1e-9 * (x + sympy.sin(y)), 1e9 * (x * y)]), algebra.vector([x, y]))
-    dependent = algebra.jacobian(algebra.vector([1e-9 * (x + y), 1e9 * (x + y) ** 2]), algebra.vector([x, y]))
+    regular = algebra.jacobian(
+        algebra.vector([1e-9 * (x + sympy.sin(y)), 1e9 * (x * y)]), algebra.vector([x, y])
+    )
+    dependent = algebra.jacobian(
+        algebra.vector([1e-9 * (x + y), 1e9 * (x + y) ** 2]), algebra.vector([x, y])
+    )
     assert algebra.rank(regular).value == 2
     assert algebra.rank(dependent).value == 1
     assert algebra.rank(algebra.zeros(2, 2)).value == 0

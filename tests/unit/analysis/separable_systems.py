@@ -1,4 +1,6 @@
-"""Systems for the tests of `hamilton_jacobi`, with values, and states of their vakonomic motions."""
+"""Systems for the tests of `hamilton_jacobi`, with values, and states of their vakonomic
+motions.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ VALUES = {"m": 1.3, "g": 9.81, "k": 2.1, "c": 0.4}
 
 def particle(*coordinates: Any, potential: Any = 0, constraints: Any = ()) -> da.System:
     kinetic = m / 2 * sum(q.dot**2 for q in coordinates)
-    return da.System(list(coordinates), kinetic=kinetic, potential=potential, constraints=constraints)
+    return da.System(
+        list(coordinates), kinetic=kinetic, potential=potential, constraints=constraints
+    )
 
 
 def derivative(f: Any) -> list[Any]:
@@ -41,25 +45,50 @@ SYSTEMS: dict[str, da.System] = {
     "two oscillators": particle(x, y, potential=k * x**2 / 2 + c * y**2),
     "pendulum": da.System([theta], kinetic=m / 2 * theta.dot**2, potential=-m * g * cos(theta)),
     "kepler": da.System([r, phi], kinetic=CENTRAL, potential=-k / r),
-    "spherical": da.System([r, theta, phi], kinetic=SPHERICAL, potential=-k / r + c * cos(theta) / r**2),
+    "spherical": da.System(
+        [r, theta, phi], kinetic=SPHERICAL, potential=-k / r + c * cos(theta) / r**2
+    ),
     "liouville": da.System(
-        [x, y], kinetic=(x**2 + y**2) / 2 * (x.dot**2 + y.dot**2), potential=-(k + c * x**4) / (x**2 + y**2)
+        [x, y],
+        kinetic=(x**2 + y**2) / 2 * (x.dot**2 + y.dot**2),
+        potential=-(k + c * x**4) / (x**2 + y**2),
     ),
     "growing mass": da.System([x], kinetic=m / 2 * x.dot**2 * (1 + da.t**2)),
-    "common clock": da.System([x], lagrangian=m / 2 * x.dot**2 / (1 + da.t**2) - (1 + da.t**2) * k * x),
-    "by hamiltonian": da.System([x, y], hamiltonian=(x.momentum**2 + y.momentum**2) / (2 * m) + k * y),
+    "common clock": da.System(
+        [x], lagrangian=m / 2 * x.dot**2 / (1 + da.t**2) - (1 + da.t**2) * k * x
+    ),
+    "by hamiltonian": da.System(
+        [x, y], hamiltonian=(x.momentum**2 + y.momentum**2) / (2 * m) + k * y
+    ),
     "magnetic": da.System([x, y], lagrangian=m / 2 * (x.dot**2 + y.dot**2) + k * x * y.dot),
-    # Appell's constraint under another potential: not separable from the heading, and not mechanical.
-    "steered by x": particle(x, y, z, potential=k * x**2 / 2, constraints=derivative(z.dot - c * sqrt(x.dot**2 + y.dot**2))),
-    # A radical whose form is the mass matrix without being a multiple of the unit matrix, beside a free coordinate.
+    # Appell's constraint under another potential: not separable from the heading, and not
+    # mechanical.
+    "steered by x": particle(
+        x,
+        y,
+        z,
+        potential=k * x**2 / 2,
+        constraints=derivative(z.dot - c * sqrt(x.dot**2 + y.dot**2)),
+    ),
+    # A radical whose form is the mass matrix without being a multiple of the unit matrix, beside a
+    # free coordinate.
     "skew radical": da.System(
         [x, y, z, theta],
-        lagrangian=m / 2 * (x.dot**2 + x.dot * y.dot + 2 * y.dot**2 + z.dot**2 + theta.dot**2) + k * x * theta.dot - g * z,
-        constraints=derivative(z.dot - c * sqrt(x.dot**2 + x.dot * y.dot + 2 * y.dot**2) - Rational(1, 5)),
+        lagrangian=m / 2 * (x.dot**2 + x.dot * y.dot + 2 * y.dot**2 + z.dot**2 + theta.dot**2)
+        + k * x * theta.dot
+        - g * z,
+        constraints=derivative(
+            z.dot - c * sqrt(x.dot**2 + x.dot * y.dot + 2 * y.dot**2) - Rational(1, 5)
+        ),
     ),
     "turning frame": particle(x, y, z, constraints=derivative(z.dot - y * x.dot - sin(da.t))),
     # The dependent coordinate has no mass: pi . v - L is quadratic although phi is not linear.
-    "massless": da.System([x, y], kinetic=m / 2 * x.dot**2, potential=k * y, constraints=derivative(y.dot - x.dot**2 / 9)),
+    "massless": da.System(
+        [x, y],
+        kinetic=m / 2 * x.dot**2,
+        potential=k * y,
+        constraints=derivative(y.dot - x.dot**2 / 9),
+    ),
 }
 GALLERY = (
     "appell",
@@ -87,7 +116,9 @@ def values_of(name: str) -> dict[str, float]:
 
 @cache
 def method(name: str) -> HamiltonJacobi:
-    return da.variational.hamilton_jacobi(SYSTEMS[name] if name in SYSTEMS else da.gallery.load(name))
+    return da.variational.hamilton_jacobi(
+        SYSTEMS[name] if name in SYSTEMS else da.gallery.load(name)
+    )
 
 
 def evaluated(expressions: Any, values: dict[str, float]) -> Any:
@@ -99,7 +130,9 @@ def evaluated(expressions: Any, values: dict[str, float]) -> Any:
 
 
 def vakonomic_point(name: str, seed: int) -> tuple[dict[str, float], Any, Any, Any]:
-    """A random consistent state with random multipliers: its symbols by name, pi, pi_dot and q_dot, from the vakonomic form."""
+    """A random consistent state with random multipliers: its symbols by name, pi, pi_dot and q_dot,
+    from the vakonomic form.
+    """
     system, random = system_of(name), np.random.default_rng(seed)
     n = len(system.coordinates)
     form = "vakonomic" if system.bilateral else "lagrange"
@@ -120,7 +153,11 @@ def vakonomic_point(name: str, seed: int) -> tuple[dict[str, float], Any, Any, A
     moved = ca.jtimes(pi, symbols, direction) + ca.jacobian(pi, clock)
     function = ca.Function("pi", [*kernel._inputs(), direction], [pi, moved])
     first, second = function.call([time, state, parameters, np.zeros(0), np.zeros(0), rates])
-    named = {s.name: float(v) for s, v in zip(kernel.equations.state, state, strict=True)} | values_of(name) | {"t": time}
+    named = (
+        {s.name: float(v) for s, v in zip(kernel.equations.state, state, strict=True)}
+        | values_of(name)
+        | {"t": time}
+    )
     momenta = np.asarray(first, dtype=float).ravel()
     named |= {s.name: float(v) for s, v in zip(method(name).momenta.values(), momenta, strict=True)}
     return named, momenta, np.asarray(second, dtype=float).ravel(), rates[:n]

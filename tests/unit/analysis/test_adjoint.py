@@ -1,4 +1,6 @@
-"""Adjoint gradients: against forward sensitivities to rounding, against finite differences, and what they cost."""
+"""Adjoint gradients: against forward sensitivities to rounding, against finite differences, and
+what they cost.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,26 @@ def chain() -> tuple[Any, dict[str, float], dict[str, float]]:
         forces={angles[0]: -damping * angles[0].dot + drive * sympy.sin(2 * da.t)},
         name="Three bars",
     )
-    values = {"l1": 1.0, "l2": 0.8, "l3": 0.5, "m1": 1.0, "m2": 0.7, "m3": 0.4, "g": 9.81, "d": 0.05, "s": 0.6, "e": 0.3}
+    values = {
+        "l1": 1.0,
+        "l2": 0.8,
+        "l3": 0.5,
+        "m1": 1.0,
+        "m2": 0.7,
+        "m3": 0.4,
+        "g": 9.81,
+        "d": 0.05,
+        "s": 0.6,
+        "e": 0.3,
+    }
     return system, values, {"a": 0.5, "b": 0.4, "c": 0.6}
 
 
+@pytest.mark.long
 def test_ten_parameters_of_a_thousand_steps() -> None:
-    """To 1e-6 of finite differences, to 1e-9 of forward sensitivities, for less than six plain simulations."""
+    """To 1e-6 of finite differences, to 1e-9 of forward sensitivities, for less than six plain
+    simulations.
+    """
     system, values, start = chain()
     equations, names = da.derive(system, "lagrange"), list(values)
     a, b, c = system.coordinates
@@ -56,7 +72,9 @@ def test_ten_parameters_of_a_thousand_steps() -> None:
     final = sympy.sin(a + b) + c.dot**2 / 10
 
     def end(numbers: Any) -> Any:
-        motion = da.simulate(equations, start, (0, 20), parameters=dict(zip(names, numbers, strict=True)), **options)
+        motion = da.simulate(
+            equations, start, (0, 20), parameters=dict(zip(names, numbers, strict=True)), **options
+        )
         return np.sin(motion["a"][-1] + motion["b"][-1]) + motion["c_dot"][-1] ** 2 / 10
 
     found = da.gradient(equations, names, start, (0, 20), parameters=values, final=final, **options)
@@ -64,7 +82,9 @@ def test_ten_parameters_of_a_thousand_steps() -> None:
     forward = da.sensitivities(equations, names, start, (0, 20), parameters=values, **options)
     size = np.max(np.abs(found.values))
     np.testing.assert_allclose(found.values, forward.of(final)[:, -1], atol=1e-9 * size)
-    np.testing.assert_allclose(found.values, differences(end, list(values.values()), 1e-5), atol=1e-6 * size)
+    np.testing.assert_allclose(
+        found.values, differences(end, list(values.values()), 1e-5), atol=1e-6 * size
+    )
 
     def cost(run: Callable[[], Any]) -> float:
         spent = []
@@ -75,7 +95,11 @@ def test_ten_parameters_of_a_thousand_steps() -> None:
         return min(spent)
 
     plain = cost(lambda: da.simulate(equations, start, (0, 20), parameters=values, **options))
-    both = cost(lambda: da.gradient(equations, names, start, (0, 20), parameters=values, final=final, **options))
+    both = cost(
+        lambda: da.gradient(
+            equations, names, start, (0, 20), parameters=values, final=final, **options
+        )
+    )
     assert both < 6 * plain
 
 
@@ -87,7 +111,12 @@ def test_every_kind_of_objective_on_a_holonomic_constraint(form: str) -> None:
     random = np.random.default_rng(5)
     data = {"t": times, "x": random.normal(size=9), "energy": random.normal(size=9)}
     data["x"][4] = np.nan
-    objective: dict[str, Any] = {"final": x * y + l, "integral": y.dot**2 * m, "data": data, "sigma": {"x": 0.5, "energy": 2.0}}
+    objective: dict[str, Any] = {
+        "final": x * y + l,
+        "integral": y.dot**2 * m,
+        "data": data,
+        "sigma": {"x": 0.5, "energy": 2.0},
+    }
 
     def gradient(numbers: Any, wrt: list[str]) -> Any:
         table = dict(zip(names, numbers, strict=True))
@@ -100,12 +129,15 @@ def test_every_kind_of_objective_on_a_holonomic_constraint(form: str) -> None:
     np.testing.assert_allclose(found.values, derivatives, rtol=1e-7, atol=1e-6)
 
 
+@pytest.mark.long
 def test_the_rolling_disk_backwards_agrees_with_forwards() -> None:
     disk = da.gallery.load("rolling-disk")
     start = {name: value for name, value in disk.start.items() if name not in ("x_dot", "y_dot")}
     wrt = ["m", "r", "g", "A", "C", "theta", "psi_dot", "phi"]
     for form in ("lagrange", "maggi"):
-        motion = da.simulate(disk.system, start, (0, 3), parameters=disk.parameters, rtol=1e-10, form=form)
+        motion = da.simulate(
+            disk.system, start, (0, 3), parameters=disk.parameters, rtol=1e-10, form=form
+        )
         final = disk.system.coordinates[3] ** 2 + disk.system.velocities[0]
         back = da.gradient(motion, wrt, final=final, given=list(start))
         ahead = da.sensitivities(motion, wrt, given=list(start))
@@ -114,21 +146,38 @@ def test_the_rolling_disk_backwards_agrees_with_forwards() -> None:
 
 def test_the_projection_is_part_of_the_gradient() -> None:
     """Without it the tangents leave the constraints, and the gradient is that of another motion."""
-    motion = da.simulate(PENDULUM, {"x": 0.6}, (0, 30), parameters={"m": 1.0, "l": 1.1, "g": 9.8}, rtol=1e-6, form="lagrange")
+    motion = da.simulate(
+        PENDULUM,
+        {"x": 0.6},
+        (0, 30),
+        parameters={"m": 1.0, "l": 1.1, "g": 9.8},
+        rtol=1e-6,
+        form="lagrange",
+    )
     drifting = da.simulate(
-        PENDULUM, {"x": 0.6}, (0, 30), parameters={"m": 1.0, "l": 1.1, "g": 9.8}, rtol=1e-6, form="lagrange", project=False
+        PENDULUM,
+        {"x": 0.6},
+        (0, 30),
+        parameters={"m": 1.0, "l": 1.1, "g": 9.8},
+        rtol=1e-6,
+        form="lagrange",
+        project=False,
     )
     rod = x**2 + y**2 - l**2
     kept, left = (da.sensitivities(one, [l], given=["x"]).of(rod) for one in (motion, drifting))
     assert np.max(np.abs(kept)) < 1e-12 < 1e-6 < np.max(np.abs(left))
     for one in (motion, drifting):
         back = da.gradient(one, [l, g], given=["x"], final=x)
-        np.testing.assert_allclose(back.values, da.sensitivities(one, [l, g], given=["x"])["x"][:, -1], rtol=1e-9)
+        np.testing.assert_allclose(
+            back.values, da.sensitivities(one, [l, g], given=["x"])["x"][:, -1], rtol=1e-9
+        )
 
 
 def test_at_an_equilibrium_the_derivative_chooses_its_own_steps() -> None:
     """Nothing moves, so that nothing limits the steps of the motion; its neighbours swing."""
-    rest = da.System([x], kinetic=x.dot**2 / 2, potential=-9 * sympy.cos(x), forces={x: m * sympy.sin(7 * da.t)})
+    rest = da.System(
+        [x], kinetic=x.dot**2 / 2, potential=-9 * sympy.cos(x), forces={x: m * sympy.sin(7 * da.t)}
+    )
     motion = da.simulate(rest, {x: 0.0}, (0, 10), parameters={m: 0.0})
     assert np.max(np.diff(motion.segments[0].step_t)) > 2.0
     found = da.gradient(motion, [x, m], final=x)
@@ -140,7 +189,9 @@ def test_at_an_equilibrium_the_derivative_chooses_its_own_steps() -> None:
 @pytest.mark.parametrize("kind", ["linear", "constant"])
 def test_inputs_on_a_grid(kind: str) -> None:
     u = da.inputs("u")
-    driven = da.System([x], kinetic=m / 2 * x.dot**2, potential=sympy.cos(x), forces={x: u}, inputs=[u])
+    driven = da.System(
+        [x], kinetic=m / 2 * x.dot**2, potential=sympy.cos(x), forces={x: u}, inputs=[u]
+    )
     grid = da.analysis.gridded_input("u", np.linspace(0, 2, 5), kind)
     numbers = np.array([0.1, 0.5, -0.3, 0.2, 0.8])
     equations = da.derive(driven.driven({u: grid.expression}), "lagrange")
@@ -148,10 +199,21 @@ def test_inputs_on_a_grid(kind: str) -> None:
 
     def gradient(values: Any, wrt: Any) -> Any:
         parameters = grid.values(values) | {"m": 1.2}
-        return da.gradient(equations, wrt, {x: 0.3}, (0, 2), parameters=parameters, final=x**2, integral=u**2, rtol=1e-11)
+        return da.gradient(
+            equations,
+            wrt,
+            {x: 0.3},
+            (0, 2),
+            parameters=parameters,
+            final=x**2,
+            integral=u**2,
+            rtol=1e-11,
+        )
 
     found = gradient(numbers, list(grid.parameters))
-    motion = da.simulate(equations, {x: 0.3}, (0, 2), parameters=grid.values(numbers) | {"m": 1.2}, at=[0.7])
+    motion = da.simulate(
+        equations, {x: 0.3}, (0, 2), parameters=grid.values(numbers) | {"m": 1.2}, at=[0.7]
+    )
     assert motion["u"][0] == pytest.approx(expected)
     derivatives = differences(lambda values: gradient(values, [m]).value, numbers, 1e-3)
     np.testing.assert_allclose(found.values, derivatives, atol=2e-6)
@@ -168,4 +230,6 @@ def test_backwards_in_time_and_what_is_refused() -> None:
     with pytest.raises(da.errors.ModelError, match="did you mean x_dot"):
         da.gradient(spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0}, final="x_ddot")
     with pytest.raises(da.errors.ModelError, match="outside the motion"):
-        da.gradient(spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0}, data={"t": [3.0], "x": [1.0]})
+        da.gradient(
+            spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0}, data={"t": [3.0], "x": [1.0]}
+        )

@@ -36,12 +36,16 @@ def facts(system: Any) -> dict[str, Any]:
     return {c.name: c for c in describe(system).constraints}
 
 
-# -- kinds and integrability -------------------------------------------------------------------------------------
+# -- kinds and integrability -----------------------------------------------------------------------
 
 INTEGRABLE = {
     "spherical-pendulum": {"rod": ("holonomic", True)},
     "nonholonomic-particle": {"slope": ("pfaffian", False)},
-    "two-particles-incline": {"rod": ("holonomic", True), "skate1": ("pfaffian", False), "skate2": ("pfaffian", False)},
+    "two-particles-incline": {
+        "rod": ("holonomic", True),
+        "skate1": ("pfaffian", False),
+        "skate2": ("pfaffian", False),
+    },
     "driven-double-pendulum": {"drive": ("pfaffian", False)},
     "elastic-pendulum-arc": {"arc": ("holonomic", True)},
     "elastic-pendulum-printed": {"steering": ("pfaffian", True)},
@@ -125,10 +129,16 @@ def test_a_row_with_time_alone_is_affine_rheonomic_and_integrated() -> None:
 
 def test_a_differential_written_with_velocities() -> None:
     (circle,) = describe(plane([da.velocity(x * x.dot + y * y.dot, name="circle")])).constraints
-    assert (circle.kind, circle.rheonomic, circle.integrable, circle.ideal) == ("pfaffian", False, True, True)
+    assert (circle.kind, circle.rheonomic, circle.integrable, circle.ideal) == (
+        "pfaffian",
+        False,
+        True,
+        True,
+    )
     assert sympy.diff(circle.integral, x) * y == sympy.diff(circle.integral, y) * x
 
 
+@pytest.mark.long
 def test_a_row_that_is_integrable_only_with_another() -> None:
     contact = da.velocity(y.dot - theta * x.dot, name="contact")
     assert facts(plane([contact]))["contact"].integrable is False
@@ -144,7 +154,9 @@ def test_a_nonlinear_way_to_write_a_linear_constraint_is_undecided() -> None:
 def test_a_hamiltonian_that_is_not_quadratic_is_described_in_momenta() -> None:
     """The velocities of a relativistic particle are not linear in its momenta."""
     hamiltonian = sqrt(m**2 + x.momentum**2 + y.momentum**2)
-    by_velocity = da.System([x, y], hamiltonian=hamiltonian, constraints=[da.velocity(x.dot - y * y.dot, name="slope")])
+    by_velocity = da.System(
+        [x, y], hamiltonian=hamiltonian, constraints=[da.velocity(x.dot - y * y.dot, name="slope")]
+    )
     (derivative,) = describe(by_velocity).constraints
     assert (derivative.kind, derivative.integrable) == ("pfaffian", True)
     by_momentum = by_velocity.replacing(constraints=[da.momentum(x.momentum - 1, name="push")])
@@ -156,27 +168,38 @@ def test_a_hamiltonian_that_is_not_quadratic_is_described_in_momenta() -> None:
 def test_a_nonlinear_momentum_constraint() -> None:
     speed = da.momentum(x.momentum**2 + y.momentum**2 - 1, name="speed")
     (found,) = describe(plane([speed])).constraints
-    assert (found.kind, found.integrable, found.ideal, found.workless) == ("nonlinear", False, True, False)
+    assert (found.kind, found.integrable, found.ideal, found.workless) == (
+        "nonlinear",
+        False,
+        True,
+        False,
+    )
 
 
 def test_momentum_constraints_are_read_through_the_legendre_transformation() -> None:
-    """p_x - a with p_x = m x_dot + a is homogeneous in the velocities although it does not look so."""
+    """p_x - a with p_x = m x_dot + a is homogeneous in the velocities although it does not look
+    so.
+    """
     a = da.parameters("a")
     lagrangian = m / 2 * (x.dot**2 + y.dot**2) + a * x.dot
-    system = da.System([x, y], lagrangian=lagrangian, constraints=[da.momentum(x.momentum - a, name="stop")])
+    system = da.System(
+        [x, y], lagrangian=lagrangian, constraints=[da.momentum(x.momentum - a, name="stop")]
+    )
     (stop,) = describe(system).constraints
     assert (stop.kind, stop.integrable) == ("pfaffian", True)
 
 
 def test_an_image_that_is_not_involutive() -> None:
     u, w = da.speeds("u w")
-    system = plane([da.image({x: u * cos(theta), y: u * sin(theta), theta: w}, [u, w], name="blade")])
+    system = plane(
+        [da.image({x: u * cos(theta), y: u * sin(theta), theta: w}, [u, w], name="blade")]
+    )
     found = describe(system)
     assert (found.constraints[0].kind, found.constraints[0].integrable) == ("image", False)
     assert (found.growth, found.degrees_of_freedom, found.configuration_freedom) == ((2, 3), 2, 3)
 
 
-# -- rank, freedom, inertia --------------------------------------------------------------------------------------
+# -- rank, freedom, inertia ------------------------------------------------------------------------
 
 
 def test_dependent_rows_are_named() -> None:
@@ -187,7 +210,11 @@ def test_dependent_rows_are_named() -> None:
 
 
 def test_only_the_rows_of_a_relation_are_named() -> None:
-    rows = [da.velocity(x.dot, name="a"), da.velocity(y.dot, name="b"), da.velocity(2 * x.dot, name="c")]
+    rows = [
+        da.velocity(x.dot, name="a"),
+        da.velocity(y.dot, name="b"),
+        da.velocity(2 * x.dot, name="c"),
+    ]
     assert describe(plane(rows)).dependent == (("a", "c"),)
 
 
@@ -203,6 +230,7 @@ def test_mass_matrices(name: str, state: str, rank: int) -> None:
     assert (described(name).mass_matrix, described(name).mass_rank) == (state, rank)
 
 
+@pytest.mark.long
 def test_a_mass_matrix_that_is_singular_everywhere() -> None:
     found = describe(da.System([x, y], kinetic=m / 2 * x.dot**2, potential=-(x * y)))
     assert (found.mass_matrix, found.mass_rank) == ("singular", 1)
@@ -210,12 +238,19 @@ def test_a_mass_matrix_that_is_singular_everywhere() -> None:
     assert found.forms["hamilton"] is not None
 
 
-FREEDOM = {"rolling-disk": (3, 5), "snakeboard-gait": (1, 3), "elastic-pendulum-printed": (1, 1), "appell": (2, 3)}
+FREEDOM = {
+    "rolling-disk": (3, 5),
+    "snakeboard-gait": (1, 3),
+    "elastic-pendulum-printed": (1, 1),
+    "appell": (2, 3),
+}
 
 
 @pytest.mark.parametrize("name", FREEDOM)
 def test_freedom_of_velocities_and_of_places(name: str) -> None:
-    assert (described(name).degrees_of_freedom, described(name).configuration_freedom) == FREEDOM[name]
+    assert (described(name).degrees_of_freedom, described(name).configuration_freedom) == FREEDOM[
+        name
+    ]
 
 
 @pytest.mark.parametrize(
@@ -236,6 +271,7 @@ def test_admissible_ideal_and_workless(name: str, workless: bool) -> None:
     assert described(name).workless is workless
 
 
+@pytest.mark.long
 def test_workless_means_that_the_reaction_has_no_power() -> None:
     for name in ("ball-on-rotating-plate", "rolling-disk", "snakeboard-gait"):
         motion = da.simulate(da.gallery.load(name), span=(0, 1))
@@ -244,7 +280,7 @@ def test_workless_means_that_the_reaction_has_no_power() -> None:
         assert bool(power < 1e-9) is described(name).workless
 
 
-# -- conserved quantities ----------------------------------------------------------------------------------------
+# -- conserved quantities --------------------------------------------------------------------------
 
 CONSERVED = {
     "spherical-pendulum": {"energy"},
@@ -275,7 +311,9 @@ def test_what_is_conserved_stays_so_along_a_motion_and_the_energy_else_does_not(
             continue
         expression = item.expression.subs(numbers)
         symbols = sorted(expression.free_symbols, key=str)
-        values = sympy.lambdify(symbols, expression, "numpy")(*[motion[symbol] for symbol in symbols])
+        values = sympy.lambdify(symbols, expression, "numpy")(
+            *[motion[symbol] for symbol in symbols]
+        )
         assert np.ptp(values) < 1e-8
     drift = np.ptp(motion.energy) / (1 + np.abs(motion.energy).max())
     assert drift < 1e-8 if "energy" in CONSERVED[name] else drift > 1e-6
@@ -284,7 +322,9 @@ def test_what_is_conserved_stays_so_along_a_motion_and_the_energy_else_does_not(
 def test_forces_without_power_do_not_break_the_energy() -> None:
     """A magnetic force turns the velocity and does no work."""
     b = da.parameters("b")
-    system = da.System([x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), forces={x: b * y.dot, y: -b * x.dot})
+    system = da.System(
+        [x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), forces={x: b * y.dot, y: -b * x.dot}
+    )
     assert {item.name for item in describe(system).conserved} == {"energy"}
 
 
@@ -303,7 +343,7 @@ def test_work_of_a_nonideal_constraint_is_said() -> None:
     assert "energy" not in {item.name for item in found.conserved}
 
 
-# -- forms, words, data ------------------------------------------------------------------------------------------
+# -- forms, words, data ----------------------------------------------------------------------------
 
 
 def test_every_form_applies_or_says_why_not() -> None:
@@ -348,10 +388,12 @@ def test_a_start_helps_where_the_model_is_not_defined() -> None:
     assert found.degrees_of_freedom == 2
 
 
-# -- what samples cannot establish -------------------------------------------------------------------------------
+# -- what samples cannot establish -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("potential", [1e-12 * y**2, sympy.Max(y - 2, 0) ** 2, sympy.Max(y - 10**7, 0) ** 2], ids=str)
+@pytest.mark.parametrize(
+    "potential", [1e-12 * y**2, sympy.Max(y - 2, 0) ** 2, sympy.Max(y - 10**7, 0) ** 2], ids=str
+)
 def test_a_potential_that_samples_do_not_see_keeps_no_momentum(potential: sympy.Expr) -> None:
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=potential)
     found = describe(system)
@@ -360,6 +402,7 @@ def test_a_potential_that_samples_do_not_see_keeps_no_momentum(potential: sympy.
         da.symmetry.routh(system, [y])
 
 
+@pytest.mark.long
 def test_a_constraint_that_is_affine_beyond_the_samples() -> None:
     system = plane([da.velocity(y.dot - x.dot - sympy.Max(x - 10**6, 0), name="late")])
     (late,) = describe(system).constraints

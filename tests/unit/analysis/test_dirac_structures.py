@@ -1,4 +1,6 @@
-"""Dirac structures of systems: lemma 1 by hand, both sides against each other, and motions against (29) and (30)."""
+"""Dirac structures of systems: lemma 1 by hand, both sides against each other, and motions against
+(29) and (30).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def canonical(n: int) -> Any:
     return np.block([[np.zeros((n, n)), -np.eye(n)], [np.eye(n), np.zeros((n, n))]])
 
 
-# -- structures ------------------------------------------------------------------------------------------------------
+# -- structures ------------------------------------------------------------------------------------
 
 
 def test_without_constraints_it_is_the_canonical_form() -> None:
@@ -32,7 +34,9 @@ def test_without_constraints_it_is_the_canonical_form() -> None:
     structure = da.dirac.dirac_structure(system, {x: 0.3, y: 0.1})
     assert structure.labels == ("x", "y", "p_x", "p_y")
     assert np.array_equal(structure.two_form().round(12), canonical(2))
-    on_v = da.dirac.dirac_structure(system, {x: 0.3, y: 0.1, x.dot: 0.7, y.dot: -0.2}, side="lagrangian")
+    on_v = da.dirac.dirac_structure(
+        system, {x: 0.3, y: 0.1, x.dot: 0.7, y.dot: -0.2}, side="lagrangian"
+    )
     assert on_v.labels == ("x", "y", "x_dot", "y_dot")
     # omega^L = d(L_v) ^ dx with signs of (-p_dot, q_dot), L_v = (x_dot, sin(x) y_dot)
     expected = np.zeros((4, 4))
@@ -53,7 +57,9 @@ def link(kind: str) -> da.System:
         "distance": da.holonomic(a**2 + b**2 - 1, name="link"),
     }[kind]
     kinetic = (x1.dot**2 + x2.dot**2) / 2 + x3.dot**2 + x4.dot**2
-    return da.System([x1, x2, x3, x4], kinetic=kinetic, potential=x2 + 2 * x4, constraints=[constraint])
+    return da.System(
+        [x1, x2, x3, x4], kinetic=kinetic, potential=x2 + 2 * x4, constraints=[constraint]
+    )
 
 
 APART = {"x1": 0.1, "x2": -0.4, "x3": 0.7, "x4": 0.4}
@@ -64,7 +70,8 @@ VELOCITIES = {"x1_dot": 0.1, "x2_dot": 0.2, "x3_dot": 0.3, "x4_dot": 0.4}
 @pytest.mark.parametrize("side", SIDES)
 def test_image_and_kernel_agree_where_the_particles_are_apart(side: str) -> None:
     by_image, by_row, by_distance = (
-        da.dirac.dirac_structure(link(k), APART | VELOCITIES, side=side) for k in ("image", "row", "distance")
+        da.dirac.dirac_structure(link(k), APART | VELOCITIES, side=side)
+        for k in ("image", "row", "distance")
     )
     assert by_image.dimension == 8 and by_image.admissible_flows.shape[1] == 7
     assert by_image.distance(by_row) < 1e-12
@@ -74,7 +81,10 @@ def test_image_and_kernel_agree_where_the_particles_are_apart(side: str) -> None
 @pytest.mark.parametrize("side", SIDES)
 def test_image_and_kernel_differ_where_the_particles_coincide(side: str) -> None:
     """The image ties the velocities, the row says 0 = 0; the dimension stays 8 in both."""
-    by_image, by_row = (da.dirac.dirac_structure(link(kind), TOGETHER | VELOCITIES, side=side) for kind in ("image", "row"))
+    by_image, by_row = (
+        da.dirac.dirac_structure(link(kind), TOGETHER | VELOCITIES, side=side)
+        for kind in ("image", "row")
+    )
     assert by_image.dimension == by_row.dimension == 8
     assert by_image.admissible_flows.shape[1] == 6 and by_row.is_symplectic
     assert by_image.distance(by_row) == pytest.approx(1.0)
@@ -111,14 +121,17 @@ def test_the_link_is_the_interconnection_of_two_free_particles(repeated: int) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["rolling-disk", "chaplygin-sleigh", "linked-particles", "two-particles-incline", "lc-circuit"]
+    "name",
+    ["rolling-disk", "chaplygin-sleigh", "linked-particles", "two-particles-incline", "lc-circuit"],
 )
 def test_the_structure_on_velocities_is_the_pull_back_by_the_legendre_map(name: str) -> None:
     scenario = da.gallery.load(name)
     system = scenario.system
     n = len(system.coordinates)
     random = np.random.default_rng(4)
-    at = {s.name: float(random.uniform(0.2, 1.0)) for s in (*system.coordinates, *system.velocities)}
+    at = {
+        s.name: float(random.uniform(0.2, 1.0)) for s in (*system.coordinates, *system.velocities)
+    }
     on_p, on_v = (da.dirac.dirac_structure(system, at, scenario.parameters, side) for side in SIDES)
     values = {s: at[s.name] for s in (*system.coordinates, *system.velocities)}
     values |= {p: scenario.parameters[p.name] for p in system.parameters}
@@ -128,7 +141,9 @@ def test_the_structure_on_velocities_is_the_pull_back_by_the_legendre_map(name: 
         momenta = [m * v for m, v in zip(masses, system.velocities, strict=True)]
     else:
         momenta = [sympy.diff(lagrangian, v) for v in system.velocities]
-    derivatives = sympy.Matrix(momenta).jacobian([*system.coordinates, *system.velocities]).subs(values)
+    derivatives = (
+        sympy.Matrix(momenta).jacobian([*system.coordinates, *system.velocities]).subs(values)
+    )
     tangent = np.vstack([np.eye(n, 2 * n), np.array(derivatives, dtype=float)])
     assert on_v.distance(on_p.pulled_back(tangent)) < 1e-10
 
@@ -138,7 +153,9 @@ def test_further_constraints_restrict_an_image() -> None:
     u, w = da.speeds("u w")
     image = da.image({x: u, y: w, z: y * u}, [u, w])
     system = da.System(
-        [x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[image, da.velocity(x.dot - 2 * y.dot)]
+        [x, y, z],
+        kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2,
+        constraints=[image, da.velocity(x.dot - 2 * y.dot)],
     )
     structure = da.dirac.dirac_structure(system, {x: 0.0, y: 0.5, z: 0.0})
     flows = structure.admissible_flows
@@ -146,7 +163,7 @@ def test_further_constraints_restrict_an_image() -> None:
     assert np.allclose(flows[2], 0.5 * flows[0]) and np.allclose(flows[0], 2 * flows[1])
 
 
-# -- bundles -----------------------------------------------------------------------------------------------------------
+# -- bundles ---------------------------------------------------------------------------------------
 
 
 @cache
@@ -155,7 +172,11 @@ def bar() -> da.System:
     theta = da.coordinates("theta")
     v = da.speeds("v")
     m, g, l = da.parameters("m g l", positive=True)
-    return da.System([theta], lagrangian=m * v**2 / 2 + m * g * l * cos(theta), bundle={v: l * sin(theta) * theta.dot})
+    return da.System(
+        [theta],
+        lagrangian=m * v**2 / 2 + m * g * l * cos(theta),
+        bundle={v: l * sin(theta) * theta.dot},
+    )
 
 
 def test_the_bar_has_the_printed_form_and_is_degenerate_at_the_vertical() -> None:
@@ -181,7 +202,9 @@ def test_the_bar_moves_in_its_structure(side: str) -> None:
 
 @cache
 def turning_body() -> da.System:
-    """A rigid body with its angular velocity in the body as fibre, for z-x-z Euler angles: sigma depends on the place."""
+    """A rigid body with its angular velocity in the body as fibre, for z-x-z Euler angles: sigma
+    depends on the place.
+    """
     phi, theta, psi = da.coordinates("phi theta psi")
     w = da.speeds("w1 w2 w3")
     spin = [
@@ -194,7 +217,9 @@ def turning_body() -> da.System:
 
 
 def test_the_form_of_a_turning_body_is_eulers() -> None:
-    """The turning term is the vector product in body axes: dH = (0, w) gives p_dot = p x w (24 to 26 with E = 1)."""
+    """The turning term is the vector product in body axes: dH = (0, w) gives p_dot = p x w (24 to
+    26 with E = 1).
+    """
     at = {"phi": 0.3, "theta": 1.1, "psi": -0.4, "w1": 0.5, "w2": -0.7, "w3": 1.9}
     structure = da.dirac.dirac_structure(turning_body(), at)
     assert structure.labels[3:] == ("p_w1", "p_w2", "p_w3") and structure.is_symplectic
@@ -203,24 +228,37 @@ def test_the_form_of_a_turning_body_is_eulers() -> None:
     rate = structure.bivector() @ np.concatenate([np.zeros(3), w])
     assert np.allclose(rate[3:], np.cross(p, w), atol=1e-12)
     by_momenta = da.dirac.dirac_structure(
-        turning_body(), {k: at[k] for k in ("phi", "theta", "psi")} | dict(zip(("p_w1", "p_w2", "p_w3"), p, strict=True))
+        turning_body(),
+        {k: at[k] for k in ("phi", "theta", "psi")}
+        | dict(zip(("p_w1", "p_w2", "p_w3"), p, strict=True)),
     )
     assert by_momenta.distance(structure) < 1e-12
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_a_turning_body_moves_in_its_structure(side: str) -> None:
-    start = {"phi": 0.3, "theta": 1.1, "psi": -0.4, "phi_dot": 0.5, "theta_dot": 0.2, "psi_dot": 1.0}
+    start = {
+        "phi": 0.3,
+        "theta": 1.1,
+        "psi": -0.4,
+        "phi_dot": 0.5,
+        "theta_dot": 0.2,
+        "psi_dot": 1.0,
+    }
     motion = da.simulate(turning_body(), start, (0, 2), at=np.linspace(0, 2, 9))
     assert da.dirac.dirac_residual(motion, side).max() < 1e-11
 
 
 def test_the_fields_of_forms_are_closed() -> None:
-    """The pull-back of a closed form is closed: the matrix of D on V* in symbols, for two fibre velocities over the plane."""
+    """The pull-back of a closed form is closed: the matrix of D on V* in symbols, for two fibre
+    velocities over the plane.
+    """
     x, y, p1, p2 = sympy.symbols("x y p1 p2")
     sigma = sympy.Matrix([[1, x * y], [sin(y), x**2]])
     costate = sigma.T * sympy.Matrix([p1, p2])
-    tangent = sympy.Matrix.vstack(sympy.Matrix([[1, 0, 0, 0], [0, 1, 0, 0]]), costate.jacobian([x, y, p1, p2]))
+    tangent = sympy.Matrix.vstack(
+        sympy.Matrix([[1, 0, 0, 0], [0, 1, 0, 0]]), costate.jacobian([x, y, p1, p2])
+    )
     flat = sympy.Matrix([[0, 0, -1, 0], [0, 0, 0, -1], [1, 0, 0, 0], [0, 1, 0, 0]])
     omega = tangent.T * flat * tangent
     assert is_closed(omega, [x, y, p1, p2])
@@ -228,24 +266,33 @@ def test_the_fields_of_forms_are_closed() -> None:
     v1, v2 = da.speeds("v1 v2")
     a, b = da.coordinates("x y")
     system = da.System(
-        [a, b], lagrangian=(v1**2 + v2**2) / 2, bundle={v1: a.dot + a * b * b.dot, v2: sin(b) * a.dot + a**2 * b.dot}
+        [a, b],
+        lagrangian=(v1**2 + v2**2) / 2,
+        bundle={v1: a.dot + a * b * b.dot, v2: sin(b) * a.dot + a**2 * b.dot},
     )
     values = {x: 0.4, y: 0.9, p1: -0.3, p2: 0.8}
     made = da.dirac.dirac_structure(system, {"x": 0.4, "y": 0.9, "v1": -0.3, "v2": 0.8})
     assert np.allclose(made.two_form(), np.array(omega.subs(values), dtype=float), atol=1e-12)
 
 
-# -- motions -----------------------------------------------------------------------------------------------------------
+# -- motions ---------------------------------------------------------------------------------------
 
 #: Vakonomic motions that are not nonholonomic ones.
 APART_FROM_NATURE = ("nonholonomic-particle-vakonomic", "rolling-disk-vakonomic")
 
 
 def has_a_rest(system: da.System) -> bool:
-    """Whether a constraint is not homogeneous in the velocities, so that the velocity is no virtual displacement."""
+    """Whether a constraint is not homogeneous in the velocities, so that the velocity is no virtual
+    displacement.
+    """
     rest = dict.fromkeys((*system.velocities, *system.momenta), 0)
     return any(
-        c.expression.has(da.t) if isinstance(c, HolonomicConstraint) else c.expression.subs(rest) != 0 for c in system.bilateral
+        (
+            c.expression.has(da.t)
+            if isinstance(c, HolonomicConstraint)
+            else c.expression.subs(rest) != 0
+        )
+        for c in system.bilateral
     )
 
 
@@ -254,10 +301,16 @@ def test_motions_of_the_gallery_obey_their_structure(name: str) -> None:
     scenario = da.gallery.load(name)
     system, vakonomic = scenario.system, scenario.simulate.get("form") == "vakonomic"
     begin, end = scenario.simulate["span"]
-    motion = da.simulate(scenario, span=(begin, begin + (end - begin) / 4), at=np.linspace(begin, begin + (end - begin) / 4, 5))
+    motion = da.simulate(
+        scenario,
+        span=(begin, begin + (end - begin) / 4),
+        at=np.linspace(begin, begin + (end - begin) / 4, 5),
+    )
     for side in SIDES:
         n = len(system.coordinates)
-        assert da.dirac.dirac_structure(scenario, side=side).dimension == n + (len(system.bundle) or n)
+        assert da.dirac.dirac_structure(scenario, side=side).dimension == n + (
+            len(system.bundle) or n
+        )
         residual = da.dirac.dirac_residual(motion, side).max()
         if has_a_rest(system) or name in APART_FROM_NATURE:
             assert residual > 1e-3
@@ -266,7 +319,9 @@ def test_motions_of_the_gallery_obey_their_structure(name: str) -> None:
 
 
 def test_the_gallery_holds_motions_on_both_sides() -> None:
-    rests = [name for name in da.gallery.names("mechanical") if has_a_rest(da.gallery.load(name).system)]
+    rests = [
+        name for name in da.gallery.names("mechanical") if has_a_rest(da.gallery.load(name).system)
+    ]
     assert {"snakeboard-gait", "ball-on-rotating-plate"} <= set(rests)
     assert not {"driven-double-pendulum", "appell", "rolling-disk", "lc-circuit"} & set(rests)
 
@@ -293,9 +348,16 @@ def test_a_hamiltonian_that_is_not_quadratic() -> None:
     x, y = da.coordinates("x y")
     energy = sympy.sqrt(1 + x.momentum**2 + y.momentum**2) + x**2 / 2 + y**2
     system = da.System(
-        [x, y], hamiltonian=energy, constraints=[da.momentum(x.momentum * sin(x) - y.momentum * cos(x), name="blade")]
+        [x, y],
+        hamiltonian=energy,
+        constraints=[da.momentum(x.momentum * sin(x) - y.momentum * cos(x), name="blade")],
     )
-    motion = da.simulate(system, {x: 0.3, y: 0.1, x.momentum: 1.0, y.momentum: np.tan(0.3)}, (0, 1), at=np.linspace(0, 1, 5))
+    motion = da.simulate(
+        system,
+        {x: 0.3, y: 0.1, x.momentum: 1.0, y.momentum: np.tan(0.3)},
+        (0, 1),
+        at=np.linspace(0, 1, 5),
+    )
     assert da.dirac.dirac_residual(motion).max() < 1e-11
 
 
@@ -316,19 +378,29 @@ def test_the_residual_sees_a_wrong_acceleration() -> None:
     assert da.dirac.dirac_residual(Wrong()).min() > 1e-2  # type: ignore[arg-type]
 
 
-# -- states ------------------------------------------------------------------------------------------------------------
+# -- states ----------------------------------------------------------------------------------------
 
 
 def test_a_state_can_be_given_by_velocities_momenta_or_speeds() -> None:
     scenario = da.gallery.load("linked-particles")
     system, values = scenario.system, scenario.parameters
     at = {k: v for k, v in scenario.start.items() if k.startswith("x")}
-    velocity = {"x1_dot": 0.3, "x2_dot": 2.0, "x3_dot": 0.3, "x4_dot": 2.0 - 2.5}  # x3_dot = u1 + (x2 - x4) u3, ...
+    velocity = {
+        "x1_dot": 0.3,
+        "x2_dot": 2.0,
+        "x3_dot": 0.3,
+        "x4_dot": 2.0 - 2.5,
+    }  # x3_dot = u1 + (x2 - x4) u3, ...
     momentum = {f"p_{k[:2]}": (1.0 if k[1] in "12" else 2.0) * v for k, v in velocity.items()}
     by_speeds = da.dirac.dirac_structure(scenario, side="lagrangian")
     for state in (velocity, momentum):
-        assert da.dirac.dirac_structure(system, at | state, values, "lagrangian").distance(by_speeds) < 1e-12
-    assert da.dirac.dirac_structure(system, at).dimension == 8  # on V* neither velocities nor masses matter
+        assert (
+            da.dirac.dirac_structure(system, at | state, values, "lagrangian").distance(by_speeds)
+            < 1e-12
+        )
+    assert (
+        da.dirac.dirac_structure(system, at).dimension == 8
+    )  # on V* neither velocities nor masses matter
 
 
 def test_what_is_missing_or_unknown_is_said() -> None:
@@ -349,5 +421,7 @@ def test_what_is_missing_or_unknown_is_said() -> None:
         da.dirac.dirac_structure(bar(), {"theta": 0.3})
     with pytest.raises(ModelError, match="not defined"):
         da.dirac.dirac_structure(
-            da.gallery.load("appell").system, dict.fromkeys(("q1", "q2", "q3", "q1_dot", "q2_dot", "q3_dot"), 0.0), {"a": 1.0}
+            da.gallery.load("appell").system,
+            dict.fromkeys(("q1", "q2", "q3", "q1_dot", "q2_dot", "q3_dot"), 0.0),
+            {"a": 1.0},
         )

@@ -17,7 +17,7 @@ from dalembert.errors import FormError, ModelError
 x, y, z, s = sympy.symbols("x y z s", real=True)
 
 
-# -- sure bounds -------------------------------------------------------------------------------------------------------
+# -- sure bounds -----------------------------------------------------------------------------------
 
 EXPRESSIONS = {
     "polynomial": x**3 * y - 2 * x * y**2 + sympy.Rational(1, 3),
@@ -31,14 +31,20 @@ EXPRESSIONS = {
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.floats(-2.5, 2.5), min_size=4, max_size=4), st.lists(st.floats(0, 1), min_size=2, max_size=2))
+@given(
+    st.lists(st.floats(-2.5, 2.5), min_size=4, max_size=4),
+    st.lists(st.floats(0, 1), min_size=2, max_size=2),
+)
 def test_bounds_hold_at_every_point_of_a_box(name, ends, part):
     """Values in fifty digits never leave the bounds, not even by rounding."""
     function = IntervalFunction([EXPRESSIONS[name]], [x, y])
     low, high = np.minimum(ends[:2], ends[2:]), np.maximum(ends[:2], ends[2:])
     bottom, top = (float(bound[0, 0]) for bound in function(low[None], high[None]))
     point = np.clip(low + np.array(part) * (high - low), low, high)
-    exact = {symbol: sympy.Rational(*float(c).as_integer_ratio()) for symbol, c in zip((x, y), point, strict=True)}
+    exact = {
+        symbol: sympy.Rational(*float(c).as_integer_ratio())
+        for symbol, c in zip((x, y), point, strict=True)
+    }
     value = EXPRESSIONS[name].subs(exact)
     if value.is_finite and value.is_real:
         lowest = sympy.Rational(bottom) if np.isfinite(bottom) else -sympy.oo
@@ -55,12 +61,12 @@ def test_bounds_are_tight_where_a_symbol_stands_once():
         IntervalFunction([x + y], [x])
 
 
-# -- zeros -------------------------------------------------------------------------------------------------------------
+# -- zeros -----------------------------------------------------------------------------------------
 
 
 def newton_zeros(equations, symbols, starts: int = 120) -> np.ndarray:
-    """Zeros on the torus by Newton's method from many starts: an independent implementation that may miss some, but invents
-    none.
+    """Zeros on the torus by Newton's method from many starts: an independent implementation that
+    may miss some, but invents none.
     """
     f = sympy.lambdify(symbols, equations, "numpy")
     derivative = sympy.lambdify(symbols, sympy.Matrix(equations).jacobian(symbols), "numpy")
@@ -73,12 +79,18 @@ def newton_zeros(equations, symbols, starts: int = 120) -> np.ndarray:
             if abs(np.linalg.det(table)) < 1e-12:
                 break
             point = point - np.clip(np.linalg.solve(table, f(*point)), -0.5, 0.5)
-        if np.max(np.abs(f(*point))) < 1e-12 and all(np.abs(np.exp(1j * point) - np.exp(1j * o)).max() > 1e-5 for o in found):
+        if np.max(np.abs(f(*point))) < 1e-12 and all(
+            np.abs(np.exp(1j * point) - np.exp(1j * o)).max() > 1e-5 for o in found
+        ):
             found.append(point)
     return np.array(found)
 
 
-@pytest.mark.parametrize("amplitudes", [(1, 1, 0.3), (1, 1, 1), (0.4, 2.0, 0.45), (1.5, -0.7, 0.9), (1, 1, 0.52)], ids=str)
+@pytest.mark.parametrize(
+    "amplitudes",
+    [(1, 1, 0.3), (1, 1, 1), (0.4, 2.0, 0.45), (1.5, -0.7, 0.9), (1, 1, 0.52)],
+    ids=str,
+)
 @pytest.mark.parametrize("phase", [0, 0.7])
 def test_critical_points_of_three_sinusoids_on_the_torus(amplitudes, phase):
     a, b, c = amplitudes
@@ -108,13 +120,18 @@ def test_a_flat_triangle_of_amplitudes_is_undecided():
 
 def test_signs_are_those_of_the_determinant():
     found = find_zeros([x**2 - 1, y * (x + 2)], [x, y], {x: (-3, 3), "y": (-1, 1)})
-    assert [(tuple(np.round(zero.point, 9) + 0.0), zero.sign) for zero in found.zeros] == [((-1.0, 0.0), -1), ((1.0, 0.0), 1)]
+    assert [(tuple(np.round(zero.point, 9) + 0.0), zero.sign) for zero in found.zeros] == [
+        ((-1.0, 0.0), -1),
+        ((1.0, 0.0), 1),
+    ]
     assert found.complete and found.index == 0
 
 
 def test_close_pairs_are_told_apart_and_zeros_at_edges_are_listed():
     found = find_zeros([(x - 0.3) * (x - 0.3 - 1e-5)], [x], {x: (-1, 1)})
-    assert found.complete and len(found) == 2 and np.ptp(found.points) == pytest.approx(1e-5, rel=1e-6)
+    assert (
+        found.complete and len(found) == 2 and np.ptp(found.points) == pytest.approx(1e-5, rel=1e-6)
+    )
     edges = find_zeros([x**2 - 1], [x], {x: (-1, 1)})
     assert np.allclose(edges.points.ravel(), [-1, 1])
     assert len(find_zeros([x**2 - 1], [x], {x: (-0.99, 0.99)})) == 0
@@ -159,7 +176,7 @@ def test_angles_are_recognised():
     assert not full_turns([x * sympy.cos(x)], x) and not full_turns([sympy.sin(sympy.pi * x)], x)
 
 
-# -- equilibria --------------------------------------------------------------------------------------------------------
+# -- equilibria ------------------------------------------------------------------------------------
 
 
 def pendulum(**extra) -> da.System:
@@ -200,14 +217,20 @@ def test_damping_and_torque():
 
 
 def test_gyroscopic_forces_may_hold_a_maximum_which_linearisation_does_not_prove():
-    """A charge on a hill in a strong field circles it: eigenvalues are imaginary, the energy is not definite."""
+    """A charge on a hill in a strong field circles it: eigenvalues are imaginary, the energy is not
+    definite.
+    """
     u, v = da.coordinates("u v")
     b = da.parameters("b")
     field = (u.dot**2 + v.dot**2 + u**2 + v**2) / 2 + b * (u * v.dot - v * u.dot) / 2
     system = da.System([u, v], lagrangian=field)
     within = {u: (-1, 1), v: (-1, 1)}
     (strong,) = da.equilibria(system, {"b": 3.0}, within).found
-    assert strong.stability == "not established" and strong.growth_rate == 0 and len(strong.frequencies) == 2
+    assert (
+        strong.stability == "not established"
+        and strong.growth_rate == 0
+        and len(strong.frequencies) == 2
+    )
     (weak,) = da.equilibria(system, {"b": 1.0}, within).found
     assert weak.stability == "unstable"
 
@@ -217,12 +240,19 @@ def test_eigenvalues_are_those_of_the_compiled_motion():
     first, second = da.coordinates("a b")
     cosine = sympy.cos(first - second)
     kinetic = first.dot**2 + second.dot**2 / 2 + first.dot * second.dot * cosine
-    system = da.System([first, second], kinetic=kinetic, potential=-2 * sympy.cos(first) - sympy.cos(second))
+    system = da.System(
+        [first, second], kinetic=kinetic, potential=-2 * sympy.cos(first) - sympy.cos(second)
+    )
     kernel = da.derive(system).compile()
     for e in da.equilibria(system).found:
         state = np.array([e.point["a"], e.point["b"], 0.0, 0.0])
         steps = 1e-6 * np.eye(4)
-        table = np.array([(kernel.rates(0.0, state + d, []) - kernel.rates(0.0, state - d, [])) / 2e-6 for d in steps]).T
+        table = np.array(
+            [
+                (kernel.rates(0.0, state + d, []) - kernel.rates(0.0, state - d, [])) / 2e-6
+                for d in steps
+            ]
+        ).T
         reference = np.linalg.eigvals(table)
         assert max(np.min(np.abs(reference - value)) for value in e.eigenvalues) < 1e-7
 
@@ -232,7 +262,10 @@ def test_eigenvalues_are_those_of_the_compiled_motion():
     [
         (lambda: da.gallery.load("rolling-disk").system, "family of equilibria"),
         (lambda: da.gallery.load("forced-oscillator").system, "driven in time"),
-        (lambda: da.System([x := da.coordinates("x")], hamiltonian=x.momentum**2 / 2), "Lagrangian"),
+        (
+            lambda: da.System([x := da.coordinates("x")], hamiltonian=x.momentum**2 / 2),
+            "Lagrangian",
+        ),
     ],
 )
 def test_systems_without_rest_are_refused(system, says):
@@ -244,7 +277,9 @@ def test_a_pendulum_on_a_rod_hangs_and_stands_in_cartesian_coordinates():
     u, v = da.coordinates("u v")
     length = da.parameters("l", positive=True)
     rod = da.holonomic(u**2 + v**2 - length**2, name="rod")
-    bob = da.System([u, v], kinetic=3 * (u.dot**2 + v.dot**2) / 2, potential=3 * 9.81 * v, constraints=[rod])
+    bob = da.System(
+        [u, v], kinetic=3 * (u.dot**2 + v.dot**2) / 2, potential=3 * 9.81 * v, constraints=[rod]
+    )
     found = da.equilibria(bob, {"l": 0.5}, {u: (-1, 1.1), v: (-1.2, 1)})
     standing, hanging = sorted(found.found, key=lambda e: -e.point["v"])
     rate = np.sqrt(9.81 / 0.5)
@@ -254,10 +289,14 @@ def test_a_pendulum_on_a_rod_hangs_and_stands_in_cartesian_coordinates():
     assert hanging.point["v"] == pytest.approx(-0.5, abs=1e-14) and hanging.radius < 1e-13
 
 
+@pytest.mark.long
 def test_two_bobs_on_rods_have_four_equilibria():
     """The double pendulum in Cartesian coordinates, against the one in its angles."""
     a, b, c, d = q = da.coordinates("a b c d")
-    rods = [da.holonomic(a**2 + b**2 - 1, name="first"), da.holonomic((c - a) ** 2 + (d - b) ** 2 - 1, name="second")]
+    rods = [
+        da.holonomic(a**2 + b**2 - 1, name="first"),
+        da.holonomic((c - a) ** 2 + (d - b) ** 2 - 1, name="second"),
+    ]
     system = da.System(q, kinetic=sum(s.dot**2 for s in q) / 2, potential=b + d, constraints=rods)
     within = {a: (-1.1, 1.2), b: (-1.15, 1.1), c: (-2.1, 2.2), d: (-2.15, 2.1)}
     found = da.equilibria(system, {}, within)
@@ -281,7 +320,9 @@ def test_two_bobs_on_rods_have_four_equilibria():
 
 
 def test_a_constraint_on_velocities_makes_a_family_of_which_one_coordinate_is_held():
-    """A skate on a derivative, whose heading is held by a spring: the blade's reaction balances the force across it."""
+    """A skate on a derivative, whose heading is held by a spring: the blade's reaction balances the
+    force across it.
+    """
     x, y, phi = da.coordinates("x y phi")
     blade = da.velocity(-sympy.sin(phi) * x.dot + sympy.cos(phi) * y.dot, name="blade")
     skate = da.System(
@@ -295,11 +336,13 @@ def test_a_constraint_on_velocities_makes_a_family_of_which_one_coordinate_is_he
         da.equilibria(skate, {}, {x: (-1, 1), **within})
     found = da.equilibria(skate, {}, within, fixed={x: 0.25})
     (rest,) = found.found
-    assert found.complete and rest.point == pytest.approx({"x": 0.25, "y": 1 + 1 / np.tan(1.2), "phi": 1.2})
+    assert found.complete and rest.point == pytest.approx(
+        {"x": 0.25, "y": 1 + 1 / np.tan(1.2), "phi": 1.2}
+    )
     assert len(rest.eigenvalues) == 5  # three positions, two velocities
 
 
-# -- bifurcations ------------------------------------------------------------------------------------------------------
+# -- bifurcations ----------------------------------------------------------------------------------
 
 
 def test_a_fold_is_found_to_rounding():
@@ -318,6 +361,7 @@ def test_a_branching_is_told_from_a_fold():
     assert change.kind == "branching" and abs(change.value) < 1e-10 and change.counts == (1, 3)
 
 
+@pytest.mark.long
 def test_an_imperfect_hoop_has_a_fold_and_a_perfect_one_a_branching():
     theta, w, tilt = da.coordinates("theta"), *da.parameters("w tilt")
     hoop = theta.dot**2 / 2 + sympy.sin(theta) ** 2 * w**2 / 2 + sympy.cos(theta - tilt)
@@ -332,7 +376,8 @@ def test_an_imperfect_hoop_has_a_fold_and_a_perfect_one_a_branching():
 
 
 @pytest.mark.parametrize(
-    ("values", "name", "says"), [([1, 0], "s", "ascending"), ([1], "s", "two values"), ([0, 1], "k", "do not depend")]
+    ("values", "name", "says"),
+    [([1, 0], "s", "ascending"), ([1], "s", "two values"), ([0, 1], "k", "do not depend")],
 )
 def test_wrong_diagrams_are_refused(values, name, says):
     with pytest.raises(ModelError, match=says):
@@ -345,11 +390,16 @@ def test_results_are_plain_records():
     assert np.allclose(np.sort(found.points.ravel()), [0, np.pi], atol=1e-14)
 
 
+@pytest.mark.long
 def test_a_bead_on_a_turning_hoop_branches_in_cartesian_coordinates():
     u, v, w = *da.coordinates("u v"), da.parameters("w")
     hoop = da.holonomic(u**2 + v**2 - 1, name="hoop")
-    bead = da.System([u, v], lagrangian=(u.dot**2 + v.dot**2 + w**2 * u**2) / 2 - v, constraints=[hoop])
-    diagram = da.analysis.bifurcation_diagram(bead, w, [0.5, 1.5], within={u: (-1.1, 1.2), v: (-1.3, 1.1)})
+    bead = da.System(
+        [u, v], lagrangian=(u.dot**2 + v.dot**2 + w**2 * u**2) / 2 - v, constraints=[hoop]
+    )
+    diagram = da.analysis.bifurcation_diagram(
+        bead, w, [0.5, 1.5], within={u: (-1.1, 1.2), v: (-1.3, 1.1)}
+    )
     assert diagram.counts.tolist() == [2, 4] and diagram.complete
     (change,) = diagram.bifurcations
     assert change.kind == "branching" and change.value == pytest.approx(1.0, abs=1e-9)

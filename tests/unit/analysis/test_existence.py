@@ -1,4 +1,6 @@
-"""The bound of a particle in a potential: closed forms, proofs of the hypothesis, and what has no bound."""
+"""The bound of a particle in a potential: closed forms, proofs of the hypothesis, and what has no
+bound.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,20 @@ def test_the_radius_solves_its_equation(b):
     bound = da.analysis.existence_bound(2 * (x**2 + y**2) + sympy.cos(x), -1.0, b, START, mass=1.5)
     times = np.linspace(0, 2, 9)
     reference = solve_ivp(
-        lambda t, r: [r[1], 2 * b * r[0]], (0, 2), [bound.distance, bound.speed], t_eval=times, rtol=1e-11, atol=1e-12
+        lambda t, r: [r[1], 2 * b * r[0]],
+        (0, 2),
+        [bound.distance, bound.speed],
+        t_eval=times,
+        rtol=1e-11,
+        atol=1e-12,
     )
     assert bound.radius(times) == pytest.approx(reference.y[0], rel=1e-9)
     assert bound.largest_speed(times) == pytest.approx(reference.y[1], rel=1e-9)
     assert bound.radius(-times) == pytest.approx(bound.radius(times))
     for radius in (0.6, 1.7):
-        integral, _ = quad(lambda u: 1 / np.sqrt(2 * (bound.beta - bound.a + b * u**2)), bound.distance, radius)
+        integral, _ = quad(
+            lambda u: 1 / np.sqrt(2 * (bound.beta - bound.a + b * u**2)), bound.distance, radius
+        )
         assert float(bound.time_to(radius)) == pytest.approx(integral, rel=1e-8)
     assert bound.time_to(bound.radius(times)) == pytest.approx(times, abs=1e-12)
     assert float(bound.time_to(0.0)) == 0.0
@@ -55,7 +64,7 @@ def test_motions_stay_within_and_reach_the_bound():
     )
 
 
-# -- the hypothesis ----------------------------------------------------------------------------------------------------
+# -- the hypothesis --------------------------------------------------------------------------------
 
 PROVED = {
     "one symbol": (x**4 - 3 * x**2, -3.0, 0.0, "one symbol"),
@@ -85,7 +94,10 @@ def test_other_potentials_are_proved_as_far_as_the_motion_can_come(slack):
     assert bound.hypothesis.holds and bound.time == 2.0
     assert bound.hypothesis.radius == pytest.approx(float(bound.radius(2.0)))
     motion = da.simulate(
-        da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=potential), start=START, span=(0, 2), rtol=1e-11
+        da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=potential),
+        start=START,
+        span=(0, 2),
+        rtol=1e-11,
     )
     assert np.all(np.hypot(motion["x"], motion["y"]) <= bound.radius(motion.t) + 1e-9)
 
@@ -117,8 +129,12 @@ def test_the_blow_up_has_no_bound_and_ends(b):
     assert motion.outcome.value == "blew up" and motion.t[-1] == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.long
 def test_a_proof_that_takes_too_long_is_not_claimed():
-    tangled = sum(sympy.sin(k * x) * sympy.cos(k * y + z) for k in range(1, 4)) + sympy.sin(x * y * z) ** 2
+    tangled = (
+        sum(sympy.sin(k * x) * sympy.cos(k * y + z) for k in range(1, 4))
+        + sympy.sin(x * y * z) ** 2
+    )
     bound = da.analysis.existence_bound(tangled, -2.6, 0.0, {"x_dot": 30.0}, mass=1.0, until=20.0)
     assert bound.hypothesis.holds is None and bound.time == 0.0
 
@@ -129,22 +145,50 @@ def test_a_proof_that_takes_too_long_is_not_claimed():
         (lambda: da.analysis.existence_bound(x**2, 0.0, -1.0, mass=1.0), ModelError, "b >= 0"),
         (lambda: da.analysis.existence_bound(x**2, 0.0, 1.0), ModelError, "mass"),
         (lambda: da.analysis.existence_bound(x**2, 0.0, 1.0, mass=-1.0), ModelError, "mass > 0"),
-        (lambda: da.analysis.existence_bound(x**2, 0.0, 0.0, mass=1.0, until=-1.0), ModelError, "positive"),
         (
-            lambda: da.analysis.existence_bound(x**2, 0.0, 0.0, {"x_dot": 1.0, "p_x": 2.0}, mass=1.0),
+            lambda: da.analysis.existence_bound(x**2, 0.0, 0.0, mass=1.0, until=-1.0),
+            ModelError,
+            "positive",
+        ),
+        (
+            lambda: da.analysis.existence_bound(
+                x**2, 0.0, 0.0, {"x_dot": 1.0, "p_x": 2.0}, mass=1.0
+            ),
             ModelError,
             "velocity twice",
         ),
         (
-            lambda: da.analysis.existence_bound(x**2 * da.t, 0.0, 0.0, mass=1.0, parameters={"t": 1.0}),
+            lambda: da.analysis.existence_bound(
+                x**2 * da.t, 0.0, 0.0, mass=1.0, parameters={"t": 1.0}
+            ),
             FormError,
             "conservation",
         ),
-        (lambda: da.analysis.existence_bound(-(x**2), 1.0, 0.0, {"x": 1.0}, mass=1.0), ModelError, "start breaks"),
-        (lambda: da.analysis.existence_bound(x**2, 0.0, 0.0, {"w": 1.0}, mass=1.0), ModelError, "does not have"),
-        (lambda: da.analysis.existence_bound(da.parameters("k") * x**2, 0.0, 0.0, mass=1.0), ModelError, "no value"),
-        (lambda: da.analysis.existence_bound(da.gallery.load("rolling-disk"), 0.0, 0.0), FormError, "free particle"),
-        (lambda: da.analysis.existence_bound(da.gallery.load("two-planar-bodies"), 0.0, 0.0), FormError, "Cartesian"),
+        (
+            lambda: da.analysis.existence_bound(-(x**2), 1.0, 0.0, {"x": 1.0}, mass=1.0),
+            ModelError,
+            "start breaks",
+        ),
+        (
+            lambda: da.analysis.existence_bound(x**2, 0.0, 0.0, {"w": 1.0}, mass=1.0),
+            ModelError,
+            "does not have",
+        ),
+        (
+            lambda: da.analysis.existence_bound(da.parameters("k") * x**2, 0.0, 0.0, mass=1.0),
+            ModelError,
+            "no value",
+        ),
+        (
+            lambda: da.analysis.existence_bound(da.gallery.load("rolling-disk"), 0.0, 0.0),
+            FormError,
+            "free particle",
+        ),
+        (
+            lambda: da.analysis.existence_bound(da.gallery.load("two-planar-bodies"), 0.0, 0.0),
+            FormError,
+            "Cartesian",
+        ),
     ],
 )
 def test_wrong_calls_are_refused(call, error, says):

@@ -1,4 +1,6 @@
-"""Fits: known truth with and without noise, coverage of the errors, outliers, bounds, priors, and what data leave open."""
+"""Fits: known truth with and without noise, coverage of the errors, outliers, bounds, priors, and
+what data leave open.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ import dalembert as da
 x, y = da.coordinates("x y")
 m, k, c, l, g = da.parameters("m k c l g", positive=True)
 SPRING = da.derive(
-    da.System([x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2, forces={x: -c * x.dot}, name="Spring"), "lagrange"
+    da.System(
+        [x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2, forces={x: -c * x.dot}, name="Spring"
+    ),
+    "lagrange",
 )
 TRUTH = {"m": 1.0, "k": 4.0, "c": 0.3}
 TIMES = np.linspace(0, 8, 60)
@@ -22,11 +27,16 @@ TIMES = np.linspace(0, 8, 60)
 
 def measured(noise: float, seed: int = 0) -> dict[str, Any]:
     motion = da.simulate(SPRING, {x: 1.0}, (0, 8), parameters=TRUTH, at=TIMES)
-    return {"t": TIMES, "x": motion["x"] + noise * np.random.default_rng(seed).normal(size=len(TIMES))}
+    return {
+        "t": TIMES,
+        "x": motion["x"] + noise * np.random.default_rng(seed).normal(size=len(TIMES)),
+    }
 
 
 def fitted(data: Any, unknown: Any = ("k", "c", "x"), **options: Any) -> Any:
-    return da.fit(SPRING, data, list(unknown), {x: 0.8}, parameters={"m": 1.0, "k": 3.0, "c": 0.1}, **options)
+    return da.fit(
+        SPRING, data, list(unknown), {x: 0.8}, parameters={"m": 1.0, "k": 3.0, "c": 0.1}, **options
+    )
 
 
 def test_exact_data_give_the_truth_back() -> None:
@@ -36,12 +46,18 @@ def test_exact_data_give_the_truth_back() -> None:
     assert found.motion.parameters["k"] == found["k"] and np.max(np.abs(found.residuals)) < 1e-8
 
 
+@pytest.mark.long
 def test_errors_cover_the_truth_as_often_as_they_say() -> None:
     """Over forty sets of noise the normalised error has mean 0 and variance 1, within sampling."""
     scores = []
     for seed in range(40):
         found = fitted(measured(0.02, seed), sigma=0.02)
-        scores.append([(found[name] - truth) / found.uncertainty[name] for name, truth in (("k", 4.0), ("c", 0.3), ("x", 1.0))])
+        scores.append(
+            [
+                (found[name] - truth) / found.uncertainty[name]
+                for name, truth in (("k", 4.0), ("c", 0.3), ("x", 1.0))
+            ]
+        )
         assert found.intervals["k"][0] < found["k"] < found.intervals["k"][1]
     table = np.array(scores)
     assert np.all(np.abs(np.mean(table, axis=0)) < 4 / np.sqrt(40))
@@ -50,7 +66,9 @@ def test_errors_cover_the_truth_as_often_as_they_say() -> None:
 
 def test_an_untold_sigma_is_estimated() -> None:
     told, untold = fitted(measured(0.02, 3), sigma=0.02), fitted(measured(0.02, 3))
-    assert untold.scale == pytest.approx(0.02, rel=0.3) and told.scale == pytest.approx(untold.scale / 0.02)
+    assert untold.scale == pytest.approx(0.02, rel=0.3) and told.scale == pytest.approx(
+        untold.scale / 0.02
+    )
     assert untold.uncertainty["k"] == pytest.approx(told.uncertainty["k"] * told.scale)
     assert told.parameters == pytest.approx(untold.parameters)
 
@@ -62,9 +80,14 @@ def test_what_the_data_cannot_tell_is_named() -> None:
     values = found.parameters
     lead = next(iter(combination))
     for name in ("m", "k", "c"):
-        assert combination[name] * values[lead] == pytest.approx(combination[lead] * values[name], rel=1e-4)
+        assert combination[name] * values[lead] == pytest.approx(
+            combination[lead] * values[name], rel=1e-4
+        )
     assert "x" not in combination and "alone" in found.warnings[0]
-    assert all(np.isinf(found.uncertainty[name]) for name in ("m", "k", "c")) and 0 < found.uncertainty["x"] < 0.1
+    assert (
+        all(np.isinf(found.uncertainty[name]) for name in ("m", "k", "c"))
+        and 0 < found.uncertainty["x"] < 0.1
+    )
     held = fitted(measured(0.01), ["m", "k", "c", "x"], priors={"m": (1.0, 1e-3)})
     assert not held.undetermined and held["k"] == pytest.approx(4.0, rel=0.02)
     assert "not determine" in found.summary() and "+-" in held.summary()
@@ -77,6 +100,7 @@ def test_outliers_are_forgiven_where_that_is_asked() -> None:
     assert abs(robust["k"] - 4.0) < 0.03 < abs(plain["k"] - 4.0)
 
 
+@pytest.mark.long
 def test_gaps_weights_and_datasets() -> None:
     import xarray
 
@@ -88,7 +112,9 @@ def test_gaps_weights_and_datasets() -> None:
     table = xarray.Dataset({"x": ("t", data["x"])}, coords={"t": TIMES})
     assert fitted(table).parameters == pytest.approx(found.parameters)
     doubled = {"t": TIMES, "twice": 2 * data["x"]}
-    assert fitted(doubled, observe={"twice": 2 * x}).parameters == pytest.approx(found.parameters, rel=1e-6)
+    assert fitted(doubled, observe={"twice": 2 * x}).parameters == pytest.approx(
+        found.parameters, rel=1e-6
+    )
     sigma = np.where(TIMES < 4, 0.01, 1e3)
     early = {"t": TIMES[TIMES < 4], "x": data["x"][TIMES < 4]}
     weighted, cut = fitted(data, sigma=sigma), fitted(early, sigma=0.01)
@@ -113,7 +139,12 @@ def test_a_pendulum_in_the_plane_finds_the_length_of_its_rod() -> None:
     truth = da.simulate(equations, {y: -1.2}, (0, 4), parameters=values, at=np.linspace(0, 4, 25))
     data = {"t": truth.t, "angle": np.arctan2(truth["x"], -truth["y"])}
     found = da.fit(
-        equations, data, [l, g], {y: -1.2}, parameters=values | {"l": 1.4, "g": 9.0}, observe={"angle": sympy.atan2(x, -y)}
+        equations,
+        data,
+        [l, g],
+        {y: -1.2},
+        parameters=values | {"l": 1.4, "g": 9.0},
+        observe={"angle": sympy.atan2(x, -y)},
     )
     np.testing.assert_allclose([found[l], found[g]], [1.3, 9.81], rtol=1e-6)
 

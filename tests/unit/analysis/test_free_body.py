@@ -1,4 +1,6 @@
-"""The free rigid body in elliptic functions: the functions against many digits, the motion against its equations and a run."""
+"""The free rigid body in elliptic functions: the functions against many digits, the motion against
+its equations and a run.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ class TestFunctions:
     def test_amplitude_is_inverted_and_grows(self, m1):
         u = np.linspace(-0.9, 0.9, 7) * 2 * quarter_period(m1)
         found = jacobi(u, m1)
-        assert np.allclose([first_kind(phi, m1) for phi in found.phi], u, atol=1e-12 * np.max(np.abs(u)))
+        assert np.allclose(
+            [first_kind(phi, m1) for phi in found.phi], u, atol=1e-12 * np.max(np.abs(u))
+        )
         assert np.all(np.diff(jacobi(np.linspace(-40, 40, 500), m1).phi) > 0)
 
     @pytest.mark.parametrize("m1", [1.0, 0.3, 1e-6, 0.0])
@@ -104,7 +108,9 @@ class TestMotion:
         at = [0.0, 3.0, 11.0]
         run = da.simulate(body, body.start(Q=Q, M=M), (0, at[-1]), at=at, rtol=1e-13, atol=1e-15)
         exact = da.lie.exact_free_body(LAMBDA, M, Q, t=at)
-        tolerance = 2e-11 if "separatrix" in name else 1e-12  # a run leaves the separatrix by its rounding
+        tolerance = (
+            2e-11 if "separatrix" in name else 1e-12
+        )  # a run leaves the separatrix by its rounding
         assert np.allclose(run["Q"], exact.Q, atol=tolerance)
         assert np.allclose(run["M"], exact.M, atol=tolerance)
 
@@ -128,7 +134,9 @@ def test_cases(name, case):
 def test_period_of_the_momentum():
     for name in ("largest", "smallest", "above the separatrix"):
         motion = da.lie.exact_free_body(LAMBDA, hat(STARTS[name]), t=[0.0])
-        later = da.lie.exact_free_body(LAMBDA, hat(STARTS[name]), t=[motion.period, motion.period / 2])
+        later = da.lie.exact_free_body(
+            LAMBDA, hat(STARTS[name]), t=[motion.period, motion.period / 2]
+        )
         assert np.allclose(later.M[0], motion.M[0], atol=1e-13)
         assert not np.allclose(later.M[1], motion.M[0], atol=1e-3)
     separatrix = da.lie.exact_free_body(LAMBDA, hat(STARTS["separatrix"]), t=[-300.0, 300.0])
@@ -137,7 +145,9 @@ def test_period_of_the_momentum():
     assert separatrix.M[0, 0, 2] == pytest.approx(-separatrix.M[1, 0, 2])
 
 
-@pytest.mark.parametrize("Lambda", [[1, 1, 2], [2, 1, 1], [1, 2, 1], [1.5, 1.5, 1.5], [-0.3, 1, 2]], ids=str)
+@pytest.mark.parametrize(
+    "Lambda", [[1, 1, 2], [2, 1, 1], [1, 2, 1], [1.5, 1.5, 1.5], [-0.3, 1, 2]], ids=str
+)
 def test_symmetric_and_unusual_bodies(Lambda):
     M = hat([0.4, -0.6, 0.5])
     exact = da.lie.exact_free_body(Lambda, M, t=[0.0, 1.0, 2.0])

@@ -1,4 +1,6 @@
-"""Where `hamilton_jacobi` gives mechanical motions (5.10), which hypotheses it names, and how it reads."""
+"""Where `hamilton_jacobi` gives mechanical motions (5.10), which hypotheses it names, and how it
+reads.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from sympy import cos, sin, sqrt
 import dalembert as da
 from dalembert.errors import FormError, ModelError, RunError
 
-# -- applicability (5.10) ------------------------------------------------------------------------------------------
+# -- applicability (5.10) --------------------------------------------------------------------------
 
 APPLIES = {
     "oscillator": True,
@@ -46,7 +48,10 @@ APPLIES = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name == "rolling-disk")) for name in APPLIES])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name == "rolling-disk")) for name in APPLIES],
+)
 def test_where_the_method_gives_mechanical_motions(name: str) -> None:
     found = method(name).applicability
     assert found.applies is APPLIES[name]
@@ -68,8 +73,13 @@ def test_where_the_method_gives_mechanical_motions(name: str) -> None:
 
 def disk_motion(start: dict[str, float], last: float) -> Any:
     scenario = da.gallery.load("rolling-disk")
-    beginning = dict.fromkeys(("theta", "psi", "phi", "x", "y", "theta_dot", "psi_dot", "phi_dot"), 0.0) | start
-    return da.simulate(scenario.system, beginning, (0.0, last), parameters=scenario.parameters, rtol=1e-12)
+    beginning = (
+        dict.fromkeys(("theta", "psi", "phi", "x", "y", "theta_dot", "psi_dot", "phi_dot"), 0.0)
+        | start
+    )
+    return da.simulate(
+        scenario.system, beginning, (0.0, last), parameters=scenario.parameters, rtol=1e-12
+    )
 
 
 @pytest.mark.long
@@ -88,9 +98,16 @@ def test_the_disk_is_both_only_in_steady_rolling_and_in_falling() -> None:
     scenario = da.gallery.load("rolling-disk")
     beginning = {name: float(rolling[name][0]) for name in scenario.start} | dict(along.multipliers)
     vakonomic = da.simulate(
-        scenario.system, beginning, (0.0, 2.0), parameters=scenario.parameters, form="vakonomic", at=rolling.t
+        scenario.system,
+        beginning,
+        (0.0, 2.0),
+        parameters=scenario.parameters,
+        form="vakonomic",
+        at=rolling.t,
     )
-    assert max(np.max(np.abs(vakonomic[q] - rolling[q])) for q in scenario.system.coordinates) < 1e-8
+    assert (
+        max(np.max(np.abs(vakonomic[q] - rolling[q])) for q in scenario.system.coordinates) < 1e-8
+    )
     assert found.along(vakonomic).applies
 
     assert found.along(disk_motion({"theta": 0.3, "theta_dot": 0.1}, 0.3)).applies
@@ -101,14 +118,22 @@ def test_the_disk_is_both_only_in_steady_rolling_and_in_falling() -> None:
 
 
 def test_a_motion_without_reaction_is_both() -> None:
-    """L = |v|^2/2 with z' = y x' along y = const: the multiplier is zero (Rumyantsev's diagnostic on 4.6)."""
+    """L = |v|^2/2 with z' = y x' along y = const: the multiplier is zero (Rumyantsev's diagnostic
+    on 4.6).
+    """
     scenario = da.gallery.load("constrained-particle")
-    line = da.simulate(scenario.system, {"y": 0.7, "x_dot": 1.0, "z_dot": 0.7}, (0.0, 1.0), parameters=scenario.parameters)
+    line = da.simulate(
+        scenario.system,
+        {"y": 0.7, "x_dot": 1.0, "z_dot": 0.7},
+        (0.0, 1.0),
+        parameters=scenario.parameters,
+    )
     found = method("constrained-particle")
     assert found.along(line).applies
     assert not found.along(da.simulate(scenario)).applies
 
 
+@pytest.mark.long
 def test_appells_motion_is_both_with_any_multiplier() -> None:
     found = method("appell")
     assert found.along(da.simulate(da.gallery.load("appell"))).applies
@@ -120,7 +145,7 @@ def test_appells_motion_is_both_with_any_multiplier() -> None:
         assert max(np.max(np.abs(motion[q] - reference[q])) for q in ("q1", "q2", "q3")) < 1e-9
 
 
-# -- hypotheses ----------------------------------------------------------------------------------------------------
+# -- hypotheses ------------------------------------------------------------------------------------
 
 
 def test_multipliers_beyond_the_branch_are_refused() -> None:
@@ -133,7 +158,9 @@ REFUSED = {
     "force": (particle(x).replacing(forces={x: -k * x.dot}), "stand in the Lagrangian"),
     "dissipation": (particle(x).replacing(dissipation=k * x.dot**2 / 2), "stand in the Lagrangian"),
     "image": (
-        particle(x, y).replacing(constraints=[da.image({x: da.speeds("u"), y: 2 * da.speeds("u")}, [da.speeds("u")])]),
+        particle(x, y).replacing(
+            constraints=[da.image({x: da.speeds("u"), y: 2 * da.speeds("u")}, [da.speeds("u")])]
+        ),
         "image",
     ),
     "impact": (particle(x).replacing(constraints=[da.unilateral(x >= 0)]), "impacts"),
@@ -142,7 +169,14 @@ REFUSED = {
         "closed form",
     ),
     "two radicals": (
-        particle(x, y, z, constraints=derivative(z.dot - sqrt(x.dot**2 + y.dot**2) - sqrt(x.dot**2 + 2 * y.dot**2))),
+        particle(
+            x,
+            y,
+            z,
+            constraints=derivative(
+                z.dot - sqrt(x.dot**2 + y.dot**2) - sqrt(x.dot**2 + 2 * y.dot**2)
+            ),
+        ),
         "closed form",
     ),
     "cubic": (particle(x, y, constraints=derivative(y.dot - x.dot**3)), "closed form"),
@@ -162,9 +196,15 @@ def test_failing_hypotheses_are_named(system: da.System, words: str) -> None:
 
 def test_wrong_calls_are_refused() -> None:
     with pytest.raises(ModelError, match="one way"):
-        method("fall").motion([0.0, 1.0, 0.5], {"x": 0.1, "z": 1.0, "x_dot": 1.0, "z_dot": 3.0}, VALUES)
+        method("fall").motion(
+            [0.0, 1.0, 0.5], {"x": 0.1, "z": 1.0, "x_dot": 1.0, "z_dot": 3.0}, VALUES
+        )
     with pytest.raises(ModelError, match="motion of this system"):
-        method("fall").along(da.simulate(SYSTEMS["oscillator"], {"x": 1.0}, (0, 1), parameters=values_of("oscillator")))
+        method("fall").along(
+            da.simulate(
+                SYSTEMS["oscillator"], {"x": 1.0}, (0, 1), parameters=values_of("oscillator")
+            )
+        )
     with pytest.raises(ModelError, match="System or a Scenario"):
         da.variational.hamilton_jacobi(3)  # type: ignore[arg-type]
 

@@ -1,4 +1,6 @@
-"""Lyapunov exponents: linear flows, sums of divergences, pairs of a Hamiltonian flow, constraints, Lorenz."""
+"""Lyapunov exponents: linear flows, sums of divergences, pairs of a Hamiltonian flow, constraints,
+Lorenz.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def bars(damping: Any = 0) -> Any:
         kinetic=(a.dot**2 + b.dot**2 + p.dot**2 + q.dot**2) / 2,
         potential=9.81 * (b + q),
         forces={symbol: -damping * symbol.dot for symbol in (a, b, p, q)} if damping else {},
-        constraints=[da.holonomic(a**2 + b**2 - 1, name="first"), da.holonomic((p - a) ** 2 + (q - b) ** 2 - 1, name="second")],
+        constraints=[
+            da.holonomic(a**2 + b**2 - 1, name="first"),
+            da.holonomic((p - a) ** 2 + (q - b) ** 2 - 1, name="second"),
+        ],
     )
 
 
@@ -35,6 +40,7 @@ def test_a_linear_flow_has_its_eigenvalues() -> None:
     assert found.kaplan_yorke == pytest.approx(1.5, abs=1e-3)
 
 
+@pytest.mark.long
 def test_exponents_live_on_the_constraints() -> None:
     found = da.analysis.lyapunov(bars(), LIFTED, (0, 100), transient=5.0, rtol=1e-9)
     assert found.dimension == 4 and len(found.exponents) == 4
@@ -46,8 +52,12 @@ def test_exponents_live_on_the_constraints() -> None:
 
 
 def test_damping_contracts_by_its_rate() -> None:
-    """Both degrees of freedom lose momentum at the rate c: volumes of (q, p) shrink by 2 c on the average."""
-    found = da.analysis.lyapunov(bars(c), LIFTED, (0, 60), transient=2.0, parameters={c: 0.2}, rtol=1e-9)
+    """Both degrees of freedom lose momentum at the rate c: volumes of (q, p) shrink by 2 c on the
+    average.
+    """
+    found = da.analysis.lyapunov(
+        bars(c), LIFTED, (0, 60), transient=2.0, parameters={c: 0.2}, rtol=1e-9
+    )
     assert found.sum == pytest.approx(-0.4, abs=0.05)
 
 
@@ -56,7 +66,13 @@ def test_lorenz_contracts_by_its_divergence() -> None:
     lorenz = da.Flow({x: s * (y - x), y: x * (r - z) - y, z: x * y - b * z}, name="Lorenz")
     values = {s: 10.0, r: 28.0, b: 8 / 3}
     found = da.analysis.lyapunov(
-        lorenz, {x: 1.0, y: 2.0, z: 20.0}, (0, 400), parameters=values, transient=20.0, interval=0.5, rtol=1e-8
+        lorenz,
+        {x: 1.0, y: 2.0, z: 20.0},
+        (0, 400),
+        parameters=values,
+        transient=20.0,
+        interval=0.5,
+        rtol=1e-8,
     )
     assert found.sum == pytest.approx(-(10 + 1 + 8 / 3), abs=1e-6)
     errors = np.abs(found.exponents - [0.9056, 0.0, -14.5721])
@@ -73,7 +89,13 @@ def test_lorenz_to_three_digits() -> None:
     lorenz = da.Flow({x: s * (y - x), y: x * (r - z) - y, z: x * y - b * z}, name="Lorenz")
     values = {s: 10.0, r: 28.0, b: 8 / 3}
     found = da.analysis.lyapunov(
-        lorenz, {x: 1.0, y: 2.0, z: 20.0}, (0, 20_000), parameters=values, transient=20.0, interval=0.5, rtol=1e-8
+        lorenz,
+        {x: 1.0, y: 2.0, z: 20.0},
+        (0, 20_000),
+        parameters=values,
+        transient=20.0,
+        interval=0.5,
+        rtol=1e-8,
     )
     np.testing.assert_allclose(found.exponents, [0.9056, 0.0, -14.5721], atol=0.003)
 

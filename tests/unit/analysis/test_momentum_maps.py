@@ -1,4 +1,6 @@
-"""Momentum maps: their singular points, the locked inertia, and the mechanical connection as a minimum."""
+"""Momentum maps: their singular points, the locked inertia, and the mechanical connection as a
+minimum.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,20 @@ def turns(q: Any) -> dict[str, dict[Any, Any]]:
 def particle(shape: Any = (1, 1, 1)) -> tuple[da.System, Any]:
     q = da.coordinates("x y z")
     m = da.parameters("m", positive=True)
-    return da.System(q, kinetic=m / 2 * sum(w * x.dot**2 for w, x in zip(shape, q, strict=True)), name="particle"), q
+    return (
+        da.System(
+            q,
+            kinetic=m / 2 * sum(w * x.dot**2 for w, x in zip(shape, q, strict=True)),
+            name="particle",
+        ),
+        q,
+    )
 
 
 def point(q: Any, p: Any) -> dict[str, float]:
-    return dict(zip(("x", "y", "z", "p_x", "p_y", "p_z"), (*map(float, q), *map(float, p)), strict=True))
+    return dict(
+        zip(("x", "y", "z", "p_x", "p_y", "p_z"), (*map(float, q), *map(float, p)), strict=True)
+    )
 
 
 def rotations() -> Any:
@@ -50,7 +61,9 @@ def rotations() -> Any:
     ids=["generic", "parallel", "at rest", "at the centre", "small and large", "origin"],
 )
 def test_the_rank_of_the_derivative_is_what_the_isotropy_leaves(q: Any, p: Any, rank: int) -> None:
-    """Bloch 3.7.8: rank DJ(z) = dim g - dim g_z; DJ and the generators on phase space are computed apart."""
+    """Bloch 3.7.8: rank DJ(z) = dim g - dim g_z; DJ and the generators on phase space are computed
+    apart.
+    """
     J, z = rotations(), point(q, p)
     isotropy = J.isotropy(z)
     assert J.rank(z) == rank and isotropy.shape == (3, 3 - rank)
@@ -67,9 +80,13 @@ def test_the_isotropy_of_a_configuration_is_larger_than_that_of_a_point_of_phase
 
 
 def test_a_regular_point_may_have_a_singular_value() -> None:
-    """In the plane q parallel to p is a regular point, and its value 0 is that of the origin, where DJ vanishes."""
+    """In the plane q parallel to p is a regular point, and its value 0 is that of the origin, where
+    DJ vanishes.
+    """
     x, y = da.coordinates("x y")
-    J = da.symmetry.momentum_map(da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2), {"e": {x: -y, y: x}})
+    J = da.symmetry.momentum_map(
+        da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2), {"e": {x: -y, y: x}}
+    )
     along, origin = {"x": 1, "y": 2, "p_x": 0.5, "p_y": 1}, {"x": 0, "y": 0, "p_x": 0, "p_y": 0}
     assert J.is_regular(along) and not J.is_regular(origin)
     assert J.at(along) == pytest.approx(J.at(origin))
@@ -90,10 +107,16 @@ def test_the_momentum_from_velocities_is_the_one_from_momenta() -> None:
     pushed = place | dict(zip(("p_x", "p_y", "p_z"), M * v, strict=True))
     assert np.allclose(J.at(moving, {"m": M}), J.at(pushed, {"m": M}))
     m = J.system.parameters[0]
-    assert sympy.expand(J.on_velocities[2] - m * (J.momentum[2].subs({q.momentum: q.dot for q in J.system.coordinates}))) == 0
+    assert (
+        sympy.expand(
+            J.on_velocities[2]
+            - m * (J.momentum[2].subs({q.momentum: q.dot for q in J.system.coordinates}))
+        )
+        == 0
+    )
 
 
-# -- locked inertia and mechanical connection --------------------------------------------------------------------------
+# -- locked inertia and mechanical connection ------------------------------------------------------
 
 
 def test_the_locked_inertia_of_a_particle() -> None:
@@ -102,7 +125,10 @@ def test_the_locked_inertia_of_a_particle() -> None:
     expected = m * (q.dot(q) * sympy.eye(3) - q * q.T)
     assert (J.locked_inertia - expected).applyfunc(sympy.expand).is_zero_matrix
     numbers = J.inertia({"x": 1.0, "y": 2.0, "z": -0.5}, {"m": M})
-    assert np.allclose(numbers, np.array(expected.subs({**dict(zip(q, (1, 2, -0.5), strict=True)), m: M})).astype(float))
+    assert np.allclose(
+        numbers,
+        np.array(expected.subs({**dict(zip(q, (1, 2, -0.5), strict=True)), m: M})).astype(float),
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,31 +145,49 @@ def test_a_singular_inertia_is_refused_with_its_isotropy(place: Any, still: str)
 
 
 def test_the_isotropy_at_the_centre_is_the_whole_group() -> None:
-    with pytest.raises(ModelError, match="e1 leaves it at rest; e2 leaves it at rest; e3 leaves it at rest"):
+    with pytest.raises(
+        ModelError, match="e1 leaves it at rest; e2 leaves it at rest; e3 leaves it at rest"
+    ):
         rotations().least_covector([0, 0, 1], {"x": 0, "y": 0, "z": 0}, {"m": M})
 
 
 def two_particles() -> tuple[Any, list[str]]:
-    """Two particles in space turn together: the action is free where they are not on one line with the centre."""
+    """Two particles in space turn together: the action is free where they are not on one line with
+    the centre.
+    """
     q = da.coordinates("x1 y1 z1 x2 y2 z2")
     m, k = da.parameters("m k", positive=True)
-    system = da.System(q, kinetic=m / 2 * sum(x.dot**2 for x in q[:3]) + k / 2 * sum(x.dot**2 for x in q[3:]))
+    system = da.System(
+        q, kinetic=m / 2 * sum(x.dot**2 for x in q[:3]) + k / 2 * sum(x.dot**2 for x in q[3:])
+    )
     both = {name: turns(q[:3])[name] | turns(q[3:])[name] for name in ("e1", "e2", "e3")}
     return da.symmetry.momentum_map(system, both), [x.name for x in q]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_mechanical_connection_is_the_covector_of_least_energy(seed: int) -> None:
-    """Bloch 3.8.11: alpha_mu = A^* mu is the one beta with J(beta) = mu and the least kinetic energy."""
+    """Bloch 3.8.11: alpha_mu = A^* mu is the one beta with J(beta) = mu and the least kinetic
+    energy.
+    """
     J, names = two_particles()
     random = np.random.default_rng(seed)
     place = dict(zip(names, random.uniform(-1, 1, 6), strict=True))
     masses = {"m": 1.3, "k": 0.6}
     mu = random.uniform(-1, 1, 3)
-    K, A, alpha = J.fields(place), J.mechanical_connection(place, masses), J.least_covector(mu, place, masses)
+    K, A, alpha = (
+        J.fields(place),
+        J.mechanical_connection(place, masses),
+        J.least_covector(mu, place, masses),
+    )
     inverse = np.diag([1 / 1.3] * 3 + [1 / 0.6] * 3)
-    assert np.allclose(K.T @ alpha, mu) and np.allclose(alpha, A.T @ mu) and np.allclose(A @ K, np.eye(3))
-    others = [alpha + step - np.linalg.pinv(K.T) @ (K.T @ step) for step in random.uniform(-1, 1, (20, 6))]
+    assert (
+        np.allclose(K.T @ alpha, mu)
+        and np.allclose(alpha, A.T @ mu)
+        and np.allclose(A @ K, np.eye(3))
+    )
+    others = [
+        alpha + step - np.linalg.pinv(K.T) @ (K.T @ step) for step in random.uniform(-1, 1, (20, 6))
+    ]
     energies = [beta @ inverse @ beta for beta in others]
     assert all(np.allclose(K.T @ beta, mu) for beta in others)
     assert min(energies) > alpha @ inverse @ alpha
@@ -151,7 +195,10 @@ def test_the_mechanical_connection_is_the_covector_of_least_energy(seed: int) ->
 
 def test_horizontal_velocities_have_no_momentum_and_are_orthogonal_to_the_orbit() -> None:
     J, names = two_particles()
-    place, masses = dict(zip(names, (0.3, 0.9, -0.2, 1.0, -0.4, 0.5), strict=True)), {"m": 1.3, "k": 0.6}
+    place, masses = (
+        dict(zip(names, (0.3, 0.9, -0.2, 1.0, -0.4, 0.5), strict=True)),
+        {"m": 1.3, "k": 0.6},
+    )
     A, K = J.mechanical_connection(place, masses), J.fields(place)
     v = np.array([0.3, -1.0, 0.4, 0.7, 0.1, -0.6])
     level = v - K @ A @ v
@@ -163,7 +210,9 @@ def test_horizontal_velocities_have_no_momentum_and_are_orthogonal_to_the_orbit(
 def test_two_particles_on_a_line_with_the_centre_are_refused() -> None:
     J, names = two_particles()
     with pytest.raises(ModelError, match=r"0\.5 e1 \+ e2 leaves it at rest"):
-        J.mechanical_connection(dict(zip(names, (1, 2, 0, -0.5, -1, 0), strict=True)), {"m": 1.3, "k": 0.6})
+        J.mechanical_connection(
+            dict(zip(names, (1, 2, 0, -0.5, -1, 0), strict=True)), {"m": 1.3, "k": 0.6}
+        )
 
 
 def test_generators_that_are_no_isometries_are_refused() -> None:
@@ -181,13 +230,15 @@ def test_noether() -> None:
     well = system.replacing(potential=sum(x**2 for x in q))
     J = da.symmetry.momentum_map(well, turns(q) | {"shift": {q[0]: 1}})
     start = {"x": 1.0, "y": 0.2, "z": -0.3, "x_dot": 0.1, "y_dot": 0.8, "z_dot": 0.4}
-    motion = da.simulate(well, start, (0, 3), parameters={"m": M}, rtol=1e-11, at=[0.0, 1.0, 2.0, 3.0])
+    motion = da.simulate(
+        well, start, (0, 3), parameters={"m": M}, rtol=1e-11, at=[0.0, 1.0, 2.0, 3.0]
+    )
     names = list(start)
     values = np.array([J.at({name: motion[name][k] for name in names}, {"m": M}) for k in range(4)])
     assert np.ptp(values[:, :3], axis=0).max() < 1e-9 and np.ptp(values[:, 3]) > 0.1
 
 
-# -- how actions are given ---------------------------------------------------------------------------------------------
+# -- how actions are given -------------------------------------------------------------------------
 
 
 def test_a_group_action_is_taken_as_it_is() -> None:
@@ -195,17 +246,30 @@ def test_a_group_action_is_taken_as_it_is() -> None:
     action = da.symmetry.GroupAction(q, LieGroup.SO(3), generators=turns(q))
     J = da.symmetry.momentum_map(system, action)
     assert J.names == ("e1", "e2", "e3") and J.momentum == rotations().momentum
-    z = {**dict(zip(q, (0.3, -0.5, 0.8), strict=True)), **dict(zip((x.momentum for x in q), (-0.6, 1.0, -1.6), strict=True))}
+    z = {
+        **dict(zip(q, (0.3, -0.5, 0.8), strict=True)),
+        **dict(zip((x.momentum for x in q), (-0.6, 1.0, -1.6), strict=True)),
+    }
     assert J.isotropy(z).shape == action.isotropy(z).shape
 
 
 def test_the_generators_of_a_body_frame_are_those_of_the_action() -> None:
-    """A rigid body in the plane by its body frame: J is the linear and the angular momentum in space."""
+    """A rigid body in the plane by its body frame: J is the linear and the angular momentum in
+    space.
+    """
     x, y, theta = da.coordinates("x y theta")
     body = da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2)
-    frame = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
+    frame = {
+        "ahead": {x: cos(theta), y: sin(theta)},
+        "aside": {x: -sin(theta), y: cos(theta)},
+        "turn": {theta: 1},
+    }
     J = da.symmetry.connection(body, frame).momentum_map
-    assert list(J.momentum) == [x.momentum, y.momentum, x * y.momentum - y * x.momentum + theta.momentum]
+    assert list(J.momentum) == [
+        x.momentum,
+        y.momentum,
+        x * y.momentum - y * x.momentum + theta.momentum,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +301,9 @@ def test_texts() -> None:
 
 @pytest.mark.parametrize(("a", "b"), list(product(range(2), range(2))))
 def test_the_inertia_turns_with_the_configuration(a: int, b: int) -> None:
-    """I(g q) Ad_g = Ad*_{g^-1} I(q) (Bloch 3.8.5 as corrected): Ad* of the inverse, and not of g."""
+    """I(g q) Ad_g = Ad*_{g^-1} I(q) (Bloch 3.8.5 as corrected): Ad* of the inverse, and not of
+    g.
+    """
     J, names = two_particles()
     group = LieGroup.SO(3)
     g = group.exp([0.4 + a, -0.3, 0.2 - b])

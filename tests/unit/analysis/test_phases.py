@@ -1,4 +1,6 @@
-"""Geometric and dynamic phases against reconstructions, quadratures and conservation laws; the area rule against true loops."""
+"""Geometric and dynamic phases against reconstructions, quadratures and conservation laws; the area
+rule against true loops.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def moving_snakeboard() -> da.Motion:
     board = da.gallery.load("snakeboard")
     start = {"psi_dot": 0.7, "phi": 0.5, "phi_dot": 0.2, "p_1": 1.2}
     equations = da.symmetry.reduce(board.system, plane_of(board.system))
-    return da.simulate(equations, start, (0, 3), parameters=board.parameters, rtol=1e-12, at=[0.0, 1.5, 3.0])
+    return da.simulate(
+        equations, start, (0, 3), parameters=board.parameters, rtol=1e-12, at=[0.0, 1.5, 3.0]
+    )
 
 
 @cache
@@ -52,7 +56,7 @@ def cat() -> da.System:
     return da.System([theta, a, b], kinetic=kinetic, potential=a**2 / 2 + b**2, name="Cat")
 
 
-# -- the two factors -----------------------------------------------------------------------------------------------------
+# -- the two factors -------------------------------------------------------------------------------
 
 
 def test_the_product_of_the_phases_is_the_reconstruction() -> None:
@@ -61,10 +65,14 @@ def test_the_product_of_the_phases_is_the_reconstruction() -> None:
     for name, value in found.total.coordinates.items():
         assert value == pytest.approx(whole[name][-1], abs=1e-10), name
     assert found.residual < 1e-10
-    assert np.allclose(found.dynamic.matrix @ found.geometric.matrix, found.total.matrix, atol=1e-10)
+    assert np.allclose(
+        found.dynamic.matrix @ found.geometric.matrix, found.total.matrix, atol=1e-10
+    )
     other_order = found.geometric.matrix @ found.dynamic.matrix
     assert np.abs(other_order - found.total.matrix).max() > 1e-3
-    assert np.allclose(da.lie.LieGroup.SE(2).exp(found.total.logarithm), found.total.matrix, atol=1e-12)
+    assert np.allclose(
+        da.lie.LieGroup.SE(2).exp(found.total.logarithm), found.total.matrix, atol=1e-12
+    )
 
 
 def test_accelerations_of_the_factors_are_the_derivatives_of_their_velocities() -> None:
@@ -72,8 +80,8 @@ def test_accelerations_of_the_factors_are_the_derivatives_of_their_velocities() 
     size = 1e-3
     times = 1.5 + size * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
     near = da.simulate(
-        motion.equations, dict(zip((s.name for s in motion.equations.state), motion.sol(times[0]), strict=True)),
-        (times[0], times[-1]), parameters=motion.parameters, rtol=1e-12, at=times,
+        motion.equations, dict(zip((s.name for s in motion.equations.state), motion.sol(times[0]),
+        strict=True)), (times[0], times[-1]), parameters=motion.parameters, rtol=1e-12, at=times,
     )  # fmt: skip
     for name in (f"{q}_{kind}" for q in ("x", "y", "theta") for kind in ("geometric", "dynamic")):
         v = near[f"{name}_dot"]
@@ -81,7 +89,11 @@ def test_accelerations_of_the_factors_are_the_derivatives_of_their_velocities() 
         assert near[f"{name}_ddot"][2] == pytest.approx(derivative, rel=1e-7, abs=1e-8), name
 
 
-@pytest.mark.parametrize(("name", "heading"), [("unicycle-rider", "phi"), ("bicycle", "theta"), ("chaplygin-sleigh", "theta")])
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [("unicycle-rider", "phi"), ("bicycle", "theta"), ("chaplygin-sleigh", "theta")],
+)
 def test_factors_of_other_systems(name: str, heading: str) -> None:
     scenario = da.gallery.load(name)
     system, group = scenario.system, plane_of(scenario.system, heading)
@@ -89,16 +101,22 @@ def test_factors_of_other_systems(name: str, heading: str) -> None:
         psi = next(q for q in system.coordinates if q.name == "psi")
         group = group.frame | {"xi_psi": {psi: 1}}
     options: dict[str, Any] = {"parameters": scenario.parameters, "rtol": 1e-11}
-    rebuilt = da.simulate(da.symmetry.reduce(system, group, reconstruct=True), scenario.start, (0, 0.0), **options)
+    rebuilt = da.simulate(
+        da.symmetry.reduce(system, group, reconstruct=True), scenario.start, (0, 0.0), **options
+    )
     equations = da.symmetry.reduce(system, group)
     first = {s.name: rebuilt[s.name][0] for s in equations.state}
     motion = da.simulate(equations, first, (0, 0.5), at=[0.0, 0.5], **options)
     found, whole = da.symmetry.phases(motion), da.symmetry.reconstruct(motion)
     assert found.residual < 1e-10
-    assert all(value == pytest.approx(whole[q][-1], abs=1e-9) for q, value in found.total.coordinates.items())
+    assert all(
+        value == pytest.approx(whole[q][-1], abs=1e-9)
+        for q, value in found.total.coordinates.items()
+    )
     assert np.abs(found.total.matrix - np.eye(len(found.total.matrix))).max() > 1e-2
 
 
+@pytest.mark.long
 def test_the_geometric_phase_is_that_of_a_gait_without_momentum() -> None:
     system = da.gallery.load("snakeboard").system
     shape = {"psi": 0.7 * sin(da.t) + 0.2 * da.t, "phi": 0.5 + 0.3 * cos(da.t)}
@@ -109,15 +127,24 @@ def test_the_geometric_phase_is_that_of_a_gait_without_momentum() -> None:
     level = da.simulate(alone, {}, (0, 5), at=[5.0], **options)
     for name, value in found.geometric.coordinates.items():
         assert value == pytest.approx(level[name][-1], abs=1e-11), name
-    assert da.symmetry.phases(da.simulate(alone, {}, (0, 5), **options)).dynamic.matrix == pytest.approx(np.eye(3), abs=1e-13)
+    assert da.symmetry.phases(
+        da.simulate(alone, {}, (0, 5), **options)
+    ).dynamic.matrix == pytest.approx(np.eye(3), abs=1e-13)
     assert abs(found.dynamic.coordinates["x"]) > 1e-3
 
 
 def test_phases_of_one_angle_are_two_integrals() -> None:
-    """theta = -integral of sin(b) da + p integral of dt/(2 + cos(a)), by quadrature along the motion."""
+    """theta = -integral of sin(b) da + p integral of dt/(2 + cos(a)), by quadrature along the
+    motion.
+    """
     system = cat()
     theta, p = system.coordinates[0], 0.8
-    motion = da.simulate(da.symmetry.reduce(system, {"w": {theta: 1}}), {"a": 0.9, "b_dot": 0.7, "p_1": p}, (0, 4), rtol=1e-12)
+    motion = da.simulate(
+        da.symmetry.reduce(system, {"w": {theta: 1}}),
+        {"a": 0.9, "b_dot": 0.7, "p_1": p},
+        (0, 4),
+        rtol=1e-12,
+    )
     found = da.symmetry.phases(motion)
     places = [symbol.name for symbol in motion.equations.state]
 
@@ -129,7 +156,9 @@ def test_phases_of_one_angle_are_two_integrals() -> None:
         return float(-np.sin(here["b"]) * here["a_dot"])
 
     geometric = quad(level, 0, 4, epsabs=1e-11, limit=200)[0]
-    dynamic = quad(lambda time: p / (2 + np.cos(state(time)["a"])), 0, 4, epsabs=1e-11, limit=200)[0]
+    dynamic = quad(lambda time: p / (2 + np.cos(state(time)["a"])), 0, 4, epsabs=1e-11, limit=200)[
+        0
+    ]
     assert found.geometric.coordinates["theta"] == pytest.approx(geometric, abs=1e-8)
     assert found.dynamic.coordinates["theta"] == pytest.approx(dynamic, abs=1e-8)
     assert found.total.coordinates["theta"] == pytest.approx(geometric + dynamic, abs=1e-8)
@@ -137,12 +166,16 @@ def test_phases_of_one_angle_are_two_integrals() -> None:
 
 
 def test_a_rigid_body_has_only_a_dynamic_phase() -> None:
-    """The total rotation takes the momentum of the body back to where it began, and is that of R_dot = R hat(Omega)."""
+    """The total rotation takes the momentum of the body back to where it began, and is that of
+    R_dot = R hat(Omega).
+    """
     angles = da.coordinates("alpha beta gamma")
     chart = da.lie.LieGroup.SO(3).chart(angles)
     inertia = np.array([1.0, 2.0, 3.5])
     spin = chart.body_velocity()
-    body = da.System(angles, kinetic=sum(float(j) * w**2 for j, w in zip(inertia, spin, strict=True)) / 2)
+    body = da.System(
+        angles, kinetic=sum(float(j) * w**2 for j, w in zip(inertia, spin, strict=True)) / 2
+    )
     first = {"p_1": 0.4, "p_2": 0.9, "p_3": -0.6}
     motion = da.simulate(da.symmetry.reduce(body, chart), first, (0, 1.5), rtol=1e-12)
     found = da.symmetry.phases(motion)
@@ -152,33 +185,50 @@ def test_a_rigid_body_has_only_a_dynamic_phase() -> None:
 
     def turning(_: float, y: Any) -> Any:
         omega = y[:3] / inertia
-        hat = np.array([[0, -omega[2], omega[1]], [omega[2], 0, -omega[0]], [-omega[1], omega[0], 0]])
+        hat = np.array(
+            [[0, -omega[2], omega[1]], [omega[2], 0, -omega[0]], [-omega[1], omega[0], 0]]
+        )
         return np.concatenate([np.cross(y[:3], omega), (y[3:].reshape(3, 3) @ hat).ravel()])
 
-    reference = solve_ivp(turning, (0, 1.5), [*first.values(), *np.eye(3).ravel()], rtol=1e-11, atol=1e-12)
+    reference = solve_ivp(
+        turning, (0, 1.5), [*first.values(), *np.eye(3).ravel()], rtol=1e-11, atol=1e-12
+    )
     assert np.allclose(found.total.matrix, reference.y[3:, -1].reshape(3, 3), atol=1e-8)
 
 
+@pytest.mark.long
 def test_a_centre_inside_the_brackets_is_said() -> None:
     x, y, z, r = da.coordinates("x y z r")
     kinetic = (x.dot**2 + (y.dot + r * r.dot) ** 2 + (z.dot - x * y.dot) ** 2 + r.dot**2) / 2
     system = da.System([x, y, z, r], kinetic=kinetic, potential=r**2)
     fields = {"u": {x: 1}, "v": {y: 1, z: x}, "w": {z: 1}}
-    motion = da.simulate(da.symmetry.reduce(system, fields), {"r": 0.5, "p_1": 0.3, "p_2": 0.2, "p_3": 0.7}, (0, 1), rtol=1e-11)
+    motion = da.simulate(
+        da.symmetry.reduce(system, fields),
+        {"r": 0.5, "p_1": 0.3, "p_2": 0.2, "p_3": 0.7},
+        (0, 1),
+        rtol=1e-11,
+    )
     found = da.symmetry.phases(motion)
     assert found.residual < 1e-10 and "centre" in found.group
     with pytest.raises(ModelError, match="read the coordinates"):
         _ = found.total.logarithm
-    assert found.total.coordinates["z"] == pytest.approx(da.symmetry.reconstruct(motion)["z"][-1], abs=1e-9)
+    assert found.total.coordinates["z"] == pytest.approx(
+        da.symmetry.reconstruct(motion)["z"][-1], abs=1e-9
+    )
 
 
-# -- gaits -----------------------------------------------------------------------------------------------------------------
+# -- gaits -----------------------------------------------------------------------------------------
 
 
 def test_cycles_of_a_gait_multiply() -> None:
     system = da.gallery.load("snakeboard").system
-    drive = da.symmetry.follow_shape(system, plane_of(system), {"psi": 0.7 * sin(da.t), "phi": 0.3 * sin(da.t)})
-    one, two = (da.symmetry.gait_displacement(drive, TURN, cycle=k, parameters=LIGHT, rtol=1e-12) for k in (1, 2))
+    drive = da.symmetry.follow_shape(
+        system, plane_of(system), {"psi": 0.7 * sin(da.t), "phi": 0.3 * sin(da.t)}
+    )
+    one, two = (
+        da.symmetry.gait_displacement(drive, TURN, cycle=k, parameters=LIGHT, rtol=1e-12)
+        for k in (1, 2)
+    )
     motion = da.simulate(drive, {}, (0, 2 * TURN), parameters=LIGHT, rtol=1e-12, at=[2 * TURN])
     both = [[float(motion[q][-1])] for q in ("x", "y")]
     product = one.total.matrix @ two.total.matrix
@@ -188,8 +238,11 @@ def test_cycles_of_a_gait_multiply() -> None:
     assert abs(two.total.coordinates["x"]) > 2 * abs(one.total.coordinates["x"])
 
 
+@pytest.mark.long
 def test_the_split_belongs_to_the_connection_and_not_to_the_section() -> None:
-    """Another basis of the momenta changes nothing; another kinetic energy over the same constraints is another connection."""
+    """Another basis of the momenta changes nothing; another kinetic energy over the same
+    constraints is another connection.
+    """
     system = da.gallery.load("snakeboard").system
     q = {s.name: s for s in (*system.coordinates, *system.parameters)}
     shape = {"psi": 0.7 * sin(da.t), "phi": 0.5 + 0.3 * cos(da.t)}
@@ -199,7 +252,9 @@ def test_the_split_belongs_to_the_connection_and_not_to_the_section() -> None:
         gait = da.symmetry.follow_shape(system, plane_of(system), shape, section=given)
         found.append(da.symmetry.gait_displacement(gait, TURN, parameters=numbers, rtol=1e-12))
     for part in ("geometric", "dynamic", "total"):
-        assert np.allclose(getattr(found[0], part).matrix, getattr(found[1], part).matrix, atol=1e-11), part
+        assert np.allclose(
+            getattr(found[0], part).matrix, getattr(found[1], part).matrix, atol=1e-11
+        ), part
     assert np.abs(found[0].geometric.matrix - found[2].geometric.matrix).max() > 1e-3
     assert "Another connection" in str(found[0])
 
@@ -218,7 +273,7 @@ def test_what_is_no_gait_and_no_loop_is_refused() -> None:
         da.symmetry.phases(da.simulate(da.gallery.load("chaplygin-sleigh"), span=(0, 0.1)))
 
 
-# -- height functions ------------------------------------------------------------------------------------------------------
+# -- height functions ------------------------------------------------------------------------------
 
 WHEELS = {"R": 0.5, "w": 0.4}
 
@@ -228,6 +283,7 @@ def loop(size: float) -> dict[str, Any]:
     return {"alpha": size * (1 + cos(da.t)), "beta": size * sin(da.t) / 2}
 
 
+@pytest.mark.long
 def test_the_area_rule_has_the_order_that_theory_says() -> None:
     system, group = robot()
     bent = da.symmetry.connection(system, group)
@@ -235,11 +291,17 @@ def test_the_area_rule_has_the_order_that_theory_says() -> None:
     for size in sizes:
         rule = da.symmetry.area_rule(bent, loop(size), TURN, parameters=WHEELS)
         gait = da.symmetry.follow_shape(system, group, loop(size))
-        true = da.symmetry.gait_displacement(gait, TURN, parameters=WHEELS, rtol=1e-12).geometric.logarithm
+        true = da.symmetry.gait_displacement(
+            gait, TURN, parameters=WHEELS, rtol=1e-12
+        ).geometric.logarithm
         assert rule.area == pytest.approx(np.pi * size**2 / 2, rel=1e-12)
         here = bent.at({"alpha": 0.0, "beta": 0.0}, WHEELS)
-        # the next term: integral of [A (r - r_0), B], with the centre of the ellipse at r_0 - (size, 0)
-        next_term = da.lie.LieGroup.SE(2).bracket(-size * here.connection[:, 0], here.curvature[:, 0, 1]) * rule.area
+        # the next term: integral of [A (r - r_0), B], with the centre of the ellipse at r_0 -
+        # (size, 0)
+        next_term = (
+            da.lie.LieGroup.SE(2).bracket(-size * here.connection[:, 0], here.curvature[:, 0, 1])
+            * rule.area
+        )
         errors.append(np.abs(true - rule.logarithm).max())
         plain.append(np.abs(true - rule.exterior).max())
         mended.append(np.abs(true - rule.logarithm - next_term).max())
@@ -249,6 +311,7 @@ def test_the_area_rule_has_the_order_that_theory_says() -> None:
     assert np.all(orders[2] > 3.8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("eight", [False, True], ids=["ellipse", "eight"])
 def test_the_area_rule_is_exact_on_abelian_groups(eight: bool) -> None:
     """A figure of eight has two interiors of opposite sign."""
@@ -264,10 +327,14 @@ def test_the_area_rule_is_exact_on_abelian_groups(eight: bool) -> None:
 
 
 def test_a_height_function_is_the_curvature() -> None:
-    """B of the snakeboard: J0 cos(2 phi)/(m r) ahead, -J0 sin(2 phi)/(m r^2) in the turn; none at the rank jump."""
+    """B of the snakeboard: J0 cos(2 phi)/(m r) ahead, -J0 sin(2 phi)/(m r^2) in the turn; none at
+    the rank jump.
+    """
     board = da.gallery.load("snakeboard")
     found = da.symmetry.connection(board, plane_of(board.system))
-    height = da.symmetry.height_function(found, {"psi": (-1, 1), "phi": (-np.pi / 2, 1)}, parameters=LIGHT, points=(2, 9))
+    height = da.symmetry.height_function(
+        found, {"psi": (-1, 1), "phi": (-np.pi / 2, 1)}, parameters=LIGHT, points=(2, 9)
+    )
     phi = height.axes[1]
     J0, m, r = LIGHT["J0"], LIGHT["m"], LIGHT["r"]
     assert np.isnan(height.values[:, :, 0]).all() and "at 2 of 18 shapes" in str(height)
@@ -284,6 +351,13 @@ def test_heights_need_two_shapes() -> None:
         da.symmetry.height_function(sleigh, {})  # type: ignore[arg-type]
     system, group = robot()
     with pytest.raises(ModelError, match="a range for each shape coordinate"):
-        da.symmetry.height_function(da.symmetry.connection(system, group), {"alpha": (0, 1)}, parameters=WHEELS)
+        da.symmetry.height_function(
+            da.symmetry.connection(system, group), {"alpha": (0, 1)}, parameters=WHEELS
+        )
     with pytest.raises(FormError, match="does not repeat"):
-        da.symmetry.area_rule(da.symmetry.connection(system, group), {"alpha": da.t, "beta": 0}, 1.0, parameters=WHEELS)
+        da.symmetry.area_rule(
+            da.symmetry.connection(system, group),
+            {"alpha": da.t, "beta": 0},
+            1.0,
+            parameters=WHEELS,
+        )

@@ -1,4 +1,6 @@
-"""Hinged bodies on their reduced space: bracket, Hamiltonian, energy and Casimirs, relative equilibria."""
+"""Hinged bodies on their reduced space: bracket, Hamiltonian, energy and Casimirs, relative
+equilibria.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,11 @@ import sympy
 
 import dalembert as da
 from dalembert.analysis.stability.energy_casimir import energy_casimir
-from dalembert.analysis.symmetry.planar_reduction import reduced_hamiltonian, reduced_structure, relative_equilibria
+from dalembert.analysis.symmetry.planar_reduction import (
+    reduced_hamiltonian,
+    reduced_structure,
+    relative_equilibria,
+)
 from dalembert.errors import ModelError, RunError
 from dalembert.model.builders.planar_bodies import planar_chain, planar_tree
 
@@ -41,7 +47,9 @@ def test_the_bracket_is_reduced_from_the_canonical_one(parents):
 
 
 def test_hamiltons_equations_on_the_reduced_space_are_those_of_the_whole():
-    """Pi dH against the momenta and angles of a simulated chain, by the derivative of its dense output."""
+    """Pi dH against the momenta and angles of a simulated chain, by the derivative of its dense
+    output.
+    """
     bodies = straight(3, 0.7)
     symbols = (*bodies.joints, *bodies.momenta)
     energy = reduced_hamiltonian(bodies)
@@ -58,7 +66,9 @@ def test_hamiltons_equations_on_the_reduced_space_are_those_of_the_whole():
     for k in (300, 1500):
         point = dict(zip(symbols, map(sympy.Float, states[:, k]), strict=True))
         rates = np.array(field.xreplace(point).evalf().tolist(), dtype=float).ravel()
-        measured = (states[:, k - 2] - 8 * states[:, k - 1] + 8 * states[:, k + 1] - states[:, k + 2]) / (12 * 1e-3)
+        measured = (
+            states[:, k - 2] - 8 * states[:, k - 1] + 8 * states[:, k + 1] - states[:, k + 2]
+        ) / (12 * 1e-3)
         assert np.abs(rates - measured).max() < 1e-9
         assert float(energy.xreplace(point).evalf()) == pytest.approx(motion.energy[k], abs=1e-11)
 
@@ -70,7 +80,9 @@ def test_energy_and_casimir_of_two_bodies(theta, sign):
     delta = OWN[0] * OWN[1] - coupling**2
     momenta = rate * (np.array(OWN) + coupling)
     point = {"theta_21": theta, "mu_1": momenta[0], "mu_2": momenta[1]}
-    found = energy_casimir(reduced_structure(bodies), reduced_hamiltonian(bodies), [sum(bodies.momenta)], point)
+    found = energy_casimir(
+        reduced_structure(bodies), reduced_hamiltonian(bodies), [sum(bodies.momenta)], point
+    )
     assert found.multipliers == pytest.approx([-rate])
     inverse = np.array([[OWN[1], -coupling], [-coupling, OWN[0]]]) / delta
     expected = np.zeros((3, 3))
@@ -124,10 +136,16 @@ def test_three_bodies_have_four_or_six(middle, count):
 
 
 def test_both_linearisations_agree():
-    """Routh's function with its gyroscopic terms, and Pi times the Hessian of H + Phi(C), at every relative equilibrium."""
+    """Routh's function with its gyroscopic terms, and Pi times the Hessian of H + Phi(C), at every
+    relative equilibrium.
+    """
     hinges = {(1, 2): (1, 0.2), (2, 1): (-0.5, 0.1), (2, 3): (0.5, -0.3), (3, 2): (-1, 0)}
     bodies = planar_chain(3, masses=[1, 0.4, 1.3], inertias=[1, 0.6, 0.8], hinges=hinges)
-    structure, energy, casimir = reduced_structure(bodies), reduced_hamiltonian(bodies), sum(bodies.momenta)
+    structure, energy, casimir = (
+        reduced_structure(bodies),
+        reduced_hamiltonian(bodies),
+        sum(bodies.momenta),
+    )
     gyroscopic = []
     for e in relative_equilibria(bodies, total=3.0).found:
         values = [*e.angles, *e.momenta]
@@ -140,6 +158,7 @@ def test_both_linearisations_agree():
     assert max(gyroscopic) > 1e-2
 
 
+@pytest.mark.long
 def test_relative_equilibria_are_kept_by_the_whole_motion():
     bodies = straight(3, 0.3, 0.5)
     for e in relative_equilibria(bodies, total=2.0).found:

@@ -1,4 +1,6 @@
-"""`principle_integrands`: three forms of Hamilton's principle, one integrand, and an integral that knows the motions."""
+"""`principle_integrands`: three forms of Hamilton's principle, one integrand, and an integral that
+knows the motions.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def vanishing(motion: da.Motion) -> dict[Any, sympy.Expr]:
     first, last = motion.t[0], motion.t[-1]
     bump = (T - first) * (last - T) / (last - first) ** 2
     return {
-        q: (k + 1) * bump + sin((k + 1) * pi * (T - first) / (last - first)) for k, q in enumerate(free_coordinates(motion))
+        q: (k + 1) * bump + sin((k + 1) * pi * (T - first) / (last - first))
+        for k, q in enumerate(free_coordinates(motion))
     }
 
 
@@ -79,7 +82,9 @@ def test_a_curve_that_is_no_motion_has_equal_integrands_but_another_integral(nam
 def test_random_systems(kinds: str, seed: int) -> None:
     system = random_system(seed, n=len(kinds) + 2, kinds=kinds)
     random = np.random.default_rng(seed)
-    start = {s.name: float(random.uniform(-0.5, 0.5)) for s in (*system.coordinates, *system.velocities)}
+    start = {
+        s.name: float(random.uniform(-0.5, 0.5)) for s in (*system.coordinates, *system.velocities)
+    }
     motion = da.simulate(system, start, (0.2, 0.7))
     found = da.variational.principle_integrands(motion, staying(motion))
     assert found.spread < 1e-12
@@ -88,13 +93,19 @@ def test_random_systems(kinds: str, seed: int) -> None:
 
 @pytest.mark.parametrize("form", ["lagrange", "voronets", "vakonomic"])
 def test_nonlinear_constraints(form: str) -> None:
-    """With chi = 0 the vakonomic curve has other accelerations, which A contains: the forms still agree on it."""
+    """With chi = 0 the vakonomic curve has other accelerations, which A contains: the forms still
+    agree on it.
+    """
     q1, q2, q3 = da.coordinates("q1 q2 q3")
     base = random_system(4, n=3, kinds="")
-    climb = da.velocity(q3.dot - q2 * q1.dot**2 - sin(q3) * sympy.sqrt(1 + q2.dot**2) - T * q1, name="climb")
+    climb = da.velocity(
+        q3.dot - q2 * q1.dot**2 - sin(q3) * sympy.sqrt(1 + q2.dot**2) - T * q1, name="climb"
+    )
     system = base.replacing(constraints=[climb])
     motion = da.simulate(system, {q1: 0.3, q2: 0.5, q1.dot: 0.7, q2.dot: -0.4}, (0, 0.6), form=form)
-    found = da.variational.principle_integrands(motion, {q1: T * (0.6 - T), q2: sin(5 * pi * T / 0.6)}, independent=[q1, q2])
+    found = da.variational.principle_integrands(
+        motion, {q1: T * (0.6 - T), q2: sin(5 * pi * T / 0.6)}, independent=[q1, q2]
+    )
     assert found.spread < 1e-12
     assert np.abs(found.hoelder_constraints).max() > 1e-3
     if form == "vakonomic":
@@ -103,8 +114,11 @@ def test_nonlinear_constraints(form: str) -> None:
         assert found.defect < 1e-10
 
 
+@pytest.mark.long
 def test_hoelders_integrand_is_the_change_of_the_lagrangian_on_the_varied_curve() -> None:
-    """The independent implementation is a difference quotient of L itself, with d(delta q)/dt by differences in time."""
+    """The independent implementation is a difference quotient of L itself, with d(delta q)/dt by
+    differences in time.
+    """
     motion = da.simulate(da.gallery.load("rolling-disk"), span=(0, 1), at=np.linspace(0, 1, 2001))
     system = motion.system
     found = da.variational.principle_integrands(motion, vanishing(motion))
@@ -118,9 +132,10 @@ def test_hoelders_integrand_is_the_change_of_the_lagrangian_on_the_varied_curve(
     q = np.array([motion[s] for s in system.coordinates])
     v = np.array([motion[s] for s in system.velocities])
     step = 1e-5
-    change = (action(*(q + step * displaced), *(v + step * rates)) - action(*(q - step * displaced), *(v - step * rates))) / (
-        2 * step
-    )
+    change = (
+        action(*(q + step * displaced), *(v + step * rates))
+        - action(*(q - step * displaced), *(v - step * rates))
+    ) / (2 * step)
     assert np.abs(change - found.hoelder)[inner].max() < 1e-4 * np.abs(found.hoelder).max()
 
 
@@ -131,9 +146,16 @@ def test_the_two_rules_of_variation_differ_on_the_constraints() -> None:
     assert np.abs(found.hoelder_constraints).max() > 1e-2
     table = da.variational.transitivity(da.gallery.load("rolling-disk"))
     place = len(motion.t) // 2
-    state = {s.name: float(motion[s][place]) for s in (*motion.system.coordinates, *motion.system.velocities)}
+    state = {
+        s.name: float(motion[s][place])
+        for s in (*motion.system.coordinates, *motion.system.velocities)
+    }
     coefficients = table.at(state, motion.parameters).coefficients
-    assert np.allclose(coefficients.T @ found.displacements[:3, place], found.hoelder_constraints[:, place], atol=1e-13)
+    assert np.allclose(
+        coefficients.T @ found.displacements[:3, place],
+        found.hoelder_constraints[:, place],
+        atol=1e-13,
+    )
 
 
 def test_integrable_constraints_have_one_rule() -> None:
@@ -153,7 +175,9 @@ def test_forces_without_potential_enter_by_their_virtual_work() -> None:
         axis=0,
     )
     assert np.allclose(found.work, work + motion["u2"] * found.displacements[2], atol=1e-14)
-    assert abs(np.trapezoid(found.work, motion.t)) > 1e-3  # without it the integral would not vanish
+    assert (
+        abs(np.trapezoid(found.work, motion.t)) > 1e-3
+    )  # without it the integral would not vanish
 
 
 def test_inputs_given_as_functions() -> None:
@@ -181,7 +205,9 @@ def test_motions_that_run_backward() -> None:
 def test_functions_with_derivatives_and_sequences() -> None:
     motion = short_motion("appell")
     by_expression = da.variational.principle_integrands(motion, {"q1": sin(3 * T)})
-    by_function = da.variational.principle_integrands(motion, [(lambda t: np.sin(3 * t), lambda t: 3 * np.cos(3 * t)), 0])
+    by_function = da.variational.principle_integrands(
+        motion, [(lambda t: np.sin(3 * t), lambda t: 3 * np.cos(3 * t)), 0]
+    )
     for form in FORMS:
         assert np.allclose(getattr(by_expression, form), getattr(by_function, form), atol=1e-13)
 
@@ -202,7 +228,9 @@ def test_variations_that_make_no_sense(variation: Any, message: str) -> None:
 
 def test_motions_that_cannot_be_varied() -> None:
     with pytest.raises(FormError, match="image"):
-        da.variational.principle_integrands(da.simulate(da.gallery.load("linked-particles"), span=(0, 0.2)), {})
+        da.variational.principle_integrands(
+            da.simulate(da.gallery.load("linked-particles"), span=(0, 0.2)), {}
+        )
     with pytest.raises(ModelError, match="Motion is needed"):
         da.variational.principle_integrands(da.gallery.load("appell"), {})  # type: ignore[arg-type]
     turned = da.simulate(da.gallery.load("knife-edge"), {"varphi_dot": 2.0}, (0, 3))

@@ -1,4 +1,6 @@
-"""Coefficients of the reduced equations: identities, closed forms, other sections, and wrong tensors that must be noticed."""
+"""Coefficients of the reduced equations: identities, closed forms, other sections, and wrong
+tensors that must be noticed.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,14 @@ from sympy import cos, sin, tan
 
 import dalembert as da
 from dalembert.analysis.symmetry import reduced_coefficients as module
-from dalembert.analysis.symmetry.reduced_coefficients import CoefficientField, ReducedCoefficients, reduced_coefficients
+from dalembert.analysis.symmetry.reduced_coefficients import (
+    CoefficientField,
+    ReducedCoefficients,
+    reduced_coefficients,
+)
 from dalembert.errors import FormError, ModelError, RunError
 from dalembert.formulations.reduction.bundle_equations import bundle_of
-from dalembert.verification.independent.planar_bundles import planar, spots
+from dalembert.verification.independent.planar_bundles import planar, samples
 
 
 def symbols(system: da.System) -> dict[str, Any]:
@@ -24,7 +30,11 @@ def symbols(system: da.System) -> dict[str, Any]:
 def se2(system: da.System, heading: str = "theta") -> dict[str, dict[Any, Any]]:
     q = symbols(system)
     x, y, angle = q["x"], q["y"], q[heading]
-    return {"ahead": {x: cos(angle), y: sin(angle)}, "aside": {x: -sin(angle), y: cos(angle)}, "turn": {angle: 1}}
+    return {
+        "ahead": {x: cos(angle), y: sin(angle)},
+        "aside": {x: -sin(angle), y: cos(angle)},
+        "turn": {angle: 1},
+    }
 
 
 def wheel(system: da.System) -> dict[str, dict[Any, Any]]:
@@ -58,7 +68,7 @@ def found(name: str) -> ReducedCoefficients:
     return random_coefficients() if name == "random" else coefficients(name)
 
 
-# -- identities --------------------------------------------------------------------------------------------------------
+# -- identities ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -68,7 +78,11 @@ def test_the_basis_is_a_basis_of_the_lie_algebra(name: str) -> None:
     assert np.allclose(C, -np.swapaxes(C, 1, 2), atol=1e-12)
     jacobi = np.einsum("eab,dec->dabc", C, C)
     assert np.allclose(
-        jacobi + np.moveaxis(jacobi, (1, 2, 3), (2, 3, 1)) + np.moveaxis(jacobi, (1, 2, 3), (3, 1, 2)), 0, atol=1e-12
+        jacobi
+        + np.moveaxis(jacobi, (1, 2, 3), (2, 3, 1))
+        + np.moveaxis(jacobi, (1, 2, 3), (3, 1, 2)),
+        0,
+        atol=1e-12,
     )
     assert np.linalg.cond(c.frame) < 1e3
 
@@ -89,8 +103,10 @@ def test_they_were_checked(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["random", "snakeboard", "bicycle"])
 def test_momenta_and_shape_move_as_with_multipliers(kind: str) -> None:
-    """The equations with these coefficients, at accelerations of Lagrange's equations in all coordinates."""
-    for s in spots(kind):
+    """The equations with these coefficients, at accelerations of Lagrange's equations in all
+    coordinates.
+    """
+    for s in samples(kind):
         accelerations, momentum_rates = s.exact
         assert np.allclose(s.library.momentum_rate(s.v, s.p), momentum_rates, atol=1e-12)
 
@@ -100,7 +116,8 @@ def test_momenta_and_shape_move_as_with_multipliers(kind: str) -> None:
 
         step = 1e-20j
         by_shape = [
-            np.imag(s.planar.on_constraints(s.r + step * unit, s.v + 0j, s.p + 0j)) / 1e-20 for unit in np.eye(2)
+            np.imag(s.planar.on_constraints(s.r + step * unit, s.v + 0j, s.p + 0j)) / 1e-20 for unit
+            in np.eye(2)
         ]  # fmt: skip
         left = s.along(momenta, accelerations, momentum_rates) - np.array(by_shape)
         assert np.allclose(left, s.library.shape_force(s.v, s.p), atol=1e-12)
@@ -121,7 +138,9 @@ def test_the_random_system_is_one_where_nothing_vanishes() -> None:
         c.lam[2:],
     ):
         assert np.max(np.abs(table)) > 1e-2
-    assert np.max(np.abs(planar("random").rows(np.array([0.3, -0.4]))[:, :2])) > 0.1  # the constraint contains r_dot
+    assert (
+        np.max(np.abs(planar("random").rows(np.array([0.3, -0.4]))[:, :2])) > 0.1
+    )  # the constraint contains r_dot
 
 
 def test_another_section_is_another_way_to_write_the_same_motion() -> None:
@@ -133,27 +152,42 @@ def test_another_section_is_another_way_to_write_the_same_motion() -> None:
     factor = 2 + sin(phi) ** 2
     place = {"psi": 0.2, "phi": 0.6}
     first = reduced_coefficients(scenario, group, place)
-    second = reduced_coefficients(scenario, group, place, section=[[factor * x for x in plain.col(0)]])
+    second = reduced_coefficients(
+        scenario, group, place, section=[[factor * x for x in plain.col(0)]]
+    )
     v, p = np.array([0.4, -0.7]), np.array([0.9])
     f, derivative = 2 + np.sin(0.6) ** 2, np.sin(1.2)
-    assert np.allclose(second.momentum_rate(v, f * p), derivative * v[1] * p + f * first.momentum_rate(v, p))
+    assert np.allclose(
+        second.momentum_rate(v, f * p), derivative * v[1] * p + f * first.momentum_rate(v, p)
+    )
     assert np.allclose(first.frame @ first.connection, second.frame @ second.connection)
     for name in ("curvature", "lift_derivative"):
-        scale = f if name == "lift_derivative" else 1.0  # Gamma' p' = Gamma p, so that Gamma' = Gamma / f
+        scale = (
+            f if name == "lift_derivative" else 1.0
+        )  # Gamma' p' = Gamma p, so that Gamma' = Gamma / f
         here, there = (np.tensordot(c.frame, getattr(c, name), 1) for c in (first, second))
-        extra = 0.0 if name == "curvature" else np.array([0.0, derivative / f]) * (first.frame @ first.lift)[:, :, None]
+        extra = (
+            0.0
+            if name == "curvature"
+            else np.array([0.0, derivative / f]) * (first.frame @ first.lift)[:, :, None]
+        )
         assert np.allclose(scale * there, here - extra)
 
 
-# -- closed forms ------------------------------------------------------------------------------------------------------
+# -- closed forms ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_snakeboard_in_symbols() -> None:
-    """Bloch 5.9.65 and the momentum equation p_dot = 2 J0 cos^2 phi_dot psi_dot - tan(phi) phi_dot p."""
+    """Bloch 5.9.65 and the momentum equation p_dot = 2 J0 cos^2 phi_dot psi_dot - tan(phi) phi_dot
+    p.
+    """
     system = da.gallery.load("snakeboard").system
     q = symbols(system)
     phi, r, m, J0 = q["phi"], q["r"], q["m"], q["J0"]
-    c = reduced_coefficients(system, se2(system), section=[[-2 * r * cos(phi) ** 2, 0, sin(2 * phi)]])
+    c = reduced_coefficients(
+        system, se2(system), section=[[-2 * r * cos(phi) ** 2, 0, sin(2 * phi)]]
+    )
 
     def same(left: Any, right: Any) -> bool:
         return bool(sympy.simplify(left - right) == 0)
@@ -166,10 +200,14 @@ def test_the_snakeboard_in_symbols() -> None:
     assert all(same(value, wanted) for value, wanted in zip(fixed[:, 1], expected, strict=True))
 
 
+@pytest.mark.long
 def test_symbols_have_the_values_of_numbers() -> None:
     scenario = da.gallery.load("rolling-disk")
     group = wheel(scenario.system)
-    written, numbers = reduced_coefficients(scenario.system, group), reduced_coefficients(scenario, group, {"theta": 0.3})
+    written, numbers = (
+        reduced_coefficients(scenario.system, group),
+        reduced_coefficients(scenario, group, {"theta": 0.3}),
+    )
     values = dict(scenario.parameters) | {"theta": 0.3}
 
     def number(x: Any) -> float:
@@ -193,9 +231,15 @@ def test_symbols_have_the_values_of_numbers() -> None:
 def test_a_free_body_has_eulers_coefficients() -> None:
     """Without shape and constraints: p_dot_b = C^c_ab I^{ad} p_c p_d, that is M_dot = M x Omega."""
     a, b, c = da.coordinates("a b c")
-    omega = (a.dot * sin(b) * sin(c) + b.dot * cos(c), a.dot * sin(b) * cos(c) - b.dot * sin(c), a.dot * cos(b) + c.dot)
+    omega = (
+        a.dot * sin(b) * sin(c) + b.dot * cos(c),
+        a.dot * sin(b) * cos(c) - b.dot * sin(c),
+        a.dot * cos(b) + c.dot,
+    )
     values = np.array([1.1, 1.7, 2.3])
-    body = da.System([a, b, c], kinetic=sum(float(j) * w**2 for j, w in zip(values, omega, strict=True)) / 2)
+    body = da.System(
+        [a, b, c], kinetic=sum(float(j) * w**2 for j, w in zip(values, omega, strict=True)) / 2
+    )
     fields = {
         "w1": {a: sin(c) / sin(b), b: cos(c), c: -sin(c) * cos(b) / sin(b)},
         "w2": {a: cos(c) / sin(b), b: -sin(c), c: -cos(c) * cos(b) / sin(b)},
@@ -206,11 +250,12 @@ def test_a_free_body_has_eulers_coefficients() -> None:
     assert np.allclose(found.momentum_rate([], momentum), np.cross(momentum, momentum / values))
 
 
-# -- what must be refused ------------------------------------------------------------------------------------------------
+# -- what must be refused --------------------------------------------------------------------------
 
 
 TENSORS = [
-    "frame", "structure", "inertia", "inverse", "inverse_derivative", "gamma", "connection", "lift", "lam", "curvature",
+    "frame", "structure", "inertia", "inverse", "inverse_derivative", "gamma", "connection",
+    "lift", "lam", "curvature",
     "lift_derivative",
 ]  # fmt: skip
 
@@ -232,7 +277,9 @@ def test_a_wrong_tensor_is_not_returned(tensor: str, monkeypatch: pytest.MonkeyP
 
 
 def test_a_section_that_vanishes_is_refused() -> None:
-    """At phi = pi/2 the snakeboard's constraints lose a rank, and its section vanishes up to rounding."""
+    """At phi = pi/2 the snakeboard's constraints lose a rank, and its section vanishes up to
+    rounding.
+    """
     with pytest.raises(RunError, match="degenerates"):
         coefficients("snakeboard", phi=np.pi / 2)
     assert coefficients("snakeboard", phi=0.0).residual < 1e-13
@@ -240,7 +287,9 @@ def test_a_section_that_vanishes_is_refused() -> None:
 
 def test_hypotheses_have_names() -> None:
     plate = da.gallery.load("ball-on-rotating-plate")
-    turns = {f"w_{name}": {symbols(plate.system)[name]: 1} for name in ("turn_x", "turn_y", "turn_z")}
+    turns = {
+        f"w_{name}": {symbols(plate.system)[name]: 1} for name in ("turn_x", "turn_y", "turn_z")
+    }
     with pytest.raises(FormError, match="linear in the velocities"):
         reduced_coefficients(plate, turns, {"x": 0.1, "y": 0.2})
     x, y = da.coordinates("x y")
@@ -264,7 +313,9 @@ def test_names_and_values_are_read_carefully() -> None:
 def test_applied_forces_do_not_disturb_the_coefficients() -> None:
     scenario = da.gallery.load("snakeboard")
     q = symbols(scenario.system)
-    pushed = scenario.system.replacing(forces={q["psi"]: 0.3 - q["psi"].dot, q["phi"]: q["phi"] * 2})
+    pushed = scenario.system.replacing(
+        forces={q["psi"]: 0.3 - q["psi"].dot, q["phi"]: q["phi"] * 2}
+    )
     place = {"psi": 0.2, "phi": 0.6}
     plain = reduced_coefficients(scenario, se2(scenario.system), place)
     forced = reduced_coefficients(pushed, se2(pushed), place, scenario.parameters)

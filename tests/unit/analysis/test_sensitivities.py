@@ -1,4 +1,6 @@
-"""Forward sensitivities: closed forms, identities of the flow, finite differences, and one form against another."""
+"""Forward sensitivities: closed forms, identities of the flow, finite differences, and one form
+against another.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ HANGING = {"m": 1.3, "l": 1.1, "g": 9.8}
 
 
 def test_the_oscillator_has_the_derivatives_of_its_closed_form() -> None:
-    found = da.sensitivities(OSCILLATOR, [m, k, x, x.dot], {x: 0.7, x.dot: -0.4}, (0, 3), parameters={m: 2.0, k: 3.0})
+    found = da.sensitivities(
+        OSCILLATOR, [m, k, x, x.dot], {x: 0.7, x.dot: -0.4}, (0, 3), parameters={m: 2.0, k: 3.0}
+    )
     symbols = sympy.symbols("m k a b t", positive=True)
     mass, stiffness, a, b, time = symbols
     rate = sympy.sqrt(stiffness / mass)
@@ -39,10 +43,14 @@ def test_the_flow_of_hamilton_is_symplectic() -> None:
     theta, u = da.coordinates("theta u")
     stretch = 1 + u
     system = da.System(
-        [theta, u], kinetic=((stretch * theta.dot) ** 2 + u.dot**2) / 2, potential=8 * u**2 - 9 * stretch * sympy.cos(theta)
+        [theta, u],
+        kinetic=((stretch * theta.dot) ** 2 + u.dot**2) / 2,
+        potential=8 * u**2 - 9 * stretch * sympy.cos(theta),
     )
     symbols = [theta, u, theta.momentum, u.momentum]
-    found = da.sensitivities(system, symbols, {"theta": 1.1, "p_u": 0.3}, (0, 5), form="hamilton", rtol=1e-12)
+    found = da.sensitivities(
+        system, symbols, {"theta": 1.1, "p_u": 0.3}, (0, 5), form="hamilton", rtol=1e-12
+    )
     flow = found.table([symbol.name for symbol in symbols])[-1]
     unit = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
     np.testing.assert_allclose(flow.T @ unit @ flow, unit, atol=1e-9)
@@ -59,7 +67,9 @@ def test_the_flow_of_hamilton_is_symplectic() -> None:
     ],
     ids=["moved", "completed", "moved-in-full"],
 )
-def test_starts_are_differentiated_as_they_are_made_consistent(form: str, start: dict[str, float]) -> None:
+def test_starts_are_differentiated_as_they_are_made_consistent(
+    form: str, start: dict[str, float]
+) -> None:
     names = ["m", "l", "g", *start]
     equations = da.derive(PENDULUM, form)
     options: dict[str, Any] = {"rtol": 1e-12, "at": [0.0, 1.0, 2.0]}
@@ -80,23 +90,39 @@ def test_starts_are_differentiated_as_they_are_made_consistent(form: str, start:
 
 def test_the_plane_pendulum_agrees_with_its_angle() -> None:
     theta = da.coordinates("theta")
-    polar = da.System([theta], kinetic=m * l**2 / 2 * theta.dot**2, potential=-m * g * l * sympy.cos(theta))
-    turned = da.sensitivities(polar, [g, theta], {theta: 0.5}, (0, 4), parameters=HANGING, rtol=1e-12, at=[4.0])
+    polar = da.System(
+        [theta], kinetic=m * l**2 / 2 * theta.dot**2, potential=-m * g * l * sympy.cos(theta)
+    )
+    turned = da.sensitivities(
+        polar, [g, theta], {theta: 0.5}, (0, 4), parameters=HANGING, rtol=1e-12, at=[4.0]
+    )
     angle = 0.5
     start = {"x": 1.1 * np.sin(angle), "y": -1.1 * np.cos(angle)}
-    plane = da.sensitivities(PENDULUM, [g, x, y], start, (0, 4), parameters=HANGING, rtol=1e-12, at=[4.0])
+    plane = da.sensitivities(
+        PENDULUM, [g, x, y], start, (0, 4), parameters=HANGING, rtol=1e-12, at=[4.0]
+    )
     np.testing.assert_allclose(plane["x", g], turned.of(l * sympy.sin(theta))[0], atol=1e-9)
     along = plane["x", "x"] * 1.1 * np.cos(angle) + plane["x", "y"] * 1.1 * np.sin(angle)
     np.testing.assert_allclose(along, turned.of(l * sympy.sin(theta))[1], atol=1e-9)
 
 
+@pytest.mark.long
 def test_forms_of_the_rolling_disk_agree() -> None:
     disk = da.gallery.load("rolling-disk")
     start = {name: value for name, value in disk.start.items() if name not in ("x_dot", "y_dot")}
     wrt = ["m", "r", "C", "theta", "psi_dot", "phi"]
     tables = []
     for form in ("maggi", "lagrange"):
-        found = da.sensitivities(disk.system, wrt, start, (0, 2), parameters=disk.parameters, rtol=1e-12, at=[2.0], form=form)
+        found = da.sensitivities(
+            disk.system,
+            wrt,
+            start,
+            (0, 2),
+            parameters=disk.parameters,
+            rtol=1e-12,
+            at=[2.0],
+            form=form,
+        )
         tables.append(found.table(["theta", "x", "y_dot", "energy"])[0])
     np.testing.assert_allclose(tables[1], tables[0], atol=1e-8)
     equations = da.derive(disk.system, "lagrange")
@@ -117,14 +143,18 @@ def test_another_choice_of_independent_velocities_changes_nothing() -> None:
         [x, y, theta],
         kinetic=m / 2 * (x.dot**2 + y.dot**2) + k / 2 * theta.dot**2,
         potential=m * x,
-        constraints=[da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="blade")],
+        constraints=[
+            da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="blade")
+        ],
     )
     options: dict[str, Any] = {"parameters": {m: 1.0, k: 0.3}, "rtol": 1e-11, "at": [4.0]}
     given, wrt = {theta: 0.4, x.dot: 0.3, theta.dot: 1.1}, [m, k, theta, x.dot]
     one = da.sensitivities(skate, wrt, given, (0, 4), form="maggi", **options)
     other = da.sensitivities(skate, wrt, given, (0, 4), form="lagrange", **options)
     assert one.motion.switches and not other.motion.switches
-    np.testing.assert_allclose(one.table(["x", "y", "x_dot"]), other.table(["x", "y", "x_dot"]), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(
+        one.table(["x", "y", "x_dot"]), other.table(["x", "y", "x_dot"]), rtol=1e-8, atol=1e-8
+    )
     back = da.gradient(one.motion, wrt, given=list(given), final=x * y.dot)
     np.testing.assert_allclose(back.values, one.of(x * y.dot)[:, -1], rtol=1e-10, atol=1e-10)
 
@@ -134,7 +164,10 @@ def test_rows_that_depend_on_each_other_do_no_harm() -> None:
         [x, y],
         kinetic=m / 2 * (x.dot**2 + y.dot**2),
         potential=m * g * y,
-        constraints=[da.holonomic(x**2 + y**2 - l**2, name="rod"), da.holonomic(2 * (x**2 + y**2 - l**2), name="again")],
+        constraints=[
+            da.holonomic(x**2 + y**2 - l**2, name="rod"),
+            da.holonomic(2 * (x**2 + y**2 - l**2), name="again"),
+        ],
     )
     start = {"x": 0.6, "x_dot": 0.5}
     options: dict[str, Any] = {"parameters": HANGING, "form": "lagrange", "at": [1.5]}
@@ -153,7 +186,9 @@ def test_what_cannot_be_differentiated_is_refused() -> None:
     with pytest.raises(da.errors.ModelError, match="dop853"):
         da.sensitivities(OSCILLATOR, [m], start, (0, 1), method="gauss4", step=0.1, **options)
     with pytest.raises(da.errors.ModelError, match="event"):
-        da.sensitivities(OSCILLATOR, [m], start, (0, 9), events=[da.event(x, terminal=True)], **options)
+        da.sensitivities(
+            OSCILLATOR, [m], start, (0, 9), events=[da.event(x, terminal=True)], **options
+        )
     hanging = da.simulate(PENDULUM, {"x": 0.6}, (0, 1), parameters=HANGING)
     with pytest.raises(da.errors.ModelError, match="given"):
         da.sensitivities(hanging, [g])
@@ -164,7 +199,9 @@ def test_what_cannot_be_differentiated_is_refused() -> None:
     driven = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
     with pytest.raises(da.errors.ModelError, match="Python function"):
         da.sensitivities(driven, [x], {x: 0.0}, (0, 1), inputs={u: lambda t, state: 1.0})
-    ball = da.System([x], kinetic=x.dot**2 / 2, potential=9 * x, constraints=[da.unilateral(-x, name="floor")])
+    ball = da.System(
+        [x], kinetic=x.dot**2 / 2, potential=9 * x, constraints=[da.unilateral(-x, name="floor")]
+    )
     with pytest.raises(da.errors.ModelError, match="impacts"):
         da.sensitivities(ball, [x], {x: 1.0}, (0, 1))
 
@@ -176,7 +213,9 @@ def test_outputs_that_a_start_gives_are_held_and_differentiated_by() -> None:
         [x, y, theta],
         kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2,
         potential=x**2,
-        constraints=[da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="blade")],
+        constraints=[
+            da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="blade")
+        ],
         outputs={"flow": along * (1 + x**2), "turning": theta.dot},
     )
     start = {"x": 0.5, "y": 0.0, "theta": 0.3, "flow": 1.0, "turning": 0.4}

@@ -1,4 +1,6 @@
-"""`transitivity`: the coefficients of Rumyantsev's (1.10) and (1.21), their relations, and what their vanishing means."""
+"""`transitivity`: the coefficients of Rumyantsev's (1.10) and (1.21), their relations, and what
+their vanishing means.
+"""
 
 from __future__ import annotations
 
@@ -36,18 +38,29 @@ def found(name: str) -> Transitivity:
 
 def random_values(system: da.System, seed: int) -> dict[str, float]:
     random = np.random.default_rng(seed)
-    symbols = (da.t, *system.coordinates, *system.velocities, *(q.ddot for q in system.coordinates), *system.parameters)
+    symbols = (
+        da.t,
+        *system.coordinates,
+        *system.velocities,
+        *(q.ddot for q in system.coordinates),
+        *system.parameters,
+    )
     return {symbol.name: float(random.uniform(0.3, 1.1)) for symbol in symbols}
 
 
-def split_values(result: Transitivity, values: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+def split_values(
+    result: Transitivity, values: dict[str, float]
+) -> tuple[dict[str, float], dict[str, float]]:
     """The state and the parameters that `at` takes."""
     constants = {symbol.name for symbol in result.system.parameters}
     bound = {name.replace("_dot", "_ddot") for name in result.dependent}
-    state = {name: value for name, value in values.items() if name not in constants and name not in bound}
+    state = {
+        name: value for name, value in values.items() if name not in constants and name not in bound
+    }
     return state, {name: values[name] for name in constants}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", INTEGRABLE)
 def test_it_vanishes_just_where_every_constraint_is_integrable(name: str) -> None:
     """By Frobenius' theorem on the one hand, by the coefficients on the other."""
@@ -56,7 +69,14 @@ def test_it_vanishes_just_where_every_constraint_is_integrable(name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["appell", "rolling-disk", "chaplygin-sleigh", "elastic-pendulum-printed", "spherical-pendulum"]
+    "name",
+    [
+        "appell",
+        "rolling-disk",
+        "chaplygin-sleigh",
+        "elastic-pendulum-printed",
+        "spherical-pendulum",
+    ],
 )
 def test_symbols_of_quasi_velocities_and_of_their_inverse_are_the_same_defect(name: str) -> None:
     result = found(name)
@@ -69,7 +89,10 @@ def test_symbols_of_quasi_velocities_and_of_their_inverse_are_the_same_defect(na
 
 
 def test_the_sign_between_w_and_a_is_minus_and_not_as_printed() -> None:
-    symbols = found("appell").at({"q1_dot": 0.7, "q2_dot": -0.4, "q1_ddot": 0.3, "q2_ddot": 0.9}, {"a": 0.5, "m": 1, "g": 9.81})
+    symbols = found("appell").at(
+        {"q1_dot": 0.7, "q2_dot": -0.4, "q1_ddot": 0.3, "q2_ddot": 0.9},
+        {"a": 0.5, "m": 1, "g": 9.81},
+    )
     assert np.allclose(symbols.matrix, 1.0)  # the constraint is stated solved
     assert np.abs(symbols.coefficients).max() > 0.1
     assert np.allclose(symbols.W[2], -symbols.coefficients[:, 0], atol=1e-14)
@@ -81,71 +104,116 @@ def test_the_rolling_disk_has_the_printed_coefficients() -> None:
     _, psi, phi = da.coordinates("theta psi phi")
     r = da.parameters("r", positive=True)
     expected = sympy.Matrix(
-        [[0, 0], [phi.dot * r * sin(phi), -phi.dot * r * cos(phi)], [-psi.dot * r * sin(phi), psi.dot * r * cos(phi)]]
+        [
+            [0, 0],
+            [phi.dot * r * sin(phi), -phi.dot * r * cos(phi)],
+            [-psi.dot * r * sin(phi), psi.dot * r * cos(phi)],
+        ]
     )
     assert sympy.simplify(sympy.Matrix(result.coefficients) - expected) == sympy.zeros(3, 2)
-    assert (result.independent, result.dependent) == (("theta_dot", "psi_dot", "phi_dot"), ("x_dot", "y_dot"))
+    assert (result.independent, result.dependent) == (
+        ("theta_dot", "psi_dot", "phi_dot"),
+        ("x_dot", "y_dot"),
+    )
 
 
 def linear_system() -> tuple[da.System, Any, Any]:
-    """Two rheonomic constraints that are affine in the velocities, with coefficients of all coordinates."""
+    """Two rheonomic constraints that are affine in the velocities, with coefficients of all
+    coordinates.
+    """
     q = da.coordinates("q1 q2 q3 q4")
     t = da.t
     derivatives = sympy.Matrix([[sin(q[2]) * q[1], q[3] + t], [cos(q[0] + q[3]), q[2] * q[3] * t]])
     rest = sympy.Matrix([q[0] * q[2] + sin(t), q[1] + q[3] * q[0]])
-    rows = [q[2 + a].dot - derivatives[a, 0] * q[0].dot - derivatives[a, 1] * q[1].dot - rest[a] for a in range(2)]
+    rows = [
+        q[2 + a].dot - derivatives[a, 0] * q[0].dot - derivatives[a, 1] * q[1].dot - rest[a]
+        for a in range(2)
+    ]
     constraints = [da.velocity(row, name=f"row{k}") for k, row in enumerate(rows)]
     system = da.System(q, kinetic=sum(c.dot**2 for c in q) / 2, constraints=constraints)
     return system, derivatives, rest
 
 
 def test_linear_constraints_have_the_special_form_of_the_coefficients() -> None:
-    """A_s^l = da_ls/dt - (da_li/dq_s) v_i - da_l/dq_s - a_js ((da_li/dq_j) v_i + da_l/dq_j), below Rumyantsev's (1.13)."""
+    """A_s^l = da_ls/dt - (da_li/dq_s) v_i - da_l/dq_s - a_js ((da_li/dq_j) v_i + da_l/dq_j), below
+    Rumyantsev's (1.13).
+    """
     system, derivatives, rest = linear_system()
     q = system.coordinates
     free, bound = q[:2], q[2:]
-    velocities = [free[0].dot, free[1].dot, *(derivatives @ sympy.Matrix([c.dot for c in free]) + rest)]
+    velocities = [
+        free[0].dot,
+        free[1].dot,
+        *(derivatives @ sympy.Matrix([c.dot for c in free]) + rest),
+    ]
 
     def rate(entry: sympy.Expr) -> sympy.Expr:
-        return sympy.diff(entry, da.t) + sum(sympy.diff(entry, c) * v for c, v in zip(q, velocities, strict=True))
+        return sympy.diff(entry, da.t) + sum(
+            sympy.diff(entry, c) * v for c, v in zip(q, velocities, strict=True)
+        )
 
     def pull(row: int, symbol: Any) -> sympy.Expr:
-        return sum(sympy.diff(derivatives[row, i], symbol) * free[i].dot for i in range(2)) + sympy.diff(rest[row], symbol)
+        return sum(
+            sympy.diff(derivatives[row, i], symbol) * free[i].dot for i in range(2)
+        ) + sympy.diff(rest[row], symbol)
 
     expected = sympy.Matrix(
         2,
         2,
         lambda s, row: (
-            rate(derivatives[row, s]) - pull(row, free[s]) - sum(derivatives[j, s] * pull(row, bound[j]) for j in range(2))
+            rate(derivatives[row, s])
+            - pull(row, free[s])
+            - sum(derivatives[j, s] * pull(row, bound[j]) for j in range(2))
         ),
     )
     result = da.variational.transitivity(system, independent=free)
     values = random_values(system, 8)
     numbers = {symbol: values[symbol.name] for symbol in expected.free_symbols}
     state, constants = split_values(result, values)
-    assert np.allclose(result.at(state, constants).coefficients, np.array(expected.subs(numbers), dtype=float), rtol=1e-12)
+    assert np.allclose(
+        result.at(state, constants).coefficients,
+        np.array(expected.subs(numbers), dtype=float),
+        rtol=1e-12,
+    )
 
 
-@pytest.mark.parametrize("name", ["appell", "rolling-disk", "chaplygin-sleigh", "constrained-particle"])
+@pytest.mark.parametrize(
+    "name", ["appell", "rolling-disk", "chaplygin-sleigh", "constrained-particle"]
+)
 def test_formulas_and_numbers_agree(name: str) -> None:
     result = found(name)
     values = random_values(result.system, 5)
     symbols = result.at(*split_values(result, values))
-    for formula, numbers in ((result.coefficients, symbols.coefficients), (result.W, symbols.W), (result.T, symbols.T)):
+    for formula, numbers in (
+        (result.coefficients, symbols.coefficients),
+        (result.W, symbols.W),
+        (result.T, symbols.T),
+    ):
         table = {symbol: values[symbol.name] for symbol in formula.free_symbols}
-        assert np.allclose(np.array(formula.subs(table), dtype=float), numbers, rtol=1e-12, atol=1e-13)
+        assert np.allclose(
+            np.array(formula.subs(table), dtype=float), numbers, rtol=1e-12, atol=1e-13
+        )
 
 
 def test_accelerations_of_the_motion_are_taken_where_none_are_given() -> None:
     result, constants = found("appell"), {"a": 0.5, "m": 1.0, "g": 9.81}
     on_motion = result.at({"q1_dot": 0.7, "q2_dot": -0.4}, constants).coefficients
     assert np.abs(on_motion).max() < 1e-15  # the heading of every motion is constant
-    assert np.abs(result.at({"q1_dot": 0.7, "q2_dot": -0.4, "q1_ddot": 1, "q2_ddot": 1}, constants).coefficients).max() > 0.1
+    assert (
+        np.abs(
+            result.at(
+                {"q1_dot": 0.7, "q2_dot": -0.4, "q1_ddot": 1, "q2_ddot": 1}, constants
+            ).coefficients
+        ).max()
+        > 0.1
+    )
 
 
 def test_the_choice_of_independent_velocities_is_the_users() -> None:
     x, _, theta = da.gallery.load("chaplygin-sleigh").system.coordinates
-    other = da.variational.transitivity(da.gallery.load("chaplygin-sleigh"), independent=["x_dot", theta])
+    other = da.variational.transitivity(
+        da.gallery.load("chaplygin-sleigh"), independent=["x_dot", theta]
+    )
     assert other.independent == ("x_dot", "theta_dot")
     assert other.dependent == ("y_dot",)
     assert sympy.simplify(other.coefficients[1, 0] + x.dot / cos(theta) ** 2) == 0

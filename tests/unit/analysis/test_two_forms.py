@@ -1,4 +1,6 @@
-"""The restricted and the reduced two-form: closed exactly where it must be, the same motion, and curvature where it is not."""
+"""The restricted and the reduced two-form: closed exactly where it must be, the same motion, and
+curvature where it is not.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +13,46 @@ from sympy import cos, sin
 import dalembert as da
 from dalembert.analysis.symmetry import reduced_two_form as reduced_module
 from dalembert.analysis.symmetry.reduced_two_form import ReducedTwoFormField, reduced_two_form
-from dalembert.analysis.symmetry.restricted_two_form import TwoFormField, cyclic, jacobi_failure, restricted_two_form
+from dalembert.analysis.symmetry.restricted_two_form import (
+    TwoFormField,
+    cyclic,
+    jacobi_failure,
+    restricted_two_form,
+)
 from dalembert.errors import FormError, ModelError, RunError, SingularError, StartError
-from dalembert.formulations.independent_velocities import _splits, choose_split
 from dalembert.formulations.reduction.bundle_equations import bundle_of
-from dalembert.verification.independent.planar_bundles import planar, spots
+from dalembert.formulations.velocity_splits import _splits, choose_split
+from dalembert.verification.independent.planar_bundles import planar, samples
 
 
 def se2(system: da.System, heading: str = "theta") -> dict[str, dict[Any, Any]]:
     q = {c.name: c for c in system.coordinates}
     x, y, angle = q["x"], q["y"], q[heading]
-    return {"ahead": {x: cos(angle), y: sin(angle)}, "aside": {x: -sin(angle), y: cos(angle)}, "turn": {angle: 1}}
+    return {
+        "ahead": {x: cos(angle), y: sin(angle)},
+        "aside": {x: -sin(angle), y: cos(angle)},
+        "turn": {angle: 1},
+    }
 
 
 def on_surfaces(by_velocity: bool) -> da.System:
     """Two surfaces in four dimensions, stated by positions or by velocities."""
     x, y, z, w = q = da.coordinates("x y z w")
     surfaces = (z - sin(x) * y**2, w + x * y + z**2)
-    kinetic = ((1 + x**2) * x.dot**2 + y.dot**2 + z.dot**2 * (2 + cos(w)) + w.dot**2 + x.dot * z.dot) / 2
+    kinetic = (
+        (1 + x**2) * x.dot**2 + y.dot**2 + z.dot**2 * (2 + cos(w)) + w.dot**2 + x.dot * z.dot
+    ) / 2
     if by_velocity:
-        rows = [da.velocity(sum(g.diff(c) * c.dot for c in q), name=f"f{k}") for k, g in enumerate(surfaces)]
+        rows = [
+            da.velocity(sum(g.diff(c) * c.dot for c in q), name=f"f{k}")
+            for k, g in enumerate(surfaces)
+        ]
     else:
         rows = [da.holonomic(g, name=f"f{k}") for k, g in enumerate(surfaces)]
     return da.System(q, kinetic=kinetic, potential=x * y, constraints=rows)
 
 
-# -- before reduction --------------------------------------------------------------------------------------------------
+# -- before reduction ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("by_velocity", [True, False], ids=["velocities", "positions"])
@@ -59,24 +75,34 @@ def test_nonholonomic_constraints_do_not(name: str) -> None:
 
 
 def test_jacobis_identity_can_fail_where_the_extended_form_is_closed() -> None:
-    """z' = y x' at y = 0: d omega vanishes there with dp_z/dy_x = y/(1 + y^2), the brackets {z, .} know better."""
+    """z' = y x' at y = 0: d omega vanishes there with dp_z/dy_x = y/(1 + y^2), the brackets {z, .}
+    know better.
+    """
     x, y, z = da.coordinates("x y z")
     slope = da.velocity(z.dot - y * x.dot, name="slope")
-    particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[slope])
+    particle = da.System(
+        [x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[slope]
+    )
     for height in (0.0, 1.3):
         found = restricted_two_form(particle, {x.dot: 0.7, y.dot: -0.4, y: height})
         assert found.names == ("x", "y", "z", "y_x", "y_y")
         # X_x = d/dx + y d/dz and X_y = d/dy have [X_x, X_y] = -d/dz
         assert found.derivative[0, 1, 2] == pytest.approx(-height / (1 + height**2), abs=1e-14)
-        assert found.derivative_on([1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 2, 0]) == pytest.approx(2 * found.derivative[0, 1, 2])
+        assert found.derivative_on([1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 2, 0]) == pytest.approx(
+            2 * found.derivative[0, 1, 2]
+        )
         assert np.abs(found.jacobi).max() > 0.2
 
 
 def test_the_field_of_the_form_is_the_motion() -> None:
     scenario = da.gallery.load("snakeboard")
-    found = TwoFormField(scenario.system, choose_split(scenario.system)).at({**scenario.start, **scenario.parameters})
+    found = TwoFormField(scenario.system, choose_split(scenario.system)).at(
+        {**scenario.start, **scenario.parameters}
+    )
     assert np.allclose(
-        found.matrix.T @ np.linalg.lstsq(found.frame, found.field, rcond=None)[0], found.differential, atol=1e-13
+        found.matrix.T @ np.linalg.lstsq(found.frame, found.field, rcond=None)[0],
+        found.differential,
+        atol=1e-13,
     )
     equations = da.derive(scenario.system, "bates-sniatycki")
     state = dict(zip(found.names, found.point, strict=True))
@@ -89,9 +115,11 @@ def test_the_field_of_the_form_is_the_motion() -> None:
 def test_brackets_are_those_of_the_motion(seed: int) -> None:
     """{z, H} is the motion, and brackets do not depend on the choice of independent velocities."""
     system = planar("snakeboard").system
-    spot = spots("snakeboard")[seed]
+    spot = samples("snakeboard")[seed]
     names = [q.name for q in system.coordinates]
-    values = dict(zip(names, spot.q, strict=True)) | {f"{n}_dot": u for n, u in zip(names, spot.u, strict=True)}
+    values = dict(zip(names, spot.q, strict=True)) | {
+        f"{n}_dot": u for n, u in zip(names, spot.u, strict=True)
+    }
     values |= planar("snakeboard").parameters
     charts = []
     for split in _splits(system, None, None):
@@ -106,10 +134,14 @@ def test_brackets_are_those_of_the_motion(seed: int) -> None:
 
 
 def test_given_velocities_and_momenta_are_held_or_refused() -> None:
-    """z' = y x' at y = 2: z' given alone makes x' follow, whichever of them are independent; all three must agree."""
+    """z' = y x' at y = 2: z' given alone makes x' follow, whichever of them are independent; all
+    three must agree.
+    """
     x, y, z = da.coordinates("x y z")
     slope = da.velocity(z.dot - y * x.dot, name="slope")
-    particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[slope])
+    particle = da.System(
+        [x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2, constraints=[slope]
+    )
     found = restricted_two_form(particle, {y: 2.0, z.dot: 3.0, y.dot: 0.5})
     assert found.velocities == pytest.approx({"x_dot": 1.5, "y_dot": 0.5, "z_dot": 3.0})
     assert found.field[:3] == pytest.approx([1.5, 0.5, 3.0])
@@ -118,10 +150,16 @@ def test_given_velocities_and_momenta_are_held_or_refused() -> None:
     with pytest.raises(StartError, match="slope"):
         restricted_two_form(particle, {y: 2.0, x.dot: 1.0, y.dot: 0.5, z.dot: 3.0})
     m = da.parameters("m", positive=True)
-    heavy = da.System([x, y], kinetic=m * (x.dot**2 + y.dot**2) / 2, constraints=[da.velocity(y.dot - da.t * x.dot)])
+    heavy = da.System(
+        [x, y],
+        kinetic=m * (x.dot**2 + y.dot**2) / 2,
+        constraints=[da.velocity(y.dot - da.t * x.dot)],
+    )
     with pytest.raises(ModelError, match="m"):
         restricted_two_form(heavy, {x.dot: 1.0})
-    assert restricted_two_form(heavy, {x.dot: 1.0, da.t: 2.0}, {m: 3.0}).velocities["y_dot"] == pytest.approx(2.0)
+    assert restricted_two_form(heavy, {x.dot: 1.0, da.t: 2.0}, {m: 3.0}).velocities[
+        "y_dot"
+    ] == pytest.approx(2.0)
 
 
 def test_a_degenerate_state_is_refused() -> None:
@@ -146,13 +184,13 @@ def test_small_helpers() -> None:
     assert np.abs(jacobi_failure(skewed @ x, skewed)).max() > 0.1
 
 
-# -- after reduction ---------------------------------------------------------------------------------------------------
+# -- after reduction -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["random", "snakeboard", "bicycle"])
 def test_the_reduced_form_gives_the_motion_of_the_other_side(kind: str) -> None:
     """Hamiltonian side (two-form), Lagrangian side (reduce), and multipliers in all coordinates."""
-    for s in spots(kind):
+    for s in samples(kind):
         found = s.planar.two_form.at(s.numbers)
         assert np.allclose(found.field, np.concatenate([s.v, *s.exact]), atol=1e-12)
         assert found.residual < 1e-13
@@ -164,8 +202,13 @@ def test_the_reduced_form_gives_the_motion_of_the_other_side(kind: str) -> None:
 
 def test_how_much_of_the_symmetry_is_left() -> None:
     """H_bar has dimension 2s where the momenta commute, and more where they do not."""
-    assert spots("snakeboard")[0].planar.two_form.at(spots("snakeboard")[0].numbers).form.shape == (4, 4)
-    random = spots("random")[0]
+    assert samples("snakeboard")[0].planar.two_form.at(
+        samples("snakeboard")[0].numbers
+    ).form.shape == (
+        4,
+        4,
+    )
+    random = samples("random")[0]
     found = random.planar.two_form.at(random.numbers)
     assert found.form.shape == (6, 6) and found.derivative is None
     with pytest.raises(FormError, match="do not commute"):
@@ -173,14 +216,25 @@ def test_how_much_of_the_symmetry_is_left() -> None:
 
 
 def test_chaplygins_case_is_the_restricted_form() -> None:
-    """Snakeboard under translations alone: no momenta, d omega on T(D/G) is that before reduction."""
+    """Snakeboard under translations alone: no momenta, d omega on T(D/G) is that before
+    reduction.
+    """
     scenario = da.gallery.load("snakeboard")
     x, y = scenario.system.coordinates[:2]
-    place = {"theta": 0.3, "psi": 0.2, "phi": 0.5, "theta_dot": 0.4, "psi_dot": 0.2, "phi_dot": -0.3}
+    place = {
+        "theta": 0.3,
+        "psi": 0.2,
+        "phi": 0.5,
+        "theta_dot": 0.4,
+        "psi_dot": 0.2,
+        "phi_dot": -0.3,
+    }
     found = reduced_two_form(scenario, {"u": {x: 1}, "w": {y: 1}}, place)
     system = scenario.system
     split = choose_split(system, None, lambda s: s.independent == (2, 3, 4))
-    before = TwoFormField(system, split).at({"x": 0.0, "y": 0.0} | place | dict(scenario.parameters))
+    before = TwoFormField(system, split).at(
+        {"x": 0.0, "y": 0.0} | place | dict(scenario.parameters)
+    )
     field = TwoFormField(system, split)
     step = 1e-6
     names = list(place)
@@ -199,13 +253,27 @@ def test_chaplygins_case_is_the_restricted_form() -> None:
 
 def test_a_wrong_sign_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        reduced_module.ReducedTwoFormField, "_turning", lambda self, mu, right=ReducedTwoFormField._turning: -right(self, mu)
+        reduced_module.ReducedTwoFormField,
+        "_turning",
+        lambda self, mu, right=ReducedTwoFormField._turning: -right(self, mu),
     )
     system = da.gallery.load("snakeboard").system
     field = ReducedTwoFormField(bundle_of(system, se2(system)))
-    values = {"psi": 0.1, "phi": 0.4, "psi_dot": 0.3, "phi_dot": -0.6, "p_1": 0.7, "m": 1.3, "r": 0.8, "J0": 0.25, "J1": 0.1}
-    field.at(values)  # one momentum, across the board nothing moves: the bracket does not matter here
-    spot = spots("random")[0]
+    values = {
+        "psi": 0.1,
+        "phi": 0.4,
+        "psi_dot": 0.3,
+        "phi_dot": -0.6,
+        "p_1": 0.7,
+        "m": 1.3,
+        "r": 0.8,
+        "J0": 0.25,
+        "J1": 0.1,
+    }
+    field.at(
+        values
+    )  # one momentum, across the board nothing moves: the bracket does not matter here
+    spot = samples("random")[0]
     with pytest.raises(RunError, match="Lagrangian side"):
         ReducedTwoFormField(spot.planar.bundle).at(spot.numbers)
 
@@ -213,7 +281,11 @@ def test_a_wrong_sign_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_names_are_read_carefully() -> None:
     scenario = da.gallery.load("snakeboard")
     with pytest.raises(ModelError, match="`p_1` has no value"):
-        reduced_two_form(scenario, se2(scenario.system), {"psi": 0.1, "phi": 0.4, "psi_dot": 0.3, "phi_dot": -0.6})
+        reduced_two_form(
+            scenario,
+            se2(scenario.system),
+            {"psi": 0.1, "phi": 0.4, "psi_dot": 0.3, "phi_dot": -0.6},
+        )
     x, y = da.coordinates("x y")
     driven = da.System([x, y], lagrangian=(x.dot**2 + y.dot**2) / 2 - y**2 * sin(da.t))
     with pytest.raises(FormError, match="time"):

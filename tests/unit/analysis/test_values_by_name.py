@@ -1,4 +1,6 @@
-"""Every question about a system reads parameters and places in one way: each name once, known, with a finite number."""
+"""Every question about a system reads parameters and places in one way: each name once, known, with
+a finite number.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,25 @@ import dalembert as da
 theta = da.coordinates("theta")
 m, l, g = da.parameters("m l g", positive=True)
 u = da.inputs("u")
-PENDULUM = da.System([theta], kinetic=m * (l * theta.dot) ** 2 / 2, potential=-m * g * l * cos(theta), name="Pendulum")
+PENDULUM = da.System(
+    [theta],
+    kinetic=m * (l * theta.dot) ** 2 / 2,
+    potential=-m * g * l * cos(theta),
+    name="Pendulum",
+)
 DRIVEN = PENDULUM.replacing(forces={theta: u}, inputs=[u])
 VALUES: dict[Any, Any] = {m: 1.0, l: 1.0, g: 9.81}
 DATA = {"t": [0.1, 0.2, 0.3], "theta": [1.0, 0.9, 0.8]}
 
 BY_PARAMETERS: dict[str, Callable[[Any], Any]] = {
-    "bifurcation_diagram": lambda p: da.analysis.bifurcation_diagram(PENDULUM, g, [1.0, 2.0], parameters=p),
+    "bifurcation_diagram": lambda p: da.analysis.bifurcation_diagram(
+        PENDULUM, g, [1.0, 2.0], parameters=p
+    ),
     "describe": lambda p: da.describe(PENDULUM, p),
     "equilibria": lambda p: da.equilibria(PENDULUM, p),
-    "existence_bound": lambda p: da.analysis.existence_bound(PENDULUM, -20.0, 0.0, {theta: 1.0}, parameters=p),
+    "existence_bound": lambda p: da.analysis.existence_bound(
+        PENDULUM, -20.0, 0.0, {theta: 1.0}, parameters=p
+    ),
     "fit": lambda p: da.fit(PENDULUM, DATA, [l], {theta: 1.0}, parameters=p),
     "hamilton_jacobi": lambda p: da.variational.hamilton_jacobi(PENDULUM, p),
     "linearise": lambda p: da.linearise(PENDULUM, parameters=p),
@@ -37,13 +48,19 @@ BY_PARAMETERS: dict[str, Callable[[Any], Any]] = {
 BY_PLACE: dict[str, Callable[[Any], Any]] = {
     "compare": lambda at: da.compare(PENDULUM, VALUES, at),
     "controllability": lambda at: da.control.controllability(DRIVEN, at, VALUES),
-    "existence_bound": lambda at: da.analysis.existence_bound(PENDULUM, -20.0, 0.0, at, parameters=VALUES),
+    "existence_bound": lambda at: da.analysis.existence_bound(
+        PENDULUM, -20.0, 0.0, at, parameters=VALUES
+    ),
     "fit": lambda at: da.fit(PENDULUM, DATA, [l], at, parameters=VALUES),
     "gradient": lambda at: da.gradient(PENDULUM, [l], at, (0, 1), parameters=VALUES, final=theta),
     "linearise": lambda at: da.linearise(PENDULUM, at, VALUES),
     "place_poles": lambda at: da.control.place_poles(DRIVEN, [-1, -2], at, parameters=VALUES),
-    "simulate with arrays": lambda at: da.simulate(PENDULUM, at, (0, 1), parameters={**VALUES, l: [1.0, 2.0]}),
-    "sweep": lambda at: da.sweep(PENDULUM, {l: [1.0, 2.0]}, start=at, span=(0, 1), parameters={m: 1.0, g: 9.81}),
+    "simulate with arrays": lambda at: da.simulate(
+        PENDULUM, at, (0, 1), parameters={**VALUES, l: [1.0, 2.0]}
+    ),
+    "sweep": lambda at: da.sweep(
+        PENDULUM, {l: [1.0, 2.0]}, start=at, span=(0, 1), parameters={m: 1.0, g: 9.81}
+    ),
 }
 WRONG_PARAMETERS = {
     "unknown": ({m: 1.0, l: 1.0, "k": 1.0}, "`k`|g has no value"),
@@ -96,7 +113,8 @@ def test_what_is_masked_was_not_measured() -> None:
     unmeasured = np.array([1.0, 0.95, 0.8, np.nan])
     times = [0.0, 0.1, 0.2, 0.3]
     found, wanted = (
-        da.fit(PENDULUM, {"t": times, "theta": column}, [l], {theta: 1.0}, parameters=VALUES) for column in (masked, unmeasured)
+        da.fit(PENDULUM, {"t": times, "theta": column}, [l], {theta: 1.0}, parameters=VALUES)
+        for column in (masked, unmeasured)
     )
     assert found[l] == wanted[l]
 
@@ -106,13 +124,24 @@ WRONG_CALLS: dict[str, Callable[[], Any]] = {
     "a region that is no pair": lambda: da.equilibria(PENDULUM, VALUES, within={theta: 3}),
     "a gain given twice": lambda: da.control.feedback(DRIVEN, {u: {theta: 1, "theta": 2}}),
     "an input given twice": lambda: da.control.feedback(DRIVEN, {u: {theta: 1}, "u": {theta: 2}}),
-    "a place of another symbol": lambda: da.control.feedback(DRIVEN, {u: {theta: 1}}, at={"phi": 1}),
+    "a place of another symbol": lambda: da.control.feedback(
+        DRIVEN, {u: {theta: 1}}, at={"phi": 1}
+    ),
     "a negative weight": lambda: da.control.lqr(DRIVEN, weights={theta: -1}, parameters=VALUES),
     "an effort that is text": lambda: da.control.lqr(DRIVEN, effort="little", parameters=VALUES),
-    "a pole that is no number": lambda: da.control.place_poles(DRIVEN, [-1, float("nan")], parameters=VALUES),
-    "a bound that is no pair": lambda: da.fit(PENDULUM, DATA, [l], {theta: 1}, parameters=VALUES, bounds={l: 3}),
+    "a pole that is no number": lambda: da.control.place_poles(
+        DRIVEN, [-1, float("nan")], parameters=VALUES
+    ),
+    "a bound that is no pair": lambda: da.fit(
+        PENDULUM, DATA, [l], {theta: 1}, parameters=VALUES, bounds={l: 3}
+    ),
     "an observation given twice": lambda: da.fit(
-        PENDULUM, DATA, [l], {theta: 1}, parameters=VALUES, observe={"theta": theta, theta: 2 * theta}
+        PENDULUM,
+        DATA,
+        [l],
+        {theta: 1},
+        parameters=VALUES,
+        observe={"theta": theta, theta: 2 * theta},
     ),
 }
 

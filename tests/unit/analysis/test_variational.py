@@ -1,4 +1,6 @@
-"""`stationarity`: which nonholonomic motions make the action stationary, against the vakonomic motion itself."""
+"""`stationarity`: which nonholonomic motions make the action stationary, against the vakonomic
+motion itself.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,15 @@ from dalembert.analysis.anatomy import read_model
 from dalembert.analysis.path import split_of
 from dalembert.analysis.variational.all_motions import prolonged
 from dalembert.analysis.variational.conditions import ways_to_vanish
-from dalembert.analysis.variational.variational import MotionStationarity, SystemStationarity, stationarity
+from dalembert.analysis.variational.variational import (
+    MotionStationarity,
+    SystemStationarity,
+    stationarity,
+)
 from dalembert.errors import FormError, ModelError, SingularError
 
-#: Whether all motions of a gallery system are stationary: integrable constraints, and Rumyantsev's example 4.1.
+#: Whether all motions of a gallery system are stationary: integrable constraints, and Rumyantsev's
+#: example 4.1.
 ALL_MOTIONS = {
     "spherical-pendulum": True,
     "elastic-pendulum-arc": True,
@@ -64,7 +71,9 @@ def derivative_system(potential: Any = 0) -> da.System:
 
 
 def upright_disk() -> da.System:
-    """A disk that rolls upright: two constraints whose coefficients have rank one, and every motion is stationary."""
+    """A disk that rolls upright: two constraints whose coefficients have rank one, and every motion
+    is stationary.
+    """
     psi, phi, x, y = da.coordinates("psi phi x y")
     m, R, J, K = da.parameters("m R J K", positive=True)
     return da.System(
@@ -78,9 +87,10 @@ def upright_disk() -> da.System:
     )
 
 
-# -- all motions -----------------------------------------------------------------------------------------------------
+# -- all motions -----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ALL_MOTIONS)
 def test_all_motions(name: str) -> None:
     found = judged(name)
@@ -98,13 +108,16 @@ def test_random_states_agree_with_formulas(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(ALL_MOTIONS))
 def test_one_motion_agrees_with_all_motions(name: str) -> None:
-    """The starts of the gallery are generic: one motion is stationary where all are, and is not where not all are."""
+    """The starts of the gallery are generic: one motion is stationary where all are, and is not
+    where not all are.
+    """
     found = stationarity(followed(name))
     assert found.is_mechanical
     assert found.is_stationary is ALL_MOTIONS[name]
     assert found.residual < 1e-9 or found.residual > 1e-4
 
 
+@pytest.mark.long
 def test_a_disk_upright_is_always_stationary_with_one_choice_of_multipliers() -> None:
     system = upright_disk()
     found = stationarity(system)
@@ -116,12 +129,17 @@ def test_a_disk_upright_is_always_stationary_with_one_choice_of_multipliers() ->
     assert sampled.verdict is True
     assert set(sampled.ranks) == {(1, 2, 2)}
     motion = da.simulate(
-        system, {"psi_dot": 1.3, "phi_dot": 0.8, "phi": 0.4}, (0, 2), parameters={"m": 1.2, "R": 0.7, "J": 0.3, "K": 0.4}
+        system,
+        {"psi_dot": 1.3, "phi_dot": 0.8, "phi": 0.4},
+        (0, 2),
+        parameters={"m": 1.2, "R": 0.7, "J": 0.3, "K": 0.4},
     )
     single = stationarity(motion)
     assert single.is_stationary
     assert single.freedom.shape == (2, 0)
-    assert single.chi_start["along"] == pytest.approx(-1.2 * motion["x_dot"][0], rel=1e-8)  # chi = -dL/dv_a
+    assert single.chi_start["along"] == pytest.approx(
+        -1.2 * motion["x_dot"][0], rel=1e-8
+    )  # chi = -dL/dv_a
     assert single.chi_start["across"] == pytest.approx(-1.2 * motion["y_dot"][0], rel=1e-8)
     assert single.momentum_test is not None
     assert single.momentum_test.is_sufficient
@@ -129,13 +147,20 @@ def test_a_disk_upright_is_always_stationary_with_one_choice_of_multipliers() ->
     assert single.reference({"along": 0.5, "across": 0.5}).gap > 1e-3
 
 
+@pytest.mark.long
 def test_the_rolling_disk_prints_its_conditions() -> None:
     found = judged("rolling-disk")
     theta, psi, phi, _, _ = da.gallery.load("rolling-disk").system.coordinates
     m, r = da.parameters("m r", positive=True)
     assert found.conditions is not None
-    expected = (0, -m * r**2 * theta.dot * phi.dot * cos(theta), m * r**2 * theta.dot * psi.dot * cos(theta))
-    assert all(sympy.simplify(a - b) == 0 for a, b in zip(found.conditions.momenta, expected, strict=True))
+    expected = (
+        0,
+        -m * r**2 * theta.dot * phi.dot * cos(theta),
+        m * r**2 * theta.dot * psi.dot * cos(theta),
+    )
+    assert all(
+        sympy.simplify(a - b) == 0 for a, b in zip(found.conditions.momenta, expected, strict=True)
+    )
     assert set(found.momentum_ways) == {(theta.dot,), (cos(theta),), (phi.dot, psi.dot)}
     c_x, c_y = found.conditions.constants
     general = m * r * cos(theta) * theta.dot - (c_y * cos(phi) - c_x * sin(phi))
@@ -161,7 +186,7 @@ def test_ways_to_vanish() -> None:
     assert ways_to_vanish([m, x]) == ()
 
 
-# -- one motion ------------------------------------------------------------------------------------------------------
+# -- one motion ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("chi", [-3.0, 0.0, 0.7, 9.0, 25.0])
@@ -177,7 +202,9 @@ def test_appells_vakonomic_motion_is_the_mechanical_one_from_every_multiplier(ch
 def test_appells_heading_is_lost_at_one_multiplier() -> None:
     speed, parameters = 5.0, da.gallery.load("appell").parameters
     with pytest.raises(SingularError):
-        stationarity(followed("appell", 0.8)).reference({"slope": parameters["m"] * speed / parameters["a"]})
+        stationarity(followed("appell", 0.8)).reference(
+            {"slope": parameters["m"] * speed / parameters["a"]}
+        )
 
 
 def steady_rolling(tilt: float, turn: float) -> da.Motion:
@@ -225,7 +252,9 @@ def test_a_wobbling_disk_is_not_stationary() -> None:
 
 
 def test_the_reduced_test_is_not_necessary() -> None:
-    """The line y = const under z_dot = y x_dot is an extremal with chi = 0, and dL/dz_dot A does not vanish on it."""
+    """The line y = const under z_dot = y x_dot is an extremal with chi = 0, and dL/dz_dot A does
+    not vanish on it.
+    """
     motion = da.simulate(derivative_system(), {"y": 0.7, "x_dot": 1.3, "z_dot": 0.91}, (0, 2))
     found = stationarity(motion)
     assert found.is_stationary
@@ -239,7 +268,9 @@ def test_the_reduced_test_is_not_necessary() -> None:
 
 
 def test_the_reduced_test_is_not_sufficient_by_itself() -> None:
-    """On y = 0 under gravity along z the momentum is zero, so (4.6) holds; but chi must be zero and grow as -g t."""
+    """On y = 0 under gravity along z the momentum is zero, so (4.6) holds; but chi must be zero and
+    grow as -g t.
+    """
     motion = da.simulate(derivative_system(3 * da.Coordinate("z")), {"x_dot": 1.0}, (0, 1))
     assert np.abs(motion["y"]).max() < 1e-12
     found = stationarity(motion)
@@ -264,20 +295,30 @@ def test_the_multipliers_of_a_vakonomic_motion_are_found_again(name: str) -> Non
 
 @pytest.mark.parametrize("kinds", ["v", "n", "av", "hv", "nv"])
 def test_the_multipliers_of_random_systems_are_found_again(kinds: str) -> None:
-    """Also where a constraint is nonlinear in every velocity, so that none can be called dependent."""
+    """Also where a constraint is nonlinear in every velocity, so that none can be called
+    dependent.
+    """
     system = random_system(11, n=len(kinds) + 2, kinds=kinds)
     random = np.random.default_rng(2)
-    start = {s.name: float(random.uniform(-0.5, 0.5)) for s in (*system.coordinates, *system.velocities)}
+    start = {
+        s.name: float(random.uniform(-0.5, 0.5)) for s in (*system.coordinates, *system.velocities)
+    }
     chi = {f"chi_{c.name}": float(random.uniform(-0.2, 0.2)) for c in system.bilateral}
     motion = da.simulate(system, start | chi, (0.1, 0.9), form="vakonomic")
     assert motion.success
     found = stationarity(motion)
     assert found.is_stationary
     assert not found.is_mechanical
-    difference = np.array([found.chi_start[c.name] - chi[f"chi_{c.name}"] for c in system.bilateral])
+    difference = np.array(
+        [found.chi_start[c.name] - chi[f"chi_{c.name}"] for c in system.bilateral]
+    )
     free = found.freedom
     assert free.shape[1] == sum(kind in "hr" for kind in kinds)
-    rest = difference - free @ np.linalg.lstsq(free, difference, rcond=None)[0] if free.size else difference
+    rest = (
+        difference - free @ np.linalg.lstsq(free, difference, rcond=None)[0]
+        if free.size
+        else difference
+    )
     assert np.abs(rest).max() < 1e-6
     if "n" in kinds:
         assert found.momentum_test is None
@@ -285,7 +326,9 @@ def test_the_multipliers_of_random_systems_are_found_again(kinds: str) -> None:
 
 
 def test_no_choice_of_velocities_is_needed() -> None:
-    """A blade that turns around has no velocities that stay independent; the verdict does not need them."""
+    """A blade that turns around has no velocities that stay independent; the verdict does not need
+    them.
+    """
     motion = da.simulate(da.gallery.load("knife-edge"), {"varphi_dot": 2.0}, (0, 3))
     found = stationarity(motion)
     assert found.momentum_test is None
@@ -299,12 +342,18 @@ def test_the_verdict_does_not_depend_on_how_a_constraint_is_written() -> None:
     system = derivative_system(da.Coordinate("z"))
     x, _, z = system.coordinates
     factor = 40 * (2 + sin(x) * cos(z))
-    other = system.replacing(constraints=[da.velocity(factor * system.constraints[0].expression, name="slope")])
+    other = system.replacing(
+        constraints=[da.velocity(factor * system.constraints[0].expression, name="slope")]
+    )
     start = {"y": 0.4, "x_dot": 1.0, "y_dot": 0.3, "z_dot": 0.4}
-    found: list[MotionStationarity] = [stationarity(da.simulate(s, start, (0, 1))) for s in (system, other)]
+    found: list[MotionStationarity] = [
+        stationarity(da.simulate(s, start, (0, 1))) for s in (system, other)
+    ]
     assert found[1].residual == pytest.approx(found[0].residual, rel=0.5)
     at_start = float(factor.subs({x: 0, z: 0}))
-    assert found[1].chi_start["slope"] * at_start == pytest.approx(found[0].chi_start["slope"], rel=1e-3)
+    assert found[1].chi_start["slope"] * at_start == pytest.approx(
+        found[0].chi_start["slope"], rel=1e-3
+    )
 
 
 def test_dependent_constraints_add_free_multipliers_only() -> None:
@@ -313,18 +362,23 @@ def test_dependent_constraints_add_free_multipliers_only() -> None:
     both = da.velocity(2 * along.expression - da.Coordinate("psi") * across.expression, name="both")
     wide = system.replacing(constraints=[along, across, both])
     values = {"m": 1.2, "R": 0.7, "J": 0.3, "K": 0.4}
-    found = stationarity(da.simulate(wide, {"psi_dot": 1.3, "phi_dot": 0.8, "phi": 0.4}, (0, 1), parameters=values))
+    found = stationarity(
+        da.simulate(wide, {"psi_dot": 1.3, "phi_dot": 0.8, "phi": 0.4}, (0, 1), parameters=values)
+    )
     assert found.is_stationary
     assert found.freedom.shape == (3, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["hamilton", "maggi", "voronets"])
 def test_the_form_and_direction_of_the_motion_do_not_matter(form: str) -> None:
     first = stationarity(disk_motion(1.0))
     other = stationarity(da.simulate(da.gallery.load("rolling-disk"), span=(0, 1), form=form))
     for name, value in first.chi_start.items():
         assert other.chi_start[name] == pytest.approx(value, rel=1e-6)
-    assert stationarity(da.simulate(da.gallery.load("appell"), span=(0, -0.5), form="lagrange")).is_stationary
+    assert stationarity(
+        da.simulate(da.gallery.load("appell"), span=(0, -0.5), form="lagrange")
+    ).is_stationary
 
 
 def test_motions_and_calls_that_are_refused() -> None:
@@ -340,8 +394,13 @@ def test_motions_and_calls_that_are_refused() -> None:
         stationarity(da.simulate(da.gallery.load("appell"), span=(0, 0)))
 
 
+@pytest.mark.long
 def test_results_are_shown_and_stored() -> None:
-    for found in (judged("rolling-disk"), judged("snakeboard"), stationarity(followed("appell", 0.8))):
+    for found in (
+        judged("rolling-disk"),
+        judged("snakeboard"),
+        stationarity(followed("appell", 0.8)),
+    ):
         assert found.text().splitlines()[0] == found.name
         assert "<table>" in found._repr_html_()
         assert found._repr_markdown_().startswith("### ")

@@ -1,4 +1,6 @@
-"""Hostile model files on the command line: status 2, one sentence, no code run, little time and memory."""
+"""Hostile model files on the command line: status 2, one sentence, no code run, little time and
+memory.
+"""
 
 from __future__ import annotations
 
@@ -43,29 +45,46 @@ def written(folder: Path, number: int) -> Path:
 
 @pytest.mark.parametrize(
     ("command", "stride"),
-    [("run", 5), ("check", 16), *(pytest.param(*case, marks=pytest.mark.long) for case in (("run", 1), ("check", 4)))],
+    [
+        ("run", 5),
+        ("check", 16),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in (("run", 1), ("check", 4))),
+    ],
 )
-def test_every_hostile_file_is_refused_in_a_sentence(command: str, stride: int, tmp_path: Path, capsys) -> None:
+def test_every_hostile_file_is_refused_in_a_sentence(
+    command: str, stride: int, tmp_path: Path, capsys
+) -> None:
     assert len(MODELS) >= 200
     for number, (label, _) in list(enumerate(MODELS))[::stride]:
-        ending = call(capsys, command, written(tmp_path, number), *(("--json",) if number % 2 else ()))
+        ending = call(
+            capsys, command, written(tmp_path, number), *(("--json",) if number % 2 else ())
+        )
         assert (ending.status, ending.out) == (2, ""), label
         assert_sentence(ending.err)
         assert "fault of dalembert" not in ending.err, (label, ending.err)
 
 
+@pytest.mark.long
 def test_they_take_little_time_and_memory(tmp_path: Path) -> None:
     sample = [written(tmp_path, int(k * len(MODELS) / 40)) for k in range(40)]
-    run = subprocess.run([sys.executable, "-c", WATCH, *map(str, sample)], capture_output=True, text=True, timeout=300)
+    run = subprocess.run(
+        [sys.executable, "-c", WATCH, *map(str, sample)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert run.returncode == 0, run.stderr
     results, kilobytes = json.loads(run.stdout)
     for status, out, err, seconds in results:
         assert (status, out) == (2, "")
         assert_sentence(err)
-        assert seconds < 30.0  # a bound on runaway work, not a measurement: each takes well under a second
+        assert (
+            seconds < 30.0
+        )  # a bound on runaway work, not a measurement: each takes well under a second
     assert kilobytes < 500_000
 
 
+@pytest.mark.long
 def test_the_real_command_refuses_them(tmp_path: Path) -> None:
     labels = [label for label, _ in MODELS]
     for label in ("expression: import", "file: deep arrays", "file: too large"):

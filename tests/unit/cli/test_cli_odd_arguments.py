@@ -1,4 +1,6 @@
-"""Odd arguments on the command line: a sentence and an exit status, never a traceback or a fault of our own."""
+"""Odd arguments on the command line: a sentence and an exit status, never a traceback or a fault of
+our own.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "nul.toml").write_bytes(MODEL.encode() + b"\0")
     (tmp_path / "returns.toml").write_bytes(MODEL.replace("\n", "\r").encode())
     (tmp_path / "latin.toml").write_bytes('name = "é"\n'.encode("latin-1") + MODEL.encode())
-    for number, content in enumerate([b"", b"m\n", b"m,m\n1,2\n", b"q\n1\n", b"\xff\xfe\0", b"m\nx\n", b"m\n1,2\n"]):
+    for number, content in enumerate(
+        [b"", b"m\n", b"m,m\n1,2\n", b"q\n1\n", b"\xff\xfe\0", b"m\nx\n", b"m\n1,2\n"]
+    ):
         (tmp_path / f"runs{number}.csv").write_bytes(content)
     return tmp_path
 
@@ -67,25 +71,76 @@ FILES += [
 RUNS = [
     *(
         ("--set", value)
-        for value in ("m=1e999", "m=nan", "m=", "=1", "m", "m=x", "m=9**9**9", "m=\0", "zz=1", "\u043c=1", "m=1/0")
+        for value in (
+            "m=1e999",
+            "m=nan",
+            "m=",
+            "=1",
+            "m",
+            "m=x",
+            "m=9**9**9",
+            "m=\0",
+            "zz=1",
+            "\u043c=1",
+            "m=1/0",
+        )
     ),
     *(
         ("--set", value)
-        for value in (f"m={'9' * 1000}", f"m={'(' * 9000}", "m=__import__('os')", "x_ddot=1", "energy=1", "x=inf")
+        for value in (
+            f"m={'9' * 1000}",
+            f"m={'(' * 9000}",
+            "m=__import__('os')",
+            "x_ddot=1",
+            "energy=1",
+            "x=inf",
+        )
     ),
     *(("--t", value) for value in ("0", "0,", "a,b", "0,1,2", "0,nan", "0,1e400", "", "0,0x10")),
-    *(("--at", value) for value in ("0:1:²", "0:1:1000000000", "0:1:0", "0:1:-1", "::", "0:1:" + "9" * 5000, "nan", ",")),
+    *(
+        ("--at", value)
+        for value in (
+            "0:1:²",
+            "0:1:1000000000",
+            "0:1:0",
+            "0:1:-1",
+            "::",
+            "0:1:" + "9" * 5000,
+            "nan",
+            ",",
+        )
+    ),
     *(("--rtol", value) for value in ("0", "-1", "nan", "x")),
-    *(("--plot", "a\0.png"), ("--report", "a\0.html"), ("--animate", "a\0.gif"), ("-o", "a\0.nc"), ("-o", "folder.toml")),
+    *(
+        ("--plot", "a\0.png"),
+        ("--report", "a\0.html"),
+        ("--animate", "a\0.gif"),
+        ("-o", "a\0.nc"),
+        ("-o", "folder.toml"),
+    ),
     *(("--method", "x" * 9999), ("--form", "a\0b"), ("--size", "0x0"), ("--fps", "nan")),
 ]
 SWEEPS = [
     *(
         ("--over", value)
-        for value in ("m=1:2:0", "m=1:2:²", "m=1:2:" + "9" * 30, "m=nan:1:2", "m=", "zz=1,2", "m=1:2:3:4", "m=\0")
+        for value in (
+            "m=1:2:0",
+            "m=1:2:²",
+            "m=1:2:" + "9" * 30,
+            "m=nan:1:2",
+            "m=",
+            "zz=1,2",
+            "m=1:2:3:4",
+            "m=\0",
+        )
     ),
     *(("--samples", f"runs{number}.csv") for number in range(7)),
-    *(("--samples", "/dev/zero"), ("--samples", "folder.toml"), ("--samples", "none.csv"), ("--samples", "a\0.csv")),
+    *(
+        ("--samples", "/dev/zero"),
+        ("--samples", "folder.toml"),
+        ("--samples", "none.csv"),
+        ("--samples", "a\0.csv"),
+    ),
     *(
         ("--over", "m=1:2", "--sample", "-1"),
         ("--over", "m=1:2", "--sample", "5", "--seed", "-1"),
@@ -93,8 +148,16 @@ SWEEPS = [
     ),
 ]
 EXPORTS = [
-    *(("--to", kind, "--name", name) for kind in ("c", "fmu2") for name in ("1; rm -rf /", "int", "é", "../x", "x" * 5000)),
-    *(("--to", kind, "-o", path) for kind in ("c", "fmu3", "latex", "jax") for path in ("good.toml/a", "a\0b", "x" * 300)),
+    *(
+        ("--to", kind, "--name", name)
+        for kind in ("c", "fmu2")
+        for name in ("1; rm -rf /", "int", "é", "../x", "x" * 5000)
+    ),
+    *(
+        ("--to", kind, "-o", path)
+        for kind in ("c", "fmu3", "latex", "jax")
+        for path in ("good.toml/a", "a\0b", "x" * 300)
+    ),
 ]
 
 
@@ -119,7 +182,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["run", "derive"])
-def test_what_is_no_model_file(command: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_model_file(
+    command: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in FILES:
         refused(capsys, command, name)
 
@@ -144,5 +209,7 @@ def test_exports_to_nowhere(place: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("arguments", ONCE, ids=lambda arguments: " ".join(arguments)[:40])
-def test_what_was_a_fault_once(arguments: tuple[str, ...], place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_a_fault_once(
+    arguments: tuple[str, ...], place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     refused(capsys, *arguments)

@@ -20,6 +20,7 @@ def sleigh(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_json_holds_the_motion(capsys) -> None:
     ending = call(capsys, "run", "rolling-disk", "--at", "0,1,2.5", "--json")
     assert (ending.status, ending.err) == (0, "")
@@ -40,10 +41,13 @@ def test_json_holds_the_motion(capsys) -> None:
     assert found["statistics"]["steps"] == motion.statistics["steps"]
 
 
+@pytest.mark.long
 def test_fixed_steps(capsys) -> None:
     options = ("--t", "0,2", "--method", "gauss4", "--step", "0.01", "--every", "50")
     found = call(capsys, "run", "rolling-disk", *options, "--json").json
-    motion = da.simulate(da.gallery.load("rolling-disk"), span=(0, 2), method="gauss4", step=0.01, every=50)
+    motion = da.simulate(
+        da.gallery.load("rolling-disk"), span=(0, 2), method="gauss4", step=0.01, every=50
+    )
     assert found["t"] == motion.t.tolist() and found["state"]["x"] == motion["x"].tolist()
     assert found["statistics"]["step"] == 0.01 and found["statistics"]["steps"] == 200
     assert "method gauss4, step 0.01" in call(capsys, "run", "rolling-disk", *options).out
@@ -61,7 +65,9 @@ def test_fixed_steps(capsys) -> None:
 def test_json_names_the_state_of_every_kind(name: str, symbols: set[str], capsys) -> None:
     found = call(capsys, "run", name, "--json").json
     assert symbols <= set(found["state"])
-    lengths = {len(values) for table in (found["state"], found["outputs"]) for values in table.values()}
+    lengths = {
+        len(values) for table in (found["state"], found["outputs"]) for values in table.values()
+    }
     assert lengths == {len(found["t"])}
     if name == "elastic-pendulum-wall":
         assert found["impacts"] and found["impacts"][0]["constraint"] == "wall"
@@ -70,21 +76,44 @@ def test_json_names_the_state_of_every_kind(name: str, symbols: set[str], capsys
 def test_inputs_and_outputs_are_printed(capsys) -> None:
     found = call(capsys, "run", "snakeboard-gait", "--json", "--at", "0,1").json
     scenario = da.gallery.load("snakeboard-gait")
-    expected = {"energy", *scenario.system.outputs, *(symbol.name for symbol in scenario.system.inputs)}
+    expected = {
+        "energy",
+        *scenario.system.outputs,
+        *(symbol.name for symbol in scenario.system.inputs),
+    }
     assert set(found["outputs"]) == expected
 
 
 def test_the_summary_tells_the_story(capsys) -> None:
     ending = call(capsys, "run", "rolling-disk", "--set", "x_dot=0")
     assert ending.status == 0 and ending.err == ""
-    for words in ("Rolling disk", "Rumyantsev", "Moved to the constraints", "followed to t = 5", "energy", "steps", "psi"):
+    for words in (
+        "Rolling disk",
+        "Rumyantsev",
+        "Moved to the constraints",
+        "followed to t = 5",
+        "energy",
+        "steps",
+        "psi",
+    ):
         assert words in ending.out
     assert "\x1b" not in ending.out
     assert all(line == line.rstrip() for line in ending.out.splitlines())
 
 
 def test_settings_reach_parameters_start_and_expressions(sleigh: Path, capsys) -> None:
-    found = call(capsys, "run", sleigh, "--set", "m=2", "--set", "theta=pi/6", "--set", "theta_dot = -1", "--json").json
+    found = call(
+        capsys,
+        "run",
+        sleigh,
+        "--set",
+        "m=2",
+        "--set",
+        "theta=pi/6",
+        "--set",
+        "theta_dot = -1",
+        "--json",
+    ).json
     assert found["parameters"] == {"m": 2.0, "J": 0.5}
     assert found["start"]["theta"] == pytest.approx(np.pi / 6, rel=1e-15)
     assert found["start"]["theta_dot"] == -1.0
@@ -93,16 +122,36 @@ def test_settings_reach_parameters_start_and_expressions(sleigh: Path, capsys) -
 
 
 def test_a_velocity_replaces_the_momentum_of_the_model(capsys) -> None:
-    found = call(capsys, "run", "spherical-pendulum", "--set", "x_dot=0.25", "--set", "y_dot=0", "--at", "0", "--json").json
+    found = call(
+        capsys,
+        "run",
+        "spherical-pendulum",
+        "--set",
+        "x_dot=0.25",
+        "--set",
+        "y_dot=0",
+        "--at",
+        "0",
+        "--json",
+    ).json
     mass = found["parameters"]["m"]
     assert found["state"]["p_x"][0] == pytest.approx(mass * found["state"]["x_dot"][0], abs=1e-12)
 
 
 def test_times_are_chosen_and_the_span_follows(sleigh: Path, capsys) -> None:
-    assert call(capsys, "run", sleigh, "--at", "0:1:5,12", "--json").json["t"] == [0, 0.25, 0.5, 0.75, 1, 12]
+    assert call(capsys, "run", sleigh, "--at", "0:1:5,12", "--json").json["t"] == [
+        0,
+        0.25,
+        0.5,
+        0.75,
+        1,
+        12,
+    ]
     found = call(capsys, "run", sleigh, "--t", "2,-1", "--json").json
     assert (found["t"][0], found["t"][-1]) == (2, -1)
-    found = call(capsys, "run", sleigh, "--t", "0,1", "--rtol", "1e-5", "--atol", "1e-5", "--json").json
+    found = call(
+        capsys, "run", sleigh, "--t", "0,1", "--rtol", "1e-5", "--atol", "1e-5", "--json"
+    ).json
     assert found["statistics"]["rtol"] == 1e-5 and found["statistics"]["atol"] == 1e-5
 
 
@@ -160,14 +209,30 @@ def test_interruption_anywhere_else_is_one_sentence(monkeypatch, capsys) -> None
     assert (ending.status, ending.out, ending.err) == (130, "", "Interrupted.\n")
 
 
-# -- files ---------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_everything_is_written(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    ending = call(capsys, "run", "chaplygin-sleigh", "--t", "0,1", "-o", "a.nc", "--plot", "--animate", "film.svg")
+    ending = call(
+        capsys,
+        "run",
+        "chaplygin-sleigh",
+        "--t",
+        "0,1",
+        "-o",
+        "a.nc",
+        "--plot",
+        "--animate",
+        "film.svg",
+    )
     assert ending.status == 0, ending.err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", "chaplygin-sleigh.png", "film.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.nc",
+        "chaplygin-sleigh.png",
+        "film.svg",
+    ]
     assert (tmp_path / "chaplygin-sleigh.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "film.svg").read_text()
     assert da.load("a.nc").t[-1] == 1
@@ -175,16 +240,32 @@ def test_everything_is_written(tmp_path: Path, monkeypatch, capsys) -> None:
         assert name in ending.out
 
 
+@pytest.mark.long
 def test_frames_and_size_of_the_animation_are_chosen(tmp_path: Path, capsys) -> None:
     image = pytest.importorskip("PIL.Image")
     film = tmp_path / "film.gif"
-    ending = call(capsys, "run", "chaplygin-sleigh", "--t", "0,3", "--animate", film, "--fps", "4", "--size", "120x90")
+    ending = call(
+        capsys,
+        "run",
+        "chaplygin-sleigh",
+        "--t",
+        "0,3",
+        "--animate",
+        film,
+        "--fps",
+        "4",
+        "--size",
+        "120x90",
+    )
     assert ending.status == 0, ending.err
     with image.open(film) as found:
         assert found.size == (120, 90) and found.n_frames == 13
 
 
-def test_the_plot_has_a_path_before_or_after_the_system(tmp_path: Path, monkeypatch, capsys) -> None:
+@pytest.mark.long
+def test_the_plot_has_a_path_before_or_after_the_system(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "run", "--plot", "one.svg", "blow-up", "--t", "0,0.5").status == 0
     assert call(capsys, "run", "--plot", "blow-up", "--t", "0,0.5").status == 0
@@ -206,7 +287,9 @@ def test_the_plot_has_a_path_before_or_after_the_system(tmp_path: Path, monkeypa
         ("--fps", "10"),
     ],
 )
-def test_targets_are_refused_before_the_run(arguments: tuple[str, ...], tmp_path: Path, monkeypatch, capsys) -> None:
+def test_targets_are_refused_before_the_run(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch, capsys
+) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the run must not start")
 
@@ -218,11 +301,17 @@ def test_targets_are_refused_before_the_run(arguments: tuple[str, ...], tmp_path
 
 
 def test_no_file_is_written_over_the_model_or_twice(sleigh: Path, tmp_path: Path, capsys) -> None:
-    """`run sleigh.toml -o sleigh.toml` replaced the model by its motion; a plot was written over the motion of -o."""
+    """`run sleigh.toml -o sleigh.toml` replaced the model by its motion; a plot was written over
+    the motion of -o.
+    """
     text = sleigh.read_text(encoding="utf-8")
     (tmp_path / "link.toml").symlink_to(sleigh)
     picture = tmp_path / "a.png"
-    for arguments in (("-o", sleigh), ("-o", tmp_path / "link.toml"), ("-o", picture, "--plot", picture)):
+    for arguments in (
+        ("-o", sleigh),
+        ("-o", tmp_path / "link.toml"),
+        ("-o", picture, "--plot", picture),
+    ):
         ending = call(capsys, "run", sleigh, *arguments)
         assert ending.status == 2 and "would write over" in ending.err
         assert_sentence(ending.err)
@@ -231,15 +320,30 @@ def test_no_file_is_written_over_the_model_or_twice(sleigh: Path, tmp_path: Path
 
 def test_of_a_velocity_and_a_momentum_that_are_both_set_neither_gives_way(capsys) -> None:
     """The first of the two was dropped without a word."""
-    ending = call(capsys, "run", "spherical-pendulum", "--set", "x_dot=0.25", "--set", "p_x=7", "--json")
+    ending = call(
+        capsys, "run", "spherical-pendulum", "--set", "x_dot=0.25", "--set", "p_x=7", "--json"
+    )
     assert ending.status == 2 and "cannot be met together" in ending.err
 
 
 def test_the_costates_of_an_extremal_are_set_like_other_starts(sleigh: Path, capsys) -> None:
     """A model file may state `xi_x`, and --set refused it as no start value."""
-    text = sleigh.read_text(encoding="utf-8").replace("x_dot = 1.0\ntheta_dot = 0.5\n", "xi_x = 1.0\nxi_theta = 0.5\n")
+    text = sleigh.read_text(encoding="utf-8").replace(
+        "x_dot = 1.0\ntheta_dot = 0.5\n", "xi_x = 1.0\nxi_theta = 0.5\n"
+    )
     sleigh.write_text(text, encoding="utf-8")
-    ending = call(capsys, "run", sleigh, "--set", "xi_theta=0.75", "--form", "pontryagin", "--at", "0", "--json")
+    ending = call(
+        capsys,
+        "run",
+        sleigh,
+        "--set",
+        "xi_theta=0.75",
+        "--form",
+        "pontryagin",
+        "--at",
+        "0",
+        "--json",
+    )
     assert ending.json["start"]["xi_theta"] == 0.75
 
 
@@ -250,7 +354,9 @@ def test_a_film_without_ffmpeg_says_what_to_install(tmp_path: Path, monkeypatch,
     assert_sentence(ending.err)
 
 
-def test_a_file_that_fails_late_does_not_cost_the_result(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_file_that_fails_late_does_not_cost_the_result(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -260,7 +366,7 @@ def test_a_file_that_fails_late_does_not_cost_the_result(tmp_path: Path, monkeyp
     assert ending.json["outcome"] == "finished"
 
 
-# -- refusals ------------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -295,14 +401,16 @@ def test_a_file_that_fails_late_does_not_cost_the_result(tmp_path: Path, monkeyp
         (("/dev/null",), "plain file"),
     ],
 )
-def test_wrong_calls_are_status_2_and_one_sentence(arguments: tuple[str, ...], words: str, capsys) -> None:
+def test_wrong_calls_are_status_2_and_one_sentence(
+    arguments: tuple[str, ...], words: str, capsys
+) -> None:
     ending = call(capsys, "run", *arguments)
     assert ending.status == 2 and ending.out == ""
     assert_sentence(ending.err)
     assert words in ending.err
 
 
-# -- inputs and energy ---------------------------------------------------------------------------------------------------
+# -- inputs and energy -----------------------------------------------------------------------------
 
 MASS = """\
 name = "Mass"
@@ -324,7 +432,10 @@ t = [0, 2]
 def test_a_free_input_is_sent_to_the_model_file(capsys, tmp_path: Path) -> None:
     path = tmp_path / "mass.toml"
     path.write_text(MASS.format(damping="", law="{free = true}"))
-    for command in (("run", path), ("sweep", path, "--over", "x=0:1:3", "-o", tmp_path / "runs.zarr")):
+    for command in (
+        ("run", path),
+        ("sweep", path, "--over", "x=0:1:3", "-o", tmp_path / "runs.zarr"),
+    ):
         ending = call(capsys, *command)
         assert_sentence(ending.err)
         assert (
@@ -335,9 +446,14 @@ def test_a_free_input_is_sent_to_the_model_file(capsys, tmp_path: Path) -> None:
         )
 
 
-def test_the_energy_of_a_driven_system_is_said_to_change(capsys, tmp_path: Path, sleigh: Path) -> None:
+def test_the_energy_of_a_driven_system_is_said_to_change(
+    capsys, tmp_path: Path, sleigh: Path
+) -> None:
     path = tmp_path / "mass.toml"
     path.write_text(MASS.format(damping='dissipation = "x_dot**2/9"', law='"sin(3*t)"'))
     driven, free = (" ".join(call(capsys, "run", file).out.split()) for file in (path, sleigh))
-    assert "as inputs and dissipation may make it (see energy_balance)" in driven and "apart" not in driven
+    assert (
+        "as inputs and dissipation may make it (see energy_balance)" in driven
+        and "apart" not in driven
+    )
     assert "apart" in free and "may make it" not in free

@@ -21,10 +21,22 @@ def sleigh(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @needs_compiler
 def test_c_files_compile_and_honour_the_settings(sleigh: Path, tmp_path: Path, capsys) -> None:
     target = tmp_path / "out" / "mine.c"
-    options = ("--form", "lagrange", "--set", "x_dot=2", "--t", "0,1", "--step", "0.5", "--rtol", "1e-9")
+    options = (
+        "--form",
+        "lagrange",
+        "--set",
+        "x_dot=2",
+        "--t",
+        "0,1",
+        "--step",
+        "0.5",
+        "--rtol",
+        "1e-9",
+    )
     ending = call(capsys, "export", sleigh, "--to", "c", "-o", target, *options)
     assert ending.status == 0 and ending.out.split() == [str(target.with_suffix(".h")), str(target)]
     program = tmp_path / "program"
@@ -39,15 +51,20 @@ def test_c_files_compile_and_honour_the_settings(sleigh: Path, tmp_path: Path, c
 
 
 @pytest.mark.parametrize(("format", "version"), [("fmu2", "2.0"), ("fmu3", "3.0")])
-def test_units_are_written(format: str, version: str, sleigh: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+def test_units_are_written(
+    format: str, version: str, sleigh: Path, tmp_path: Path, capsys, monkeypatch
+) -> None:
     monkeypatch.setattr("dalembert.export.fmu.shutil.which", lambda word: None)
-    ending = call(capsys, "export", sleigh, "--to", format, "-o", tmp_path / "sleigh.fmu", "--name", "unit")
+    ending = call(
+        capsys, "export", sleigh, "--to", format, "-o", tmp_path / "sleigh.fmu", "--name", "unit"
+    )
     assert ending.status == 0 and "source code only" in ending.out and version in ending.out
     with zipfile.ZipFile(tmp_path / "sleigh.fmu") as archive:
         assert f'fmiVersion="{version}"' in archive.read("modelDescription.xml").decode()
         assert "sources/unit.c" in archive.namelist()
 
 
+@pytest.mark.long
 def test_text_formats_are_written(sleigh: Path, tmp_path: Path, capsys) -> None:
     assert call(capsys, "export", sleigh, "--to", "jax", "-o", tmp_path / "a.py").status == 0
     ast.parse((tmp_path / "a.py").read_text(encoding="utf-8"))
@@ -58,7 +75,10 @@ def test_text_formats_are_written(sleigh: Path, tmp_path: Path, capsys) -> None:
 def test_the_file_is_called_after_the_system(tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "export", "chaplygin-sleigh", "--to", "c").status == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"chaplygin_sleigh.c", "chaplygin_sleigh.h"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "chaplygin_sleigh.c",
+        "chaplygin_sleigh.h",
+    }
     printed = call(capsys, "derive", "chaplygin-sleigh", "--format", "c").out
     source = (tmp_path / "chaplygin_sleigh.c").read_text(encoding="utf-8")
     header = (tmp_path / "chaplygin_sleigh.h").read_text(encoding="utf-8")

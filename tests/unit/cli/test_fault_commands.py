@@ -1,4 +1,6 @@
-"""The command line when it is told to end, and when its output has nowhere to go: a sentence, and the status of the signal."""
+"""The command line when it is told to end, and when its output has nowhere to go: a sentence, and
+the status of the signal.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="children are forked")
 
 
 def ending(
-    folder: Path, arguments: list[str], prepare: Callable[[pytest.MonkeyPatch], None], output: str = ""
+    folder: Path,
+    arguments: list[str],
+    prepare: Callable[[pytest.MonkeyPatch], None],
+    output: str = "",
 ) -> tuple[int, str]:
     """The exit status of a process that was given these arguments, and what it said on stderr."""
     said = folder / "said"
@@ -29,7 +34,10 @@ def ending(
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             sys.argv = ["dalembert", *arguments]
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            for number in (signal.SIGTERM, signal.SIGHUP):  # which whoever runs the tests may ignore
+            for number in (
+                signal.SIGTERM,
+                signal.SIGHUP,
+            ):  # which whoever runs the tests may ignore
                 signal.signal(number, signal.SIG_DFL)
             prepare(pytest.MonkeyPatch())
             status = main()
@@ -48,9 +56,13 @@ def sending(number: int) -> Callable[[pytest.MonkeyPatch], None]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_one_sentence_and_its_status(number: int, tmp_path: Path) -> None:
-    assert ending(tmp_path, ["run", "rolling-disk"], sending(number)) == (128 + number, "Interrupted.\n")
+    assert ending(tmp_path, ["run", "rolling-disk"], sending(number)) == (
+        128 + number,
+        "Interrupted.\n",
+    )
 
 
+@pytest.mark.long
 def test_a_run_that_is_told_to_end_keeps_its_motion(tmp_path: Path) -> None:
     import dalembert as da
 
@@ -61,7 +73,9 @@ def test_a_run_that_is_told_to_end_keeps_its_motion(tmp_path: Path) -> None:
         patch.setattr("dalembert.cli.terminal.Progress.__call__", signalled)
 
     model = tmp_path / "spring.toml"
-    model.write_text('coordinates = ["x"]\nkinetic = "x_dot**2/2"\npotential = "x**2/2"\nstart = {x = 1.0}')
+    model.write_text(
+        'coordinates = ["x"]\nkinetic = "x_dot**2/2"\npotential = "x**2/2"\nstart = {x = 1.0}'
+    )
     path = tmp_path / "motion.nc"
     status, said = ending(tmp_path, ["run", str(model), "--t", "0,1e5", "-o", str(path)], prepare)
     assert status == 143 and said.startswith("Interrupted at t = ") and said.count("\n") == 1
@@ -70,7 +84,9 @@ def test_a_run_that_is_told_to_end_keeps_its_motion(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_that_python_cannot_pass_on_comes_again(tmp_path: Path) -> None:
-    """It came while an object was taken down: Python showed a traceback, and the command went on."""
+    """It came while an object was taken down: Python showed a traceback, and the command went
+    on.
+    """
 
     class Fragile:
         def __del__(self) -> None:
@@ -93,7 +109,11 @@ def test_an_interrupt_that_python_cannot_pass_on_comes_again(tmp_path: Path) -> 
 def test_output_without_room_is_one_sentence(tmp_path: Path) -> None:
     """It was called a fault of our own."""
     status, said = ending(tmp_path, ["--version"], lambda patch: None, "/dev/full")
-    assert status == 2 and said == "The output cannot be written (seen: No space left on device): check where it goes.\n"
+    assert (
+        status == 2
+        and said
+        == "The output cannot be written (seen: No space left on device): check where it goes.\n"
+    )
 
 
 def test_closed_streams_are_no_fault(tmp_path: Path) -> None:
@@ -104,7 +124,9 @@ def test_closed_streams_are_no_fault(tmp_path: Path) -> None:
 
 
 def test_a_bar_is_not_left_half_on_the_screen(tmp_path: Path) -> None:
-    """Interrupted while it appeared, it could not be removed: a fault of our own, and a terminal without a cursor."""
+    """Interrupted while it appeared, it could not be removed: a fault of our own, and a terminal
+    without a cursor.
+    """
     from rich.progress import Progress as Bar
 
     from dalembert.cli.terminal import Progress
@@ -146,14 +168,22 @@ def test_a_motion_that_cannot_be_saved_in_its_place_is_kept_elsewhere(
 
     def full(motion: da.Motion, path: Path) -> None:
         if Path(path).parent == tmp_path:
-            raise FileError("The motion cannot be saved", seen="No space left on device", remedy="check the disk")
+            raise FileError(
+                "The motion cannot be saved",
+                seen="No space left on device",
+                remedy="check the disk",
+            )
         save(motion, path)
 
     monkeypatch.setattr(da.Motion, "save", full)
     monkeypatch.setattr(tempfile, "tempdir", str(rescue))
     model = tmp_path / "spring.toml"
-    model.write_text('coordinates = ["x"]\nkinetic = "x_dot**2/2"\npotential = "x**2/2"\nstart = {x = 1.0}')
+    model.write_text(
+        'coordinates = ["x"]\nkinetic = "x_dot**2/2"\npotential = "x**2/2"\nstart = {x = 1.0}'
+    )
     assert main(["run", str(model), "--t", "0,1", "-o", str(tmp_path / "motion.nc")]) == 2
     (kept,) = rescue.iterdir()
-    assert f"(seen: No space left on device): take the motion from {kept}" in capsys.readouterr().err
+    assert (
+        f"(seen: No space left on device): take the motion from {kept}" in capsys.readouterr().err
+    )
     assert da.load(kept).t[-1] == 1.0

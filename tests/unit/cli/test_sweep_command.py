@@ -23,9 +23,12 @@ def pendulum(tmp_path):
     return path
 
 
+@pytest.mark.long
 def test_a_sweep_fills_its_store_and_says_how_it_went(capsys, tmp_path, pendulum):
     path = tmp_path / "runs.zarr"
-    ending = call(capsys, "sweep", pendulum, "--over", "theta=0.1:1:4", "--over", "theta_dot=0,1", "-o", path)
+    ending = call(
+        capsys, "sweep", pendulum, "--over", "theta=0.1:1:4", "--over", "theta_dot=0,1", "-o", path
+    )
     assert ending.status == 0 and ending.err == ""
     assert "8 finished" in ending.out and "runs.zarr" in ending.out
     table = xr.open_zarr(path).load()
@@ -36,9 +39,23 @@ def test_a_sweep_fills_its_store_and_says_how_it_went(capsys, tmp_path, pendulum
 
 
 def test_json_is_one_document(capsys, tmp_path, pendulum):
-    call_it = ["sweep", pendulum, "--over", "theta=0.1,0.2", "--at", "0:1:3", "-o", tmp_path / "runs.zarr", "--json"]
+    call_it = [
+        "sweep",
+        pendulum,
+        "--over",
+        "theta=0.1,0.2",
+        "--at",
+        "0:1:3",
+        "-o",
+        tmp_path / "runs.zarr",
+        "--json",
+    ]
     ending = call(capsys, *call_it)
-    assert ending.status == 0 and ending.json["outcomes"] == {"finished": 2} and ending.json["runs"] == 2
+    assert (
+        ending.status == 0
+        and ending.json["outcomes"] == {"finished": 2}
+        and ending.json["runs"] == 2
+    )
     assert xr.open_zarr(tmp_path / "runs.zarr").sizes["time"] == 3
     again = call(capsys, *call_it)
     assert again.status == 2
@@ -47,39 +64,68 @@ def test_json_is_one_document(capsys, tmp_path, pendulum):
     assert resumed.status == 0 and resumed.json["statistics"]["runs_before"] == 2
 
 
+@pytest.mark.long
 def test_runs_that_fail_are_told_and_give_status_one(capsys, tmp_path):
-    ending = call(capsys, "sweep", "blow-up", "--set", "q_dot=0", "--over", "q=0.01,1", "-o", tmp_path / "runs.zarr")
+    ending = call(
+        capsys,
+        "sweep",
+        "blow-up",
+        "--set",
+        "q_dot=0",
+        "--over",
+        "q=0.01,1",
+        "-o",
+        tmp_path / "runs.zarr",
+    )
     assert ending.status == 1
     assert_sentence(ending.err)
-    assert "1 of 2 runs did not reach" in ending.err and "q_start = 1: The motion blew up" in ending.out
+    assert (
+        "1 of 2 runs did not reach" in ending.err
+        and "q_start = 1: The motion blew up" in ending.out
+    )
     table = xr.open_zarr(tmp_path / "runs.zarr").load()
     assert table["outcome"].values.tolist() == [0, 2]
 
 
+@pytest.mark.long
 def test_diagnostics_are_told_and_no_failure(capsys, tmp_path, pendulum):
     given = ["sweep", pendulum, "--over", "theta=1,1e-12", "--set", "theta_dot=0", "-o"]
     ending = call(capsys, *given, tmp_path / "runs.zarr")
     assert ending.status == 0 and ending.err == ""
-    assert "1 of 2 runs has diagnostics, e.g. run (1,): No symbol was larger than" in " ".join(ending.out.split())
+    assert "1 of 2 runs has diagnostics, e.g. run (1,): No symbol was larger than" in " ".join(
+        ending.out.split()
+    )
     found = call(capsys, *given, tmp_path / "again.zarr", "--json").json
-    assert found["remarked"] == 1 and found["failures"] == [] and found["outcomes"] == {"finished": 2}
+    assert (
+        found["remarked"] == 1 and found["failures"] == [] and found["outcomes"] == {"finished": 2}
+    )
     assert found["remarks"][0]["run"] == [1] and "few digits" in found["remarks"][0]["message"]
     quiet = call(capsys, "sweep", pendulum, "--over", "theta=1,2", "-o", tmp_path / "quiet.zarr")
     assert quiet.status == 0 and "have diagnostics" not in quiet.out
 
 
+@pytest.mark.long
 def test_parameters_that_are_expressions_follow_what_is_swept(capsys, tmp_path):
     """As with --set: the moment of inertia J = m/4 of each run is a quarter of its mass."""
     model = tmp_path / "sleigh.toml"
     model.write_text(SLEIGH.replace("theta_dot = 0.5", 'theta_dot = "J/2"'))
     path = tmp_path / "runs.zarr"
-    assert call(capsys, "sweep", model, "--over", "m=1,2", "--over", "x_dot=1,3", "-o", path).status == 0
+    assert (
+        call(capsys, "sweep", model, "--over", "m=1,2", "--over", "x_dot=1,3", "-o", path).status
+        == 0
+    )
     table = xr.open_zarr(path).load()
     assert table["m"].dims == ("m",) and table["J"].values.tolist() == [0.25, 0.5]
-    assert table["theta"].sel(time=10.0).values == pytest.approx(np.array([[1.25, 1.25], [2.5, 2.5]]), abs=1e-9)
+    assert table["theta"].sel(time=10.0).values == pytest.approx(
+        np.array([[1.25, 1.25], [2.5, 2.5]]), abs=1e-9
+    )
     run = call(capsys, "run", model, "--set", "m=2", "--set", "x_dot=3", "--json")
-    assert float(table["x"].sel(m=2, x_dot_start=3, time=10.0)) == pytest.approx(run.json["state"]["x"][-1], abs=1e-9)
-    held = call(capsys, "sweep", model, "--over", "m=1,2", "--set", "J=7", "-o", tmp_path / "held.zarr")
+    assert float(table["x"].sel(m=2, x_dot_start=3, time=10.0)) == pytest.approx(
+        run.json["state"]["x"][-1], abs=1e-9
+    )
+    held = call(
+        capsys, "sweep", model, "--over", "m=1,2", "--set", "J=7", "-o", tmp_path / "held.zarr"
+    )
     assert held.status == 0 and "J" not in xr.open_zarr(tmp_path / "held.zarr").coords
 
 
@@ -88,13 +134,22 @@ def test_a_span_that_depends_on_what_is_swept_is_refused(capsys, tmp_path):
     model.write_text(SLEIGH.replace("t = [0, 10]", 't = [0, "2*J"]'))
     ending = call(capsys, "sweep", model, "--over", "m=1,2", "-o", tmp_path / "runs.zarr")
     assert ending.status == 2 and "simulate.t of the model depends on m" in ending.err
-    assert call(capsys, "sweep", model, "--over", "m=1,2", "--t", "0,1", "-o", tmp_path / "runs.zarr").status == 0
+    assert (
+        call(
+            capsys, "sweep", model, "--over", "m=1,2", "--t", "0,1", "-o", tmp_path / "runs.zarr"
+        ).status
+        == 0
+    )
 
 
+@pytest.mark.long
 def test_samples_are_drawn_or_read(capsys, tmp_path, pendulum):
     lines = tmp_path / "samples.csv"
     lines.write_text("theta,theta_dot\n0.1,0.0\n0.2,1.0\n")
-    assert call(capsys, "sweep", pendulum, "--samples", lines, "-o", tmp_path / "read.zarr").status == 0
+    assert (
+        call(capsys, "sweep", pendulum, "--samples", lines, "-o", tmp_path / "read.zarr").status
+        == 0
+    )
     assert xr.open_zarr(tmp_path / "read.zarr")["theta_start"].values.tolist() == [0.1, 0.2]
     drawn = [tmp_path / "first.zarr", tmp_path / "second.zarr"]
     for path in drawn:
@@ -130,14 +185,27 @@ def test_wrong_calls_are_one_sentence(capsys, tmp_path, arguments, words):
 
 @pytest.mark.long
 def test_a_killed_sweep_goes_on_and_ends_with_the_same_store(tmp_path):
-    options = ["rolling-disk", "--over", "m=0.5:2:40", "--over", "theta=0.1:1:50", "--t", "0,10", "--chunk", "50", "--json"]
+    options = [
+        "rolling-disk",
+        "--over",
+        "m=0.5:2:40",
+        "--over",
+        "theta=0.1:1:50",
+        "--t",
+        "0,10",
+        "--chunk",
+        "50",
+        "--json",
+    ]
 
     def command(path, *further):
         return [*COMMAND, "sweep", *options, "-o", str(path), *further]
 
     whole, cut = tmp_path / "whole.zarr", tmp_path / "cut.zarr"
     subprocess.run(command(whole), check=True, capture_output=True, timeout=300)
-    with subprocess.Popen(command(cut), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command(cut), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         outcomes, deadline = cut / "outcome", time.monotonic() + 200
         while time.monotonic() < deadline and len(list(outcomes.glob("c.*"))) < 5:
             time.sleep(0.02)

@@ -1,4 +1,6 @@
-"""The cache of object code: what is damaged, foreign or out of reach counts as missing, and nothing else changes."""
+"""The cache of object code: what is damaged, foreign or out of reach counts as missing, and nothing
+else changes.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.codegen import cache as module
+from dalembert.codegen import object_cache as module
 from dalembert.codegen.backends.llvm import native_library
-from dalembert.codegen.cache import VARIABLE, ObjectCache, cache_folder
+from dalembert.codegen.object_cache import VARIABLE, ObjectCache, cache_folder
 from dalembert.codegen.program import straight_line
 
 IDENTITY = hashlib.sha256(b"something").hexdigest()
@@ -83,15 +85,21 @@ def test_the_cache_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(tmp_path.iterdir())
 
 
-def test_the_default_folder_is_the_users_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_folder_is_the_users_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(module.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "dalembert"
 
 
-def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file stands where the folder should be; also for the superuser, who may write into read-only folders."""
+def test_a_place_that_cannot_be_written_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file stands where the folder should be; also for the superuser, who may write into
+    read-only folders.
+    """
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     monkeypatch.setenv(VARIABLE, str(blocked / "cache"))
@@ -158,7 +166,9 @@ def test_the_folder_stays_within_its_limit(folder: Path, monkeypatch: pytest.Mon
     assert cache.get(names[1]) is None
 
 
-def test_looking_after_a_large_folder_takes_little_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_after_a_large_folder_takes_little_memory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The files of a folder within its limit are counted, not listed."""
     monkeypatch.setattr(module, "_TRIMMED", 256)
     folder.mkdir(mode=0o700)

@@ -1,4 +1,6 @@
-"""The cache of object code where somebody else can write, or has put something, and where a kill or an interrupt came."""
+"""The cache of object code where somebody else can write, or has put something, and where a kill or
+an interrupt came.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dalembert.codegen import cache as module
-from dalembert.codegen.cache import VARIABLE, ObjectCache, cache_folder
+from dalembert.codegen import object_cache as module
+from dalembert.codegen.object_cache import VARIABLE, ObjectCache, cache_folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes, pipes and homes are POSIX")
 IDENTITY = hashlib.sha256(b"something").hexdigest()
@@ -36,10 +38,14 @@ def test_code_that_others_could_have_written_is_not_executed(folder: Path, mode:
     ObjectCache().put(IDENTITY, b"own")
     assert ObjectCache().get(IDENTITY) == b"own"
     own = folder / f"user-{os.geteuid()}"
-    assert own.stat().st_mode & 0o777 == 0o700 and [path.name for path in own.iterdir()] == [f"{IDENTITY}.o"]
+    assert own.stat().st_mode & 0o777 == 0o700 and [path.name for path in own.iterdir()] == [
+        f"{IDENTITY}.o"
+    ]
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only the superuser gives folders away")
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() != 0, reason="only the superuser gives folders away"
+)
 def test_the_folder_of_somebody_else_is_not_used(folder: Path) -> None:
     """A superuser with the home of a user would execute what the user wrote."""
     folder.mkdir(mode=0o755)

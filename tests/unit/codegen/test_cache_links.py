@@ -1,4 +1,6 @@
-"""The cache in a folder that is shared with somebody hostile: links, exchanged folders, entries of other users."""
+"""The cache in a folder that is shared with somebody hostile: links, exchanged folders, entries of
+other users.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dalembert.codegen import private_folder
-from dalembert.codegen.cache import VARIABLE, ObjectCache
+from dalembert.codegen.object_cache import VARIABLE, ObjectCache
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, owners and modes are POSIX")
 with_another_user = pytest.mark.skipif(
@@ -25,7 +27,9 @@ ATTACKER = 65534
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that everybody can reach and write to, as /tmp is; the user's own folders are beside it."""
+    """A folder that everybody can reach and write to, as /tmp is; the user's own folders are beside
+    it.
+    """
     place = Path(tempfile.mkdtemp())
     place.chmod(0o755)
     (place / "cache").mkdir()
@@ -38,13 +42,17 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def hostile_entry(folder: Path) -> None:
-    """An entry that is right but for who wrote it: it has the plain checksum that anybody can compute."""
+    """An entry that is right but for who wrote it: it has the plain checksum that anybody can
+    compute.
+    """
     code = b"hostile"
     (folder / f"{IDENTITY}.o").write_bytes(hashlib.sha256(IDENTITY.encode() + code).digest() + code)
 
 
 def own_folder(shared: Path) -> Path:
-    """A folder of the victim's, with a file from somebody else and one that trimming would delete."""
+    """A folder of the victim's, with a file from somebody else and one that trimming would
+    delete.
+    """
     own = shared.parent / "home" / "downloads"
     own.mkdir(mode=0o700)
     hostile_entry(own)
@@ -54,7 +62,9 @@ def own_folder(shared: Path) -> Path:
 
 
 def links_of(attacker: int, name: Path, targets: tuple[Path, Path]) -> int:
-    """The process of another user that makes `name` a link to the one and the other folder in turn."""
+    """The process of another user that makes `name` a link to the one and the other folder in
+    turn.
+    """
     child = os.fork()
     if child:
         return child
@@ -72,9 +82,13 @@ def links_of(attacker: int, name: Path, targets: tuple[Path, Path]) -> int:
 
 
 @with_another_user
-@pytest.mark.parametrize("planted", ["the folder in the shared one", "the folder itself", "a folder above"])
-def test_a_link_of_another_user_is_not_followed(shared: Path, monkeypatch: pytest.MonkeyPatch, planted: str) -> None:
-    monkeypatch.setattr("dalembert.codegen.cache._TRIMMED", 256)
+@pytest.mark.parametrize(
+    "planted", ["the folder in the shared one", "the folder itself", "a folder above"]
+)
+def test_a_link_of_another_user_is_not_followed(
+    shared: Path, monkeypatch: pytest.MonkeyPatch, planted: str
+) -> None:
+    monkeypatch.setattr("dalembert.codegen.object_cache._TRIMMED", 256)
     own = own_folder(shared)
     target = own
     if planted == "the folder in the shared one":
@@ -93,6 +107,7 @@ def test_a_link_of_another_user_is_not_followed(shared: Path, monkeypatch: pytes
     assert sorted(path.name for path in own.iterdir()) == before
 
 
+@pytest.mark.long
 @with_another_user
 def test_a_link_that_flips_never_gives_code_of_another_user(shared: Path) -> None:
     """Between the look at a folder and the look into it the link is another one."""
@@ -141,7 +156,10 @@ def test_two_users_share_a_folder_and_nothing_in_it(shared: Path) -> None:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert ObjectCache().get(IDENTITY) == b"own"
-    assert {path.name for path in shared.glob("user-*")} == {f"user-{os.geteuid()}", f"user-{ATTACKER}"}
+    assert {path.name for path in shared.glob("user-*")} == {
+        f"user-{os.geteuid()}",
+        f"user-{ATTACKER}",
+    }
 
 
 def test_links_of_the_user_are_followed(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +187,9 @@ def test_an_entry_with_a_checksum_that_anybody_can_compute_counts_as_missing(sha
     assert ObjectCache().get(IDENTITY) is None
 
 
-def test_an_entry_of_another_secret_counts_as_missing(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_of_another_secret_counts_as_missing(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ObjectCache().put(IDENTITY, b"code")
     monkeypatch.setenv("XDG_STATE_HOME", str(shared.parent / "home" / "other"))
     assert ObjectCache().get(IDENTITY) is None
@@ -211,7 +231,9 @@ def test_no_descriptor_is_left_open(shared: Path) -> None:
     assert len(list(folder.iterdir())) == before
 
 
-def test_without_relative_calls_the_cache_works_by_paths(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_relative_calls_the_cache_works_by_paths(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(private_folder, "_RELATIVE", False)
     monkeypatch.setenv(VARIABLE, str(shared.parent / "home" / "cache"))
     ObjectCache().put(IDENTITY, b"code")

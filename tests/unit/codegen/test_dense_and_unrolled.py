@@ -1,4 +1,6 @@
-"""The two fast solves: the looped dense one for every size, and the straight-line one against the Gauss solve."""
+"""The two fast solves: the looped dense one for every size, and the straight-line one against the
+Gauss solve.
+"""
 
 from __future__ import annotations
 
@@ -74,11 +76,15 @@ def test_the_dense_solve_keeps_zeros_of_the_solution() -> None:
     assert (z[[1, 2, 4, 6, 7, 8]] == 0).all()
 
 
-# -- straight-line code ------------------------------------------------------------------------------------------------
+# -- straight-line code ----------------------------------------------------------------------------
 
 
-def unrolled(G: Any, f: Any, A: Any, b: Any, **options: Any) -> tuple[np.ndarray, np.ndarray, float]:
-    """The straight-line solve with symbols in place of all numbers, so that nothing is folded away."""
+def unrolled(
+    G: Any, f: Any, A: Any, b: Any, **options: Any
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """The straight-line solve with symbols in place of all numbers, so that nothing is folded
+    away.
+    """
     blocks = [ca.SX.sym(name, *np.atleast_2d(x).T.shape) for name, x in (("f", f), ("b", b))]
     shapes = {"G": ca.SX.sym("G", *np.shape(G)), "A": ca.SX.sym("A", *np.shape(A))}
     solution = unrolled_solve(shapes["G"], blocks[0], shapes["A"], blocks[1], **options)
@@ -90,6 +96,7 @@ def unrolled(G: Any, f: Any, A: Any, b: Any, **options: Any) -> tuple[np.ndarray
     return z.ravel(), mu.ravel(), float(health.item())
 
 
+@pytest.mark.long
 @given(st.integers(0, 5000))
 def test_straight_line_code_agrees_where_it_is_healthy(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -106,6 +113,7 @@ def test_straight_line_code_agrees_where_it_is_healthy(seed: int) -> None:
     assert np.allclose(mu, reference.multipliers, atol=10 * allowed)
 
 
+@pytest.mark.long
 @given(st.integers(0, 5000), st.floats(-12, 0))
 def test_dependent_rows_are_unhealthy(seed: int, exponent: float) -> None:
     """Rows at an angle a have a compliance with relative pivot a^2: the health must say so."""
@@ -119,6 +127,7 @@ def test_dependent_rows_are_unhealthy(seed: int, exponent: float) -> None:
         assert not health > HEALTHY
 
 
+@pytest.mark.long
 @given(st.integers(0, 5000))
 def test_a_singular_mass_matrix_is_unhealthy_and_the_augmented_one_is_not(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -138,8 +147,12 @@ def test_a_singular_mass_matrix_is_unhealthy_and_the_augmented_one_is_not(seed: 
 
 
 @given(st.integers(0, 5000), st.floats(-16, -1))
-def test_an_indefinite_matrix_with_a_small_leading_entry_is_unhealthy(seed: int, exponent: float) -> None:
-    """Without pivoting a small first pivot loses digits; either the health says so, or the solution is good."""
+def test_an_indefinite_matrix_with_a_small_leading_entry_is_unhealthy(
+    seed: int, exponent: float
+) -> None:
+    """Without pivoting a small first pivot loses digits; either the health says so, or the solution
+    is good.
+    """
     random = np.random.default_rng(seed)
     n = 3
     factor = random.normal(size=(n, n))
@@ -158,9 +171,16 @@ def test_known_duals_give_the_same(seed: int) -> None:
     """With G^-1 f and G^-1 A^T given, only the small problem is solved."""
     random = np.random.default_rng(seed)
     n, m = 4, 2
-    G, f, A, b = positive(random, n), random.normal(size=n), random.normal(size=(m, n)), random.normal(size=m)
+    G, f, A, b = (
+        positive(random, n),
+        random.normal(size=n),
+        random.normal(size=(m, n)),
+        random.normal(size=m),
+    )
     free, dual = np.linalg.solve(G, f), np.linalg.solve(G, A.T)
-    solution = unrolled_solve(ca.SX(G), ca.SX(f), ca.SX(A), ca.SX(b), free=ca.SX(free), dual_rows=ca.SX(dual))
+    solution = unrolled_solve(
+        ca.SX(G), ca.SX(f), ca.SX(A), ca.SX(b), free=ca.SX(free), dual_rows=ca.SX(dual)
+    )
     z, mu = (np.asarray(ca.evalf(item)).ravel() for item in (solution.z, solution.multipliers))
     reference = solve(G, f, A, b)
     health = float(ca.evalf(solution.health))

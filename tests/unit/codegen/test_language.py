@@ -1,4 +1,6 @@
-"""The native language against Python itself: the same function, once interpreted by Python and once compiled."""
+"""The native language against Python itself: the same function, once interpreted by Python and once
+compiled.
+"""
 
 # The functions below are written to be translated, not to be short.
 # ruff: noqa: SIM108, SIM201, B007
@@ -63,7 +65,7 @@ class Counted(Plain):
     seen: int
 
 
-# -- the functions -------------------------------------------------------------------------------------------------------
+# -- the functions ---------------------------------------------------------------------------------
 
 
 @native
@@ -298,8 +300,8 @@ def names_like_registers(x1: float, x2: float) -> float:
 
 NATIVE = NativeModule(
     [
-        whole_arithmetic, real_arithmetic, mixed_arithmetic, comparisons, nested_loops, strides, same_symbol_twice, collatz,
-        guarded, branches, swaps, calls, tables, names_like_registers,
+        whole_arithmetic, real_arithmetic, mixed_arithmetic, comparisons, nested_loops, strides,
+        same_symbol_twice, collatz, guarded, branches, swaps, calls, tables, names_like_registers,
     ]
 ).functions  # fmt: skip
 
@@ -311,7 +313,10 @@ def both(function: Any, *arguments: Any) -> tuple[Any, Any]:
     copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
     compiled = NATIVE[function.__name__](*copies)
     plain_arrays = [list(s.values) for s in shims if isinstance(s, Pointer)]
-    return (plain, plain_arrays), (compiled, [c.tolist() for c in copies if isinstance(c, np.ndarray)])
+    return (plain, plain_arrays), (
+        compiled,
+        [c.tolist() for c in copies if isinstance(c, np.ndarray)],
+    )
 
 
 def assert_alike(function: Any, *arguments: Any, tolerance: float = 0.0) -> None:
@@ -324,7 +329,7 @@ def assert_alike(function: Any, *arguments: Any, tolerance: float = 0.0) -> None
         assert right == pytest.approx([float(x) for x in left], rel=tolerance, abs=tolerance)
 
 
-# -- the comparisons -----------------------------------------------------------------------------------------------------
+# -- the comparisons -------------------------------------------------------------------------------
 
 
 @given(INTEGERS, INTEGERS)
@@ -413,7 +418,9 @@ def test_names_may_look_like_those_of_the_compiler() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_whole_algorithm(seed: int) -> None:
-    """The Gauss solve itself, which is native code: Python runs the same text and finds the same answer."""
+    """The Gauss solve itself, which is native code: Python runs the same text and finds the same
+    answer.
+    """
     random = np.random.default_rng(seed)
     n, m = int(random.integers(2, 6)), int(random.integers(0, 4))
     factor = random.normal(size=(n, n))
@@ -424,7 +431,9 @@ def test_a_whole_algorithm(seed: int) -> None:
     b = A @ random.normal(size=n)
     work, order = np.zeros(work_size(n, m)), np.zeros(order_size(n, m), np.int64)
     arrays = [G.ravel(), f, A.ravel(), b, np.zeros(n), np.zeros(m)]
-    shims = [Pointer(a.tolist()) for a in (*arrays, work, order, np.zeros(4), np.zeros(1, np.int64))]
+    shims = [
+        Pointer(a.tolist()) for a in (*arrays, work, order, np.zeros(4), np.zeros(1, np.int64))
+    ]
     status = gauss_solve(n, m, *shims[:6], True, False, *shims[6:])
     solution = solve(G, f, A, b)
     assert status == (DEPENDENT if m > 1 else REGULAR)

@@ -136,9 +136,10 @@ def divides_reals_down(x: float) -> float:
 @pytest.mark.parametrize(
     "function",
     [
-        changes_its_kind, reads_text, calls_python, rounds_in_silence, indexes_with_a_real, indexes_a_number,
-        branches_on_a_real, compares_in_a_chain, loops_over_values, loops_with_a_rest, strides_by_a_variable,
-        calls_by_keyword, uses_an_unknown_name, makes_a_list, catches, shifts, divides_reals_down,
+        changes_its_kind, reads_text, calls_python, rounds_in_silence, indexes_with_a_real,
+        indexes_a_number, branches_on_a_real, compares_in_a_chain, loops_over_values,
+        loops_with_a_rest, strides_by_a_variable, calls_by_keyword, uses_an_unknown_name,
+        makes_a_list, catches, shifts, divides_reals_down,
     ],
     ids=lambda function: function.__name__,
 )  # fmt: skip
@@ -177,4 +178,8 @@ def test_tables_of_one_name_in_two_modules_stay_apart() -> None:
         exec(compile(text, name, "exec"), space)
         found.append(native(space[f"twin_{k + 1}"]))
     functions = NativeModule(found).functions
-    assert [functions["twin_1"](0), functions["twin_2"](0), functions["twin_2"](1)] == [10.0, 20.0, 6.0]
+    assert [functions["twin_1"](0), functions["twin_2"](0), functions["twin_2"](1)] == [
+        10.0,
+        20.0,
+        6.0,
+    ]

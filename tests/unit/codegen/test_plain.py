@@ -57,6 +57,7 @@ def ends(native_as: str) -> list[list[float]]:
     return found
 
 
+@pytest.mark.long
 def test_motions_in_plain_python_are_those_of_native_code() -> None:
     for plain, compiled in zip(ends("python"), ends(""), strict=True):
         np.testing.assert_allclose(plain, compiled, rtol=0, atol=1e-13)
@@ -64,10 +65,15 @@ def test_motions_in_plain_python_are_those_of_native_code() -> None:
 
 def test_arrays_that_change_places_do_so_in_the_record() -> None:
     basket = Basket()
-    apples, pears = basket.bind("apples", np.array([1.0, 2.0])), basket.bind("pears", np.array([5.0, 7.0]))
+    apples, pears = (
+        basket.bind("apples", np.array([1.0, 2.0])),
+        basket.bind("pears", np.array([5.0, 7.0])),
+    )
     basket.size = 2
     assert plain_call(exchange)(basket) == 9.0
-    assert basket.arrays["apples"].base is pears.base or np.shares_memory(basket.arrays["apples"], pears)
+    assert basket.arrays["apples"].base is pears.base or np.shares_memory(
+        basket.arrays["apples"], pears
+    )
     assert basket.words[1] == pears.ctypes.data and basket.words[2] == apples.ctypes.data
 
 

@@ -1,4 +1,6 @@
-"""Straight-line programs: native code and NumPy against CasADi's own virtual machine, on random expressions."""
+"""Straight-line programs: native code and NumPy against CasADi's own virtual machine, on random
+expressions.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from dalembert.codegen.backends.interpreter import interpret
 from dalembert.codegen.backends.llvm import PIECE, native_library
 from dalembert.codegen.program import Program, straight_line
-from dalembert.codegen.program_builder import Writer
+from dalembert.codegen.program_builder import ProgramWriter
 from dalembert.errors import ModelError
 
 SIZES = (1, 3, 2, 1, 2)
@@ -90,20 +92,30 @@ def rounding_apart(found: Any, expected: Any, tolerance: float) -> bool:
 def expressions(draw: Any) -> tuple[list[Any], list[Any]]:
     """A random graph with shared nodes: each step takes earlier nodes."""
     symbols = inputs()
-    nodes = [entry for block in symbols for entry in ca.vertsplit(block)] + [ca.SX(0.5), ca.SX(-2.0)]
+    nodes = [entry for block in symbols for entry in ca.vertsplit(block)] + [
+        ca.SX(0.5),
+        ca.SX(-2.0),
+    ]
     for _ in range(draw(st.integers(3, 25))):
         pick = st.integers(0, len(nodes) - 1)
         if draw(st.booleans()):
             nodes.append(getattr(ca, draw(st.sampled_from(UNARY)))(nodes[draw(pick)]))
         else:
-            nodes.append(getattr(ca, draw(st.sampled_from(BINARY)))(nodes[draw(pick)], nodes[draw(pick)]))
-    chosen = [nodes[draw(st.integers(0, len(nodes) - 1))] for _ in range(4)] + [nodes[-1], ca.SX(0), ca.SX(3.5)]
+            nodes.append(
+                getattr(ca, draw(st.sampled_from(BINARY)))(nodes[draw(pick)], nodes[draw(pick)])
+            )
+    chosen = [nodes[draw(st.integers(0, len(nodes) - 1))] for _ in range(4)] + [
+        nodes[-1],
+        ca.SX(0),
+        ca.SX(3.5),
+    ]
     return symbols, chosen
 
 
 VALUES = st.lists(st.floats(-2, 2), min_size=sum(SIZES), max_size=sum(SIZES))
 
 
+@pytest.mark.long
 @settings(max_examples=120)
 @given(expressions(), VALUES)
 def test_numpy_against_casadi(graph: tuple[list[Any], list[Any]], numbers: list[float]) -> None:
@@ -114,17 +126,27 @@ def test_numpy_against_casadi(graph: tuple[list[Any], list[Any]], numbers: list[
     assert rounding_apart(found, expected, 1e-12)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(expressions(), VALUES)
-def test_native_code_against_casadi(graph: tuple[list[Any], list[Any]], numbers: list[float]) -> None:
+def test_native_code_against_casadi(
+    graph: tuple[list[Any], list[Any]], numbers: list[float]
+) -> None:
     """Without the functions that jump, a fused multiplication changes only the last digits."""
     symbols, outputs = graph
     values = np.split(np.array(numbers), np.cumsum(SIZES)[:-1])
     function = ca.Function("f", symbols, [ca.vertcat(*outputs)])
     expected = np.asarray(function(*values)).ravel()
-    nudged = [np.asarray(function(*[v * (1 + s * 1e-13) for v in values])).ravel() for s in (-1, 1, 3)]
+    nudged = [
+        np.asarray(function(*[v * (1 + s * 1e-13) for v in values])).ravel() for s in (-1, 1, 3)
+    ]
     found = run_native(straight_line("f", symbols, outputs), values)
-    steady = np.array([rounding_apart([n[k] for n in nudged], [expected[k]] * 3, 1e-9) for k in range(len(expected))])
+    steady = np.array(
+        [
+            rounding_apart([n[k] for n in nudged], [expected[k]] * 3, 1e-9)
+            for k in range(len(expected))
+        ]
+    )
     assert rounding_apart(found[steady], expected[steady], 1e-9)
 
 
@@ -137,7 +159,9 @@ def test_every_unary_operation(name: str) -> None:
         values = [[0.0], row, [0.0] * 2, [0.0], [0.0] * 2]
         expected = function(*values)
         assert rounding_apart(run_native(program, values), expected, 4e-15), row
-        assert rounding_apart(interpret(program, [np.array(v) for v in values]), expected, 4e-15), row
+        assert rounding_apart(interpret(program, [np.array(v) for v in values]), expected, 4e-15), (
+            row
+        )
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -149,12 +173,23 @@ def test_every_binary_operation(name: str) -> None:
         values = [[0.0], left, right[:2], right[2:], [0.0] * 2]
         expected = function(*values)
         assert rounding_apart(run_native(program, values), expected, 4e-15), (left, right)
-        assert rounding_apart(interpret(program, [np.array(v) for v in values]), expected, 4e-15), (left, right)
+        assert rounding_apart(interpret(program, [np.array(v) for v in values]), expected, 4e-15), (
+            left,
+            right,
+        )
 
 
 def test_outputs_that_are_inputs_constants_zeros_or_repeated() -> None:
     symbols = inputs()
-    outputs = [symbols[1], symbols[1][1], ca.SX(2, 2), ca.SX([3.25]), symbols[4], symbols[1][0] * 2, symbols[1][0] * 2]
+    outputs = [
+        symbols[1],
+        symbols[1][1],
+        ca.SX(2, 2),
+        ca.SX([3.25]),
+        symbols[4],
+        symbols[1][0] * 2,
+        symbols[1][0] * 2,
+    ]
     program = straight_line("f", symbols, outputs)
     values = [[0.0], [1.0, 2.0, 3.0], [0.0] * 2, [0.0], [7.0, 8.0]]
     expected = [1, 2, 3, 2, 0, 0, 0, 0, 3.25, 7, 8, 2, 2]
@@ -169,13 +204,16 @@ def test_places_that_are_skipped_stay_untouched() -> None:
     assert out.tolist() == [1.0, 77.0, 3.0, 1.0, 77.0]
 
 
+@pytest.mark.long
 def test_a_program_that_is_cut_into_pieces() -> None:
     """Longer than the longest single function: values cross from one piece to the next."""
     symbols = inputs()
     x, y, z = ca.vertsplit(symbols[1])
     history = [x, y, z]
     for k in range(5 * PIECE):
-        history.append(ca.sin(history[-1] * history[-3]) + history[k // 2] * 0.3 + symbols[2][k % 2])
+        history.append(
+            ca.sin(history[-1] * history[-3]) + history[k // 2] * 0.3 + symbols[2][k % 2]
+        )
     outputs = [ca.vertcat(*history[::97]), symbols[1], ca.SX(1, 1)]
     program = straight_line("f", symbols, outputs)
     assert program.operation_count > 3 * PIECE
@@ -199,7 +237,10 @@ def test_numpy_runs_a_batch_at_once() -> None:
 def test_numpy_does_not_compute_with_whole_numbers() -> None:
     symbols = inputs()
     program = straight_line("f", symbols, [1 / symbols[1]])
-    found = interpret(program, [np.array([0]), np.array([1, 2, 4]), np.array([0, 0]), np.array([0]), np.array([0, 0])])
+    found = interpret(
+        program,
+        [np.array([0]), np.array([1, 2, 4]), np.array([0, 0]), np.array([0]), np.array([0, 0])],
+    )
     assert found.tolist() == [1.0, 0.5, 0.25]
 
 
@@ -214,13 +255,17 @@ def test_instructions_are_in_single_assignment_form() -> None:
 
 
 def test_a_value_that_is_written_at_once_for_several_uses_stands_once() -> None:
-    """The first value of a program included, which is used twice by its square and is an output as well."""
-    writer = Writer()
+    """The first value of a program included, which is used twice by its square and is an output as
+    well.
+    """
+    writer = ProgramWriter()
     x = writer.entry(1, 0)
     program = writer.program("square", SIZES, [x * x, x, x])
     assert [step.operation for step in program.instructions] == ["input", "mul"]
     assert program.outputs == (1, 0, 0)
-    assert interpret(program, [np.zeros(1), np.array([3.0, 0.0, 0.0]), *map(np.zeros, SIZES[2:])]).tolist() == [9.0, 3.0, 3.0]
+    assert interpret(
+        program, [np.zeros(1), np.array([3.0, 0.0, 0.0]), *map(np.zeros, SIZES[2:])]
+    ).tolist() == [9.0, 3.0, 3.0]
 
 
 def test_an_operation_without_code_is_an_error() -> None:

@@ -1,4 +1,6 @@
-"""Repetition found in programs: loops compute what the straight line computes, bit for bit, and nothing else changes."""
+"""Repetition found in programs: loops compute what the straight line computes, bit for bit, and
+nothing else changes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.codegen.backends import llvm, llvm_loops
 from dalembert.codegen.backends.interpreter import interpret
-from dalembert.codegen.passes.reroll import Run, find_runs, stream_of
+from dalembert.codegen.passes.reroll import Repetition, find_runs, stream_of
 from dalembert.codegen.program import Instruction, Program
 from dalembert.errors import SingularError
 from dalembert.runtime import context as context
@@ -24,13 +26,17 @@ SIZES = (1, 400, 3, 1, 1)
 
 
 def run_native(program: Program, inputs: list[Any], fused: bool) -> Any:
-    """The outputs by native code; where it is not `fused`, each operation is rounded, as in NumPy."""
+    """The outputs by native code; where it is not `fused`, each operation is rounded, as in
+    NumPy.
+    """
     text = llvm.module_text([program])
     code = llvm.object_code(text if fused else text.replace(" contract", ""), 2)
     library = llvm.NativeLibrary(code, [program.name])
     out = np.full(len(program.outputs), np.nan)
     kept = [np.ascontiguousarray(block, dtype=float) for block in (*inputs, out)]
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kept))(library.addresses[program.name])
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kept))(
+        library.addresses[program.name]
+    )
     function(*[block.ctypes.data for block in kept])
     return kept[-1]
 
@@ -62,7 +68,10 @@ class Builder:
 
 
 OPERATIONS = ("add", "sub", "mul", "fmin", "fmax", "neg", "fabs", "sq")
-OPERAND = st.tuples(st.sampled_from(["own", "carried", "older", "input", "parameter", "constant", "before"]), st.integers(0, 7))
+OPERAND = st.tuples(
+    st.sampled_from(["own", "carried", "older", "input", "parameter", "constant", "before"]),
+    st.integers(0, 7),
+)
 BODY = st.lists(st.tuples(st.sampled_from(OPERATIONS), OPERAND, OPERAND), min_size=1, max_size=7)
 
 
@@ -77,19 +86,41 @@ def repeated_program(first: list[Any], second: list[Any], count: int, step: int)
         for i in range(count):
             mine: list[int] = []
             for operation, *operands in body:
-                arguments = [_operand(build, kind, k, i, count, step, mine, done, earlier) for kind, k in operands]
+                arguments = [
+                    _operand(build, kind, k, i, count, step, mine, done, earlier)
+                    for kind, k in operands
+                ]
                 unary = operation in ("neg", "fabs", "sq")
-                scaled = build.add("mul", arguments[0], build.load("constant", 0.25))  # so that nothing overflows
+                scaled = build.add(
+                    "mul", arguments[0], build.load("constant", 0.25)
+                )  # so that nothing overflows
                 mine.append(build.add(operation, scaled, *([] if unary else arguments[1:])))
-            mine[-1] = build.add("fmin", build.add("fmax", mine[-1], build.load("constant", -8.0)), build.load("constant", 8.0))
+            mine[-1] = build.add(
+                "fmin",
+                build.add("fmax", mine[-1], build.load("constant", -8.0)),
+                build.load("constant", 8.0),
+            )
             done.append(mine)
         loops.append(done[2:])
     outputs: list[int | None] = [iteration[-1] for iteration in loops[0]]
-    outputs += [iteration[0] for iteration in reversed(loops[1])] + [None, build.load("input", (2, 1))]
+    outputs += [iteration[0] for iteration in reversed(loops[1])] + [
+        None,
+        build.load("input", (2, 1)),
+    ]
     return Program("repeated", SIZES, tuple(build.steps), tuple(outputs))
 
 
-def _operand(build: Builder, kind: str, k: int, i: int, count: int, step: int, mine: Any, done: Any, earlier: Any) -> int:
+def _operand(
+    build: Builder,
+    kind: str,
+    k: int,
+    i: int,
+    count: int,
+    step: int,
+    mine: Any,
+    done: Any,
+    earlier: Any,
+) -> int:
     if kind == "own" and mine:
         return mine[k % len(mine)]
     if kind == "older":
@@ -112,9 +143,18 @@ def loops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DALEMBERT_CACHE", "off")
 
 
-@given(first=BODY, second=BODY, count=st.integers(40, 60), step=st.sampled_from([1, 2, 3, 5]), seed=st.integers(0, 99))
+@pytest.mark.long
+@given(
+    first=BODY,
+    second=BODY,
+    count=st.integers(40, 60),
+    step=st.sampled_from([1, 2, 3, 5]),
+    seed=st.integers(0, 99),
+)
 @settings(max_examples=20, deadline=None, derandomize=True)
-def test_loops_are_the_straight_line(first: Any, second: Any, count: int, step: int, seed: int) -> None:
+def test_loops_are_the_straight_line(
+    first: Any, second: Any, count: int, step: int, seed: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(llvm_loops, "SHORT_PROGRAM", 20)
         patch.setenv("DALEMBERT_CACHE", "off")
@@ -165,17 +205,23 @@ def test_constants_that_change_are_read_from_a_table(loops_at_once: None) -> Non
     build = Builder()
     total = build.load("input", (1, 0))
     for k in range(60):
-        total = build.add("fmax", build.add("mul", total, build.load("constant", 1 / (3.0 + k))), build.load("constant", -1.0))
+        total = build.add(
+            "fmax",
+            build.add("mul", total, build.load("constant", 1 / (3.0 + k))),
+            build.load("constant", -1.0),
+        )
     program = Program("constants", SIZES, tuple(build.steps), (total,))
     assert is_rolled(program)
-    assert np.array_equal(run_native(program, random_inputs(1), fused=False), interpret(program, random_inputs(1)))
+    assert np.array_equal(
+        run_native(program, random_inputs(1), fused=False), interpret(program, random_inputs(1))
+    )
 
 
 def test_a_run_knows_its_end() -> None:
-    assert Run(3, 4, 5).stop == 23
+    assert Repetition(3, 4, 5).stop == 23
 
 
-# -- systems ------------------------------------------------------------------------------------------------------
+# -- systems ---------------------------------------------------------------------------------------
 
 
 def chain(n: int, redundant: int | None = None) -> da.System:
@@ -199,7 +245,14 @@ def chain(n: int, redundant: int | None = None) -> da.System:
 def ring(n: int) -> da.System:
     x, y = da.coordinates("x y")
     rod = da.holonomic((x - x.before) ** 2 + (y - y.before) ** 2 - 1, name="rod")
-    return da.repeat(n, [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=x**2 * y / 9, constraints=[rod], ring=True)
+    return da.repeat(
+        n,
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=x**2 * y / 9,
+        constraints=[rod],
+        ring=True,
+    )
 
 
 def tree(n: int) -> da.System:
@@ -210,8 +263,12 @@ def tree(n: int) -> da.System:
         (x, y), (a, b) = q[k], q[k // 2]
         rods.append(da.holonomic((x - a) ** 2 + (y - b) ** 2 - 1, name=f"rod{k}"))
     symbols = [symbol for pair in q for symbol in pair]
-    kinetic = sympy.Add(*[(1 + sympy.Rational(k % 3, 2)) * symbol.dot**2 / 2 for k, symbol in enumerate(symbols)])
-    return da.System(symbols, kinetic=kinetic, potential=sympy.Add(*[y for _, y in q]), constraints=rods)
+    kinetic = sympy.Add(
+        *[(1 + sympy.Rational(k % 3, 2)) * symbol.dot**2 / 2 for k, symbol in enumerate(symbols)]
+    )
+    return da.System(
+        symbols, kinetic=kinetic, potential=sympy.Add(*[y for _, y in q]), constraints=rods
+    )
 
 
 def grid(rows: int, columns: int) -> da.System:
@@ -222,7 +279,9 @@ def grid(rows: int, columns: int) -> da.System:
     pairs += [(u[i][j], u[i + 1][j]) for i in range(rows - 1) for j in range(columns)]
     symbols = [symbol for row in u for symbol in row]
     stored = sympy.Add(*[k / 2 * (a - b) ** 2 + (a - b) ** 4 / 4 for a, b in pairs])
-    return da.System(symbols, kinetic=sympy.Add(*[symbol.dot**2 / 2 for symbol in symbols]), potential=stored)
+    return da.System(
+        symbols, kinetic=sympy.Add(*[symbol.dot**2 / 2 for symbol in symbols]), potential=stored
+    )
 
 
 def rates_and_reference(system: da.System, state: Any = None) -> tuple[Kernel, Any, Any]:
@@ -242,6 +301,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_systems_against_the_dense_solve(name: str) -> None:
     make, repeats = SYSTEMS[name]
@@ -255,13 +315,17 @@ def test_systems_against_the_dense_solve(name: str) -> None:
 
 
 def test_the_text_of_a_chain_does_not_grow_with_it() -> None:
-    short, long = (len(llvm.module_text([da.derive(chain(n), "lagrange").compile().program("fast")])) for n in (60, 240))
+    short, long = (
+        len(llvm.module_text([da.derive(chain(n), "lagrange").compile().program("fast")]))
+        for n in (60, 240)
+    )
     assert long < 1.05 * short
 
 
 BOTH = [pytest.param(40, id="short"), pytest.param(200, id="long", marks=pytest.mark.long)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", BOTH)
 def test_a_redundant_rod_changes_nothing(n: int) -> None:
     plain = da.derive(chain(n), "lagrange").compile()
@@ -279,6 +343,7 @@ def flat_ring(n: int) -> Any:
     return np.concatenate([np.stack([places, np.zeros(n)], 1).ravel(), np.zeros(2 * n)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", BOTH)
 def test_a_folded_ring_goes_to_the_solve_that_decides_rank(n: int) -> None:
     kernel, found, expected = rates_and_reference(ring(n), flat_ring(n))
@@ -287,9 +352,13 @@ def test_a_folded_ring_goes_to_the_solve_that_decides_rank(n: int) -> None:
     assert kernel.large is not None and not health > 1e-7
     assert np.allclose(found, expected, atol=1e-9)
     places, pushes = flat_ring(n)[: 2 * n : 2], -(flat_ring(n)[: 2 * n : 2] ** 2) / 9
-    assert np.allclose(found[2 * n + 1 :: 2], pushes, atol=1e-9)  # across the line the rods do nothing
+    assert np.allclose(
+        found[2 * n + 1 :: 2], pushes, atol=1e-9
+    )  # across the line the rods do nothing
     along = found[2 * n :: 2]
-    assert np.allclose(along, along[0], atol=1e-9) and np.ptp(places) > 0  # along it they make one body
+    assert (
+        np.allclose(along, along[0], atol=1e-9) and np.ptp(places) > 0
+    )  # along it they make one body
 
 
 def test_what_is_too_large_for_the_dense_solve_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,7 +374,9 @@ def test_what_is_too_large_for_the_dense_solve_is_refused(monkeypatch: pytest.Mo
 def test_a_loop_that_reads_across_three_others_keeps_its_longest_steady_part(
     lengths: tuple[int, ...], loops_at_once: None
 ) -> None:
-    """The second loop stores twice as much as its neighbours, so that the steps through memory change at its edges."""
+    """The second loop stores twice as much as its neighbours, so that the steps through memory
+    change at its edges.
+    """
     build = Builder()
     for k in range(sum(lengths)):
         build.load("input", (1, k))
@@ -320,20 +391,26 @@ def test_a_loop_that_reads_across_three_others_keeps_its_longest_steady_part(
     program = Program("across", SIZES, tuple(build.steps), tuple(read + others))
     stream = stream_of(program)
     plan = llvm_loops.plan_of(stream, find_runs(stream))
-    loops = [part for part in plan.parts if isinstance(part, Run)]
+    loops = [part for part in plan.parts if isinstance(part, Repetition)]
     negative = stream.operations.index("neg")
-    kept = [run.count for run in loops if negative in stream.codes[run.first : run.first + run.period]]
+    kept = [
+        run.count for run in loops if negative in stream.codes[run.first : run.first + run.period]
+    ]
     assert kept and max(lengths) - 1 <= kept[0] <= max(lengths) + 1
-    assert np.array_equal(run_native(program, random_inputs(1), fused=False), interpret(program, random_inputs(1)))
+    assert np.array_equal(
+        run_native(program, random_inputs(1), fused=False), interpret(program, random_inputs(1))
+    )
 
 
 @pytest.mark.parametrize("count", [12, 13, 40])
 def test_a_run_takes_every_iteration_that_belongs_to_it(count: int) -> None:
     build = Builder()
     places = [build.load("input", (1, 3 * k)) for k in range(count)]
-    values = [build.add("fmax", build.add("sin", place), build.load("constant", 0.5)) for place in places]
+    values = [
+        build.add("fmax", build.add("sin", place), build.load("constant", 0.5)) for place in places
+    ]
     program = Program("all", SIZES, tuple(build.steps), tuple(values))
-    assert find_runs(stream_of(program)) == [Run(0, 3, count)]
+    assert find_runs(stream_of(program)) == [Repetition(0, 3, count)]
 
 
 def test_a_rolled_program_leaves_skipped_places_alone(loops_at_once: None) -> None:
@@ -342,5 +419,8 @@ def test_a_rolled_program_leaves_skipped_places_alone(loops_at_once: None) -> No
     outputs = (*values, build.load("input", (2, 1)), values[3])
     program = Program("skipped", SIZES, tuple(build.steps), outputs, frozenset([60, 61]))
     assert is_rolled(program)
-    found, expected = run_native(program, random_inputs(1), fused=False), interpret(program, random_inputs(1))
+    found, expected = (
+        run_native(program, random_inputs(1), fused=False),
+        interpret(program, random_inputs(1)),
+    )
     assert np.array_equal(found[:60], expected[:60]) and np.isnan(found[60:]).all()

@@ -13,8 +13,12 @@ from dalembert.runtime.kernel import Kernel
 
 def test_turning_a_tensor_leaves_no_angle() -> None:
     angle, v, w = ca.SX.sym("a"), ca.SX.sym("v"), ca.SX.sym("w")
-    turn = ca.vertcat(ca.horzcat(ca.cos(angle), -ca.sin(angle)), ca.horzcat(ca.sin(angle), ca.cos(angle)))
-    (found,) = shortened([ca.vertcat(angle, v, w)], [ca.SX(turn.T @ ca.diag(ca.vertcat(3, 3)) @ turn)])
+    turn = ca.vertcat(
+        ca.horzcat(ca.cos(angle), -ca.sin(angle)), ca.horzcat(ca.sin(angle), ca.cos(angle))
+    )
+    (found,) = shortened(
+        [ca.vertcat(angle, v, w)], [ca.SX(turn.T @ ca.diag(ca.vertcat(3, 3)) @ turn)]
+    )
     assert found.nnz() == 2
     assert not ca.depends_on(found, angle)
 
@@ -30,7 +34,9 @@ def test_cosines_near_a_right_angle_keep_their_digits() -> None:
     x = ca.SX.sym("x")
     (found,) = shortened([x], [ca.cos(x) ** 2 * x + 2 * x * ca.cos(x) ** 2])
     place = np.pi / 2 - 1e-9
-    assert float(ca.Function("f", [x], [found])(place)) == pytest.approx(3 * place * np.cos(place) ** 2, rel=1e-12)
+    assert float(ca.Function("f", [x], [found])(place)) == pytest.approx(
+        3 * place * np.cos(place) ** 2, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", da.gallery.names("mechanical"))
@@ -41,13 +47,18 @@ def test_blocks_are_what_they_were(name: str) -> None:
     short, plain = kernel.graph, equations.blocks(kernel.algebra)
     inputs = kernel._inputs(ca.vertcat(short.unknowns, short.multipliers))
     names = ("metric", "force", "rows", "right", "rates")
-    functions = [ca.Function("f", inputs, [ca.densify(getattr(graph, key)) for key in names]) for graph in (short, plain)]
+    functions = [
+        ca.Function("f", inputs, [ca.densify(getattr(graph, key)) for key in names])
+        for graph in (short, plain)
+    ]
     random = np.random.default_rng(4)
     for _ in range(3):
         values = [random.uniform(0.2, 1.2, block.numel()) for block in inputs]
         for found, expected in zip(*(function(*values) for function in functions), strict=True):
             scale = 1.0 + np.max(np.abs(np.array(expected)), initial=0.0)
-            np.testing.assert_allclose(np.array(found), np.array(expected), rtol=0, atol=1e-13 * scale)
+            np.testing.assert_allclose(
+                np.array(found), np.array(expected), rtol=0, atol=1e-13 * scale
+            )
 
 
 def test_the_rolling_disk_in_independent_velocities_forgets_its_heading() -> None:

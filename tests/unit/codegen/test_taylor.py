@@ -32,7 +32,9 @@ RIGHT_SIDES = {
 
 
 def called(found: Expansion, t: Any, y: Any, p: Any, order: int = ORDER) -> tuple[Any, Any]:
-    """Health (lanes,) and coefficients (order + 1, n, lanes), at t (1, lanes), y (n, lanes), p (k, lanes)."""
+    """Health (lanes,) and coefficients (order + 1, n, lanes), at t (1, lanes), y (n, lanes), p (k,
+    lanes).
+    """
     lanes, n = found.lanes, len(y)
     arrays = [np.array(block, dtype=float, order="C").reshape(-1, lanes) for block in (t, y, p)]
     work, out = np.zeros(found.work_size), np.zeros(found.out_size)
@@ -45,7 +47,9 @@ def called(found: Expansion, t: Any, y: Any, p: Any, order: int = ORDER) -> tupl
 def program_of(name: str) -> Any:
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 2), ca.SX.sym("p")
     right = RIGHT_SIDES[name](ca, y[0], y[1], t, p)
-    return straight_line("fast", [t, y, p, ca.SX(0, 1), ca.SX(0, 1)], [ca.vertcat(*right), ca.SX(1)])
+    return straight_line(
+        "fast", [t, y, p, ca.SX(0, 1), ca.SX(0, 1)], [ca.vertcat(*right), ca.SX(1)]
+    )
 
 
 def by_derivatives(name: str, t0: float, y0: Any, p0: float, order: int) -> Any:
@@ -65,7 +69,9 @@ def by_derivatives(name: str, t0: float, y0: Any, p0: float, order: int) -> Any:
 def test_coefficients(name: str) -> None:
     t0, y0, p = 0.4, [0.7, 0.3], 1.3
     _, found = called(expansion(program_of(name), 2), [t0], y0, [p])
-    np.testing.assert_allclose(found[:8, :, 0], by_derivatives(name, t0, y0, p, 7), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(
+        found[:8, :, 0], by_derivatives(name, t0, y0, p, 7), rtol=1e-10, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("name", RIGHT_SIDES)
@@ -73,7 +79,11 @@ def test_lanes_know_nothing_of_each_other(name: str) -> None:
     program = program_of(name)
     four = expansion(program, 2, 4)
     random = np.random.default_rng(5)
-    y, p, t = random.uniform(0.2, 0.9, (2, 4)), random.uniform(0.8, 1.5, (1, 4)), random.uniform(0, 1, (1, 4))
+    y, p, t = (
+        random.uniform(0.2, 0.9, (2, 4)),
+        random.uniform(0.8, 1.5, (1, 4)),
+        random.uniform(0, 1, (1, 4)),
+    )
     _, together = called(four, t, y, p)
     for lane in range(4):
         _, alone = called(expansion(program, 2), t[0, lane], y[:, lane], p[:, lane])
@@ -98,7 +108,9 @@ def test_what_is_not_analytic_is_refused(name: str) -> None:
     node = {"fmin": lambda: ca.fmin(y, 1), "if_else": lambda: ca.if_else(y > 0, y, -2 * y)}.get(
         name, lambda: getattr(ca, name)(y)
     )()
-    program = straight_line("fast", [ca.SX.sym("t"), y, ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, 1)], [node, ca.SX(1)])
+    program = straight_line(
+        "fast", [ca.SX.sym("t"), y, ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, 1)], [node, ca.SX(1)]
+    )
     with pytest.raises(FormError, match="analytic"):
         expansion(program, 1)
 
@@ -106,15 +118,28 @@ def test_what_is_not_analytic_is_refused(name: str) -> None:
 @pytest.mark.parametrize("p0", [-0.7, 0.0, 0.7, 1.9])
 def test_of_parameters_alone_they_are_constants(p0: float) -> None:
     y, p = ca.SX.sym("y"), ca.SX.sym("p")
-    for node in (ca.sign(p), ca.fabs(p), ca.floor(p), ca.fmin(p, 1), ca.fmax(p, 1), ca.if_else(p > 0, p, -2 * p)):
-        program = straight_line("fast", [ca.SX.sym("t"), y, p, ca.SX(0, 1), ca.SX(0, 1)], [node * y, ca.SX(1)])
+    for node in (
+        ca.sign(p),
+        ca.fabs(p),
+        ca.floor(p),
+        ca.fmin(p, 1),
+        ca.fmax(p, 1),
+        ca.if_else(p > 0, p, -2 * p),
+    ):
+        program = straight_line(
+            "fast", [ca.SX.sym("t"), y, p, ca.SX(0, 1), ca.SX(0, 1)], [node * y, ca.SX(1)]
+        )
         _, found = called(expansion(program, 1), [0.0], [1.5], [p0], order=3)
         factor = float(ca.Function("f", [p], [node])(p0))
-        np.testing.assert_allclose(found[:4, 0, 0], 1.5 * factor ** np.arange(4) / [1, 1, 2, 6], rtol=1e-15, atol=0)
+        np.testing.assert_allclose(
+            found[:4, 0, 0], 1.5 * factor ** np.arange(4) / [1, 1, 2, 6], rtol=1e-15, atol=0
+        )
 
 
 def test_a_function_without_a_rule_is_refused() -> None:
     y = ca.SX.sym("y")
-    program = straight_line("fast", [ca.SX.sym("t"), y, ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, 1)], [ca.asinh(y), ca.SX(1)])
+    program = straight_line(
+        "fast", [ca.SX.sym("t"), y, ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, 1)], [ca.asinh(y), ca.SX(1)]
+    )
     with pytest.raises(FormError, match="no rule for the function asinh"):
         expansion(program, 1)

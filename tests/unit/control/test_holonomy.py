@@ -1,4 +1,6 @@
-"""Base, fibre and loops: both integrals against each other and against areas, closed forms, Dido's circles."""
+"""Base, fibre and loops: both integrals against each other and against areas, closed forms, Dido's
+circles.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,12 @@ u, v = da.inputs("u v")
 KNIFE = da.Flow({x: u, y: v, z: -x * v}, inputs=[u, v], name="knife edge")
 HEISENBERG = da.Flow({x: u, y: v, z: (x * v - y * u) / 2}, inputs=[u, v], name="Heisenberg")
 WHEEL = da.Flow({x: u * cos(theta), y: u * sin(theta), theta: v}, inputs=[u, v], name="wheel")
-BUMPY = da.Flow({x: u, y: v, z: sin(x) * cos(y) * v + x * y * u, w: x**2 * v}, inputs=[u, v], name="bumpy")
+BUMPY = da.Flow(
+    {x: u, y: v, z: sin(x) * cos(y) * v + x * y * u, w: x**2 * v}, inputs=[u, v], name="bumpy"
+)
 
 
-# -- base and fibre ----------------------------------------------------------------------------------------------------
+# -- base and fibre --------------------------------------------------------------------------------
 
 
 def test_the_base_is_read_off_the_rates() -> None:
@@ -41,7 +45,9 @@ def test_a_chosen_base_divides_by_what_the_inputs_do() -> None:
 
 def test_a_dynamic_extension_has_the_same_fibre() -> None:
     z1, z2, z3, z4, z5 = da.coordinates("z1 z2 z3 z4 z5")
-    flow = da.Flow({z1: z4, z2: z5, z3: -z1 * z5, z4: u + v * z3 - z1 * z5**2, z5: v}, inputs=[u, v])
+    flow = da.Flow(
+        {z1: z4, z2: z5, z3: -z1 * z5, z4: u + v * z3 - z1 * z5**2, z5: v}, inputs=[u, v]
+    )
     found = da.control.fibration(flow)
     assert (found.base, found.fibre, found.speeds, found.order) == ((z1, z2), (z3,), (z4, z5), 2)
     wanted = sympy.symbols("p q")
@@ -55,7 +61,10 @@ def rolling_disk() -> tuple[da.System, Any]:
     system = da.System(
         [theta, w, x, y],
         kinetic=(x.dot**2 + y.dot**2 + theta.dot**2 + w.dot**2) / 2,
-        constraints=[da.velocity(x.dot - r * w.dot * cos(theta)), da.velocity(y.dot - r * w.dot * sin(theta))],
+        constraints=[
+            da.velocity(x.dot - r * w.dot * cos(theta)),
+            da.velocity(y.dot - r * w.dot * sin(theta)),
+        ],
         name="upright disk",
     )
     return system, {"along_x": {x: 1}, "along_y": {y: 1}}
@@ -68,7 +77,11 @@ def test_a_purely_kinematic_connection_is_a_fibration() -> None:
     loop = {theta: 0.9 * sin(da.t), w: cos(da.t) + 0.2 * sin(2 * da.t)}
     found = da.control.holonomy(connection, loop, (0, 2 * pi), parameters={"r": 0.7})
     gait = da.simulate(
-        da.symmetry.follow_shape(system, group, loop, momentum=False), {}, (0, 2 * pi), parameters={"r": 0.7}, rtol=1e-11
+        da.symmetry.follow_shape(system, group, loop, momentum=False),
+        {},
+        (0, 2 * pi),
+        parameters={"r": 0.7},
+        rtol=1e-11,
     )
     assert np.allclose(found.displacement, [gait["x"][-1], gait["y"][-1]], atol=1e-9)
     assert np.allclose(found.by_curvature, found.displacement, atol=1e-9)
@@ -79,7 +92,9 @@ def test_a_board_with_momentum_is_turned_away() -> None:
     board = da.gallery.load("snakeboard")
     x_, y_, theta_, *_ = board.system.coordinates
     with pytest.raises(FormError, match="momenta move it"):
-        da.control.fibration(da.symmetry.connection(board, da.lie.LieGroup.SE(2).chart((x_, y_, theta_))))
+        da.control.fibration(
+            da.symmetry.connection(board, da.lie.LieGroup.SE(2).chart((x_, y_, theta_)))
+        )
 
 
 def test_the_kinematics_of_a_system_obey_its_constraints() -> None:
@@ -90,16 +105,24 @@ def test_the_kinematics_of_a_system_obey_its_constraints() -> None:
     assert len(flow.inputs) == 2
     with pytest.raises(FormError, match="move"):
         da.control.kinematic_flow(
-            da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[da.velocity(x.dot - 1 - y.dot)])
+            da.System(
+                [x, y],
+                kinetic=(x.dot**2 + y.dot**2) / 2,
+                constraints=[da.velocity(x.dot - 1 - y.dot)],
+            )
         )
 
 
-# -- holonomy ------------------------------------------------------------------------------------------------------------
+# -- holonomy --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "corners",
-    [[(0, 0), (2, 0), (2, 3), (0, 3)], [(0.3, -1), (1.2, 0.4), (-0.5, 0.9)], [(0, 0), (1, 1), (1, 0), (0, 1)]],
+    [
+        [(0, 0), (2, 0), (2, 3), (0, 3)],
+        [(0.3, -1), (1.2, 0.4), (-0.5, 0.9)],
+        [(0, 0), (1, 1), (1, 0), (0, 1)],
+    ],
     ids=["rectangle", "triangle", "bow"],
 )
 def test_the_fibre_of_the_knife_edge_moves_by_minus_the_area(corners: Any) -> None:
@@ -115,7 +138,10 @@ def test_the_fibre_of_the_knife_edge_moves_by_minus_the_area(corners: Any) -> No
 def test_curvature_that_varies_is_integrated_over_the_interior() -> None:
     """Along the path, by strips, and by SciPy's double integral."""
     found = da.control.holonomy(BUMPY, [(0.2, -0.3), (1.5, -0.3), (1.5, 0.9), (0.2, 0.9)])
-    reference = [dblquad(f, -0.3, 0.9, 0.2, 1.5)[0] for f in (lambda s, q: np.cos(s) * np.cos(q) - s, lambda s, q: 2 * s)]
+    reference = [
+        dblquad(f, -0.3, 0.9, 0.2, 1.5)[0]
+        for f in (lambda s, q: np.cos(s) * np.cos(q) - s, lambda s, q: 2 * s)
+    ]
     assert np.allclose(found.displacement, reference, atol=1e-9)
     assert np.allclose(found.by_curvature, reference, atol=1e-9)
 
@@ -129,12 +155,15 @@ def test_a_smooth_loop_that_goes_round_twice_counts_twice() -> None:
 
 
 def test_where_the_fibre_moves_itself_there_is_no_surface_integral() -> None:
-    """A chain of four: the displacement depends on where the fibre begins, and the curvature alone would not know."""
+    """A chain of four: the displacement depends on where the fibre begins, and the curvature alone
+    would not know.
+    """
     chain = da.Flow({x: u, y: v, z: y * u, w: z * u}, inputs=[u, v])
     corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
     here = da.control.holonomy(chain, corners)
     assert here.by_curvature is None and "no surface integral" in here.text()
-    # z' = y x': -1 on the way back. w' = z x': z = -(1 - x) there, so -1/2 of it arrives with its sign.
+    # z' = y x': -1 on the way back. w' = z x': z = -(1 - x) there, so -1/2 of it arrives with its
+    # sign.
     assert np.allclose(here.displacement, [-1.0, 0.5], atol=1e-9)
 
 
@@ -151,7 +180,7 @@ def test_wrong_paths_say_so() -> None:
         da.control.fibration(WHEEL, base=["q", "theta"])
 
 
-# -- loops that are wanted ------------------------------------------------------------------------------------------------
+# -- loops that are wanted -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wanted", [-2.0, 0.7, 1e-4])
@@ -169,26 +198,38 @@ def test_nothing_wanted_is_no_loop() -> None:
 @pytest.mark.parametrize("wanted", [-0.5, 1.3])
 def test_circles_are_the_optimal_loops_of_a_constant_curvature(wanted: float) -> None:
     """The extremal of least effort has the length of the circle, which no rectangle has."""
-    circle, rectangle = (da.control.holonomy_loop(KNIFE, wanted, shape) for shape in ("circle", "rectangle"))
+    circle, rectangle = (
+        da.control.holonomy_loop(KNIFE, wanted, shape) for shape in ("circle", "rectangle")
+    )
     optimal = da.control.holonomy_loop(KNIFE, wanted, "optimal")
-    assert da.control.holonomy(KNIFE, circle.path).displacement[0] == pytest.approx(wanted, abs=1e-10)
+    assert da.control.holonomy(KNIFE, circle.path).displacement[0] == pytest.approx(
+        wanted, abs=1e-10
+    )
     assert optimal.displacement[0] == pytest.approx(wanted, abs=1e-9)
-    assert optimal.length == pytest.approx(circle.length, rel=1e-8) == pytest.approx(2 * np.sqrt(pi * abs(wanted)), rel=1e-8)
+    assert (
+        optimal.length
+        == pytest.approx(circle.length, rel=1e-8)
+        == pytest.approx(2 * np.sqrt(pi * abs(wanted)), rel=1e-8)
+    )
     assert circle.length < rectangle.length
     states = optimal.extremal.motion.sol(np.linspace(0, 1, 50))[:2]
     middle = states[:, :-1].mean(axis=1)
     assert np.ptp(np.linalg.norm(states - middle[:, None], axis=0)) < 1e-6 * circle.length
 
 
+@pytest.mark.long
 def test_a_rectangle_where_the_curvature_varies() -> None:
     """tan(theta) dx: the side solves an integral."""
     for wanted in (0.4, -0.2):
         loop = da.control.holonomy_loop(WHEEL, wanted, base=[x, theta])
-        assert da.control.holonomy(WHEEL, loop.corners, base=[x, theta]).displacement[0] == pytest.approx(wanted, abs=1e-9)
+        assert da.control.holonomy(WHEEL, loop.corners, base=[x, theta]).displacement[
+            0
+        ] == pytest.approx(wanted, abs=1e-9)
         side = abs(loop.corners[2]).max()
         assert side * np.tan(side) == pytest.approx(abs(wanted), abs=1e-9)
 
 
+@pytest.mark.long
 def test_loops_that_cannot_be_say_so() -> None:
     flat = da.Flow({x: u, y: v, z: x * u + y * v}, inputs=[u, v])
     with pytest.raises(FormError, match="curvature vanishes"):
@@ -205,5 +246,7 @@ def test_loops_that_cannot_be_say_so() -> None:
 def test_a_small_curvature_is_a_curvature() -> None:
     x, y, z = da.coordinates("x y z")
     u, w = da.inputs("u w")
-    loop = da.control.holonomy_loop(da.Flow({x: u, y: w, z: -sympy.Float(1e-13) * x * w}, inputs=[u, w]), -2e-13)
+    loop = da.control.holonomy_loop(
+        da.Flow({x: u, y: w, z: -sympy.Float(1e-13) * x * w}, inputs=[u, w]), -2e-13
+    )
     assert np.ptp(loop.corners[:, 0]) == pytest.approx(2**0.5)

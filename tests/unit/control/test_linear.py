@@ -1,4 +1,6 @@
-"""Linear feedback: parts that inputs move, poles, quadratic cost, closed loops, and what is refused."""
+"""Linear feedback: parts that inputs move, poles, quadratic cost, closed loops, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def three_masses(pushed: int) -> da.System:
     u = [da.Input(f"u{k}") for k in range(pushed)]
     potential = ((x[0] - x[1]) ** 2 + 2 * (x[1] - x[2]) ** 2) / 2
     kinetic = sum(q.dot**2 for q in x) / 2
-    return da.System(x, kinetic=kinetic, potential=potential, forces=dict(zip(x, u, strict=False)), inputs=u)
+    return da.System(
+        x, kinetic=kinetic, potential=potential, forces=dict(zip(x, u, strict=False)), inputs=u
+    )
 
 
 def spectrum(system: da.System, parameters: dict[str, float]) -> np.ndarray:
@@ -32,16 +36,21 @@ def test_the_input_matrix_is_the_derivative_of_the_rates_by_the_input() -> None:
     determinant = b["m"] * b["l"] ** 2 * b["M"]
     assert found.inputs == ("u",)
     np.testing.assert_allclose(
-        found.input_matrix[:, 0], [0, 0, -b["m"] * b["l"] / determinant, b["m"] * b["l"] ** 2 / determinant]
+        found.input_matrix[:, 0],
+        [0, 0, -b["m"] * b["l"] / determinant, b["m"] * b["l"] ** 2 / determinant],
     )
 
 
-@pytest.mark.parametrize("poles", [[-1, -2, -3, -4], [-2, -2, -2, -2], [-1 + 2j, -1 - 2j, -3, -3]], ids=str)
+@pytest.mark.parametrize(
+    "poles", [[-1, -2, -3, -4], [-2, -2, -2, -2], [-1 + 2j, -1 - 2j, -3, -3]], ids=str
+)
 def test_one_input_places_any_poles(poles: list[complex]) -> None:
     found = da.control.place_poles(CART, poles)
     closed = da.control.feedback(CART, found)
     wanted = np.poly(poles)
-    np.testing.assert_allclose(np.poly(da.linearise(closed).matrix), wanted, atol=1e-8 * np.max(np.abs(wanted)))
+    np.testing.assert_allclose(
+        np.poly(da.linearise(closed).matrix), wanted, atol=1e-8 * np.max(np.abs(wanted))
+    )
 
 
 def test_the_closed_loop_is_a_system_that_settles() -> None:
@@ -49,14 +58,18 @@ def test_the_closed_loop_is_a_system_that_settles() -> None:
     motion = da.simulate(closed, {"phi": 0.05}, (0, 12))
     assert np.max(np.abs(motion.y[:, -1])) < 1e-8
     gains = da.control.place_poles(CART, [-3, -3.5, -4, -4.5]).gains["u"]
-    np.testing.assert_allclose(motion["u"], sum(gain * motion[name] for name, gain in gains.items()), atol=1e-10)
+    np.testing.assert_allclose(
+        motion["u"], sum(gain * motion[name] for name, gain in gains.items()), atol=1e-10
+    )
 
 
 def test_several_inputs_place_poles() -> None:
     poles = [-1, -1.5, -2, -2.5, -3, -3.5]
     system = three_masses(2)
     closed = da.control.feedback(system, da.control.place_poles(system, poles))
-    np.testing.assert_allclose(spectrum(closed, {}), np.sort_complex(np.array(poles, dtype=complex)), atol=1e-6)
+    np.testing.assert_allclose(
+        spectrum(closed, {}), np.sort_complex(np.array(poles, dtype=complex)), atol=1e-6
+    )
 
 
 def test_a_pole_that_repeats_too_often_for_several_inputs_is_refused() -> None:
@@ -82,7 +95,11 @@ def test_the_quadratic_cost_is_least_among_neighbours() -> None:
 
     def cost(gains: np.ndarray) -> float:
         A = line.matrix + np.outer(line.input_matrix, gains)
-        return float(np.trace(scipy.linalg.solve_continuous_lyapunov(A.T, -(np.eye(4) + np.outer(gains, gains)))))
+        return float(
+            np.trace(
+                scipy.linalg.solve_continuous_lyapunov(A.T, -(np.eye(4) + np.outer(gains, gains)))
+            )
+        )
 
     random = np.random.default_rng(0)
     assert all(cost(best) < cost(best * (1 + 1e-2 * random.normal(size=4))) for _ in range(8))
@@ -91,9 +108,14 @@ def test_the_quadratic_cost_is_least_among_neighbours() -> None:
 def test_what_no_input_moves_keeps_its_eigenvalues_and_says_so() -> None:
     x, y = da.coordinates("x y")
     u = da.inputs("u")
-    apart = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=2 * y**2, forces={x: u}, inputs=[u])
+    apart = da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=2 * y**2, forces={x: u}, inputs=[u]
+    )
     found = da.control.place_poles(apart, [-1, -2])
-    kinds = {kind: [value for value, label in found.eigenvalues if label == kind] for _, kind in found.eigenvalues}
+    kinds = {
+        kind: [value for value, label in found.eigenvalues if label == kind]
+        for _, kind in found.eigenvalues
+    }
     np.testing.assert_allclose(sorted(v.real for v in kinds["controllable"]), [-2, -1], atol=1e-9)
     np.testing.assert_allclose(sorted(v.imag for v in kinds["uncontrollable"]), [-2, 2], atol=1e-9)
     with pytest.raises(FormError, match="rank 2 of 4"):
@@ -117,6 +139,7 @@ def test_wrong_names_are_answered() -> None:
         da.control.controllable_part(da.System([x], kinetic=x.dot**2 / 2))
 
 
+@pytest.mark.long
 def test_neighbours_of_a_motion_follow_the_linear_equations_along_it() -> None:
     """The difference of two motions against the linearised one, by the midpoint rule."""
     closed = da.control.feedback(CART, da.control.place_poles(CART, [-3, -3.5, -4, -4.5]))
@@ -129,5 +152,7 @@ def test_neighbours_of_a_motion_follow_the_linear_equations_along_it() -> None:
     for A, B in zip(line.matrices[:-1], line.matrices[1:], strict=True):
         middle = (A + B) / 2
         z = np.linalg.solve(np.eye(4) - step / 2 * middle, (np.eye(4) + step / 2 * middle) @ z)
-    np.testing.assert_allclose(z, other.y[:, -1] - motion.y[:, -1], atol=2e-5 * np.max(np.abs(z)) + 1e-11)
+    np.testing.assert_allclose(
+        z, other.y[:, -1] - motion.y[:, -1], atol=2e-5 * np.max(np.abs(z)) + 1e-11
+    )
     assert line.matrices.shape == (2001, 4, 4) and line.input_matrices.shape == (2001, 4, 0)

@@ -1,4 +1,6 @@
-"""Controlled Lagrangians: conditions, classes, control laws, signs of the dissipation, level sets, and what is refused."""
+"""Controlled Lagrangians: conditions, classes, control laws, signs of the dissipation, level sets,
+and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,12 @@ def incline() -> tuple[da.System, dict[str, float]]:
     m, M, l, g, beta = da.parameters("m M l g beta", positive=True)
     cart = (s * cos(beta), s * sin(beta))
     bob = (cart[0] + l * sin(phi), cart[1] + l * cos(phi))
-    parts = [da.particle(M, list(cart)), da.particle(m, list(bob)), da.gravity(M, cart[1], g), da.gravity(m, bob[1], g)]
+    parts = [
+        da.particle(M, list(cart)),
+        da.particle(m, list(bob)),
+        da.gravity(M, cart[1], g),
+        da.gravity(m, bob[1], g),
+    ]
     values = {"m": 0.14, "M": 0.44, "l": 0.215, "g": 9.8, "beta": 0.3}
     return da.System([phi, s], parts=parts, forces={s: u}, inputs=[u]), values
 
@@ -41,12 +48,18 @@ def acrobot() -> tuple[da.System, dict[str, float]]:
     u = da.inputs("u")
     first = (sin(a), cos(a))
     second = (first[0] + sin(a + b), first[1] + cos(a + b))
-    parts = [part for p in (first, second) for part in (da.particle(1, list(p)), da.gravity(1, p[1], 9.8))]
+    parts = [
+        part
+        for p in (first, second)
+        for part in (da.particle(1, list(p)), da.gravity(1, p[1], 9.8))
+    ]
     return da.System([a, b], parts=parts, forces={b: u}, inputs=[u]), {}
 
 
 def spatial() -> tuple[da.System, dict[str, float]]:
-    """An upright pendulum that may lean both ways, on a cart that two forces push; x and y are those of its bob."""
+    """An upright pendulum that may lean both ways, on a cart that two forces push; x and y are
+    those of its bob.
+    """
     x, y, s, r = da.coordinates("x y s r")
     u, w = da.inputs("u w")
     height = sympy.sqrt(1 - x**2 - y**2)
@@ -60,7 +73,13 @@ def in_units(unit: float, **changes: Any) -> da.System:
     cart = CART.system.replacing(**changes)
     kinetic, potential = unit * (cart.lagrangian + cart.potential), unit * cart.potential
     forces = {q: unit * force for q, force in cart.forces.items()}
-    return da.System(cart.coordinates, kinetic=kinetic, potential=potential, forces=forces, inputs=list(cart.inputs))
+    return da.System(
+        cart.coordinates,
+        kinetic=kinetic,
+        potential=potential,
+        forces=forces,
+        inputs=list(cart.inputs),
+    )
 
 
 MODELS = {
@@ -81,12 +100,15 @@ def found(name: str, **options: Any) -> Any:
 
 def energy_of(matching: Any, state: dict[str, float], values: dict[str, float]) -> float:
     symbols = {p: values[p.name] for p in matching.system.parameters}
-    symbols |= {x: state[x.name] for x in (*matching.system.coordinates, *matching.system.velocities)}
+    symbols |= {
+        x: state[x.name] for x in (*matching.system.coordinates, *matching.system.velocities)
+    }
     return float(matching.shaped.energy.xreplace(symbols))
 
 
 @pytest.mark.parametrize("name", MODELS)
 class TestEveryClass:
+    @pytest.mark.long
     def test_it_is_certified(self, name: str) -> None:
         matching, _ = found(name)
         assert matching.certificate.residual < 1e-10 and matching.certificate.states > 5
@@ -100,13 +122,21 @@ class TestEveryClass:
         for _ in range(3):
             symbols = [*here.coordinates, *here.velocities]
             at = {p: values[p.name] for p in matching.system.parameters}
-            at |= {x: sympy.Float(value) for x, value in zip(symbols, random.uniform(-0.2, 0.2, len(symbols)), strict=True)}
+            at |= {
+                x: sympy.Float(value)
+                for x, value in zip(symbols, random.uniform(-0.2, 0.2, len(symbols)), strict=True)
+            }
             forces = np.array(shaped.control.xreplace(at), dtype=float)[:, 0]
-            assert np.max(np.abs(forces[list(here.unactuated)])) < 1e-10 * (1 + np.max(np.abs(forces)))
+            assert np.max(np.abs(forces[list(here.unactuated)])) < 1e-10 * (
+                1 + np.max(np.abs(forces))
+            )
             assert np.max(np.abs(forces[list(here.actuated)])) > 1e-3
 
+    @pytest.mark.long
     def test_the_closed_loop_moves_by_the_controlled_lagrangian(self, name: str) -> None:
-        """Accelerations of the closed loop without damping against Lagrange's equations of L~ with the force Y."""
+        """Accelerations of the closed loop without damping against Lagrange's equations of L~ with
+        the force Y.
+        """
         make, using = MODELS[name]
         system, values = make()
         matching = da.control.match(system, parameters=values, using=using, region=False, damping=0)
@@ -120,10 +150,14 @@ class TestEveryClass:
         )
         random = np.random.default_rng(8)
         functions = [da.derive(s, "lagrange").function() for s in (matching.system, reference)]
-        tables = [{p.name: values[p.name] for p in s.parameters} for s in (matching.system, reference)]
+        tables = [
+            {p.name: values[p.name] for p in s.parameters} for s in (matching.system, reference)
+        ]
         for _ in range(4):
             state = random.uniform(-0.25, 0.25, 2 * len(q))
-            one, two = (np.asarray(f(0.0, state, t)) for f, t in zip(functions, tables, strict=True))
+            one, two = (
+                np.asarray(f(0.0, state, t)) for f, t in zip(functions, tables, strict=True)
+            )
             np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-8)
 
     def test_the_energy_falls_and_the_motion_settles(self, name: str) -> None:
@@ -150,38 +184,59 @@ def test_only_metrics_with_constant_inertia_match_without_a_force_beside_them() 
     assert none.certificate().kinetic > 1e-6 > shaped.certificate().kinetic
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("using", ["simplified", "one-unactuated", "ansatz"])
 @pytest.mark.parametrize("unit", [1e-12, 1e12])
 def test_units_of_energy_change_nothing(using: str, unit: float) -> None:
     system = in_units(unit)
-    plain, scaled = (da.control.match(s, parameters=CART.parameters, using=using, region=False) for s in (CART.system, system))
+    plain, scaled = (
+        da.control.match(s, parameters=CART.parameters, using=using, region=False)
+        for s in (CART.system, system)
+    )
     np.testing.assert_allclose(np.poly(scaled.eigenvalues), np.poly(plain.eigenvalues), rtol=1e-6)
     with pytest.raises(FormError, match="no equilibrium"):
         da.control.match(system, at={"phi": 0.4}, parameters=CART.parameters, using=using)
 
 
 def test_a_certificate_says_on_what_it_rests() -> None:
-    """Gains as symbols make a proof; numbers that were fitted do not, and say to which accuracy they agree."""
+    """Gains as symbols make a proof; numbers that were fitted do not, and say to which accuracy
+    they agree.
+    """
     assert found("cart")[0].certificate.verdict.is_proved and "proved" in str(found("cart")[0])
     fitted = found("acrobot")[0].certificate.verdict
-    assert fitted.status == "not established" and fitted.holds_to_rounding and "accuracy of 1e-10" in fitted.grounds
+    assert (
+        fitted.status == "not established"
+        and fitted.holds_to_rounding
+        and "accuracy of 1e-10" in fitted.grounds
+    )
     shaped = found("cart")[0].shaped
     angle = shaped.mechanics.coordinates[0]
     late = sympy.Piecewise((0, angle < 10**7), (angle**3, True))
-    open_one = Shaped(shaped.mechanics, shaped.kind, shaped.metric, shaped.potential + late, shaped.gyroscopic)
+    open_one = Shaped(
+        shaped.mechanics, shaped.kind, shaped.metric, shaped.potential + late, shaped.gyroscopic
+    )
     assert open_one.certificate().verdict.status == "not established"
-    bent = Shaped(shaped.mechanics, shaped.kind, shaped.metric * 2, shaped.potential, shaped.gyroscopic)
+    bent = Shaped(
+        shaped.mechanics, shaped.kind, shaped.metric * 2, shaped.potential, shaped.gyroscopic
+    )
     assert bent.certificate().verdict.is_refuted
 
 
 def test_classes_that_overlap_agree() -> None:
-    """On the cart "one-unactuated" with the inertia of "simplified" at the equilibrium has the same linear closed loop."""
-    spectra = [da.control.match(CART, using=name, region=False).eigenvalues for name in ("simplified", "one-unactuated")]
+    """On the cart "one-unactuated" with the inertia of "simplified" at the equilibrium has the same
+    linear closed loop.
+    """
+    spectra = [
+        da.control.match(CART, using=name, region=False).eigenvalues
+        for name in ("simplified", "one-unactuated")
+    ]
     np.testing.assert_allclose(np.poly(spectra[0]), np.poly(spectra[1]), rtol=1e-6)
 
 
 def test_an_ansatz_finds_the_family_of_simplified_matching() -> None:
-    """g~ lambda = g_a with lambda = (-b, a cos phi) up to a factor: the field of simplified matching."""
+    """g~ lambda = g_a with lambda = (-b, a cos phi) up to a factor: the field of simplified
+    matching.
+    """
     matching = da.control.match(CART, using="ansatz", region=False, damping=0)
     assert matching.certificate.residual < 1e-10
     here, shaped = matching.shaped.mechanics, matching.shaped
@@ -205,13 +260,19 @@ def test_the_gallery_holds_what_match_finds() -> None:
         np.testing.assert_allclose(one[name], two[name], atol=1e-7)
 
 
+@pytest.mark.long
 def test_the_gallery_holds_furuta_as_match_finds_it() -> None:
     closed = da.gallery.load("furuta-matched")
     values = dict(closed.parameters)
     system, numbers = furuta()
     gains = {"a": values["a"], "inertia": values["k"], "stiffness": values["eps"]}
     matching = da.control.match(
-        system, parameters=numbers, gains=gains, damping=values["d"], region=False, using="one-unactuated"
+        system,
+        parameters=numbers,
+        gains=gains,
+        damping=values["d"],
+        region=False,
+        using="one-unactuated",
     )
     options: dict[str, Any] = {"span": (0, 2), "rtol": 1e-11, "at": np.linspace(0, 2, 5)}
     one = da.simulate(closed, **options)
@@ -222,15 +283,21 @@ def test_the_gallery_holds_furuta_as_match_finds_it() -> None:
 
 class TestSigns:
     def test_a_negative_definite_energy_is_damped_by_a_negative_factor(self) -> None:
-        plain, turned = (da.control.match(CART, region=False, negative=sign) for sign in (False, True))
+        plain, turned = (
+            da.control.match(CART, region=False, negative=sign) for sign in (False, True)
+        )
         assert (plain.definite, turned.definite) == (1, -1)
         assert plain.damping == -turned.damping > 0
-        np.testing.assert_allclose(np.poly(plain.eigenvalues), np.poly(turned.eigenvalues), rtol=1e-8)
+        np.testing.assert_allclose(
+            np.poly(plain.eigenvalues), np.poly(turned.eigenvalues), rtol=1e-8
+        )
 
     def test_the_printed_sign_would_make_it_grow(self) -> None:
         turned = da.control.match(CART, region=False, negative=True)
         laws = turned.shaped.laws(abs(turned.damping))
-        grown = da.linearise(CART.system.driven({u.name: law for u, law in laws.items()}), parameters=CART.parameters)
+        grown = da.linearise(
+            CART.system.driven({u.name: law for u, law in laws.items()}), parameters=CART.parameters
+        )
         assert np.max(grown.eigenvalues.real) > 0.5
 
     def test_without_definiteness_no_damping_is_given(self) -> None:
@@ -248,7 +315,9 @@ class TestSigns:
 @pytest.mark.long
 class TestLevelSets:
     def test_the_level_is_that_of_the_ridge(self) -> None:
-        """In simplified matching U~ = V(phi) + eps y^2/2: the edge of definiteness is a line phi = const, so c = V there."""
+        """In simplified matching U~ = V(phi) + eps y^2/2: the edge of definiteness is a line phi =
+        const, so c = V there.
+        """
         matching = da.control.match(CART, gains={"ratio": 4.0})
         b, (a, c) = CART.parameters, (matching.shaped.gains[k] for k in ("a", "c"))
         edge = np.arccos(np.sqrt(c * (b["M"] + b["m"]) / ((c * a - 1) * b["m"])))
@@ -267,7 +336,13 @@ class TestLevelSets:
         matching = da.control.match(CART)
         equations, random, tried = da.derive(matching.system), np.random.default_rng(5), 0
         while tried < 12:
-            start = dict(zip(("phi", "s", "phi_dot", "s_dot"), random.uniform(-1, 1, 4) * [0.6, 0.3, 6, 1], strict=True))
+            start = dict(
+                zip(
+                    ("phi", "s", "phi_dot", "s_dot"),
+                    random.uniform(-1, 1, 4) * [0.6, 0.3, 6, 1],
+                    strict=True,
+                )
+            )
             if matching.region.contains(start):
                 tried += 1
                 motion = da.simulate(equations, start, (0, 20), parameters=CART.parameters)
@@ -290,20 +365,26 @@ class TestRefusals:
         u = da.inputs("u")
         bobs = [(s + sin(q), cos(q)) for q in (a, b)]
         parts = [part for p in bobs for part in (da.particle(1, list(p)), da.gravity(1, p[1], 9.8))]
-        twins = da.System([a, b, s], parts=[da.particle(1, [s, 0]), *parts], forces={s: u}, inputs=[u])
+        twins = da.System(
+            [a, b, s], parts=[da.particle(1, [s, 0]), *parts], forces={s: u}, inputs=[u]
+        )
         with pytest.raises(FormError, match=r"not enough actuators.*rank 1.*rank 4 of 6"):
             da.control.match(twins)
 
     def test_uncontrollable(self) -> None:
         x, s = da.coordinates("x s")
         u = da.inputs("u")
-        apart = da.System([x, s], kinetic=(x.dot**2 + s.dot**2) / 2, potential=cos(x), forces={s: u}, inputs=[u])
+        apart = da.System(
+            [x, s], kinetic=(x.dot**2 + s.dot**2) / 2, potential=cos(x), forces={s: u}, inputs=[u]
+        )
         with pytest.raises(FormError, match=r"rank 2 of 4.*add an actuator"):
             da.control.match(apart)
 
     def test_unsolvable_in_the_class_names_the_residual(self) -> None:
         system, values = furuta()
-        with pytest.raises(FormError, match="simplified: g_ab of the actuated coordinates depends on phi"):
+        with pytest.raises(
+            FormError, match="simplified: g_ab of the actuated coordinates depends on phi"
+        ):
             da.control.match(system, parameters=values, using="simplified")
         with pytest.raises(FormError, match=r"ansatz: .*(residual|positive)"):
             da.control.match(system, parameters=values, using="ansatz")
@@ -320,7 +401,9 @@ class TestRefusals:
         ],
         ids=["little", "late"],
     )
-    def test_a_wrong_solution_is_refused(self, monkeypatch: pytest.MonkeyPatch, off: Any, words: str, unit: float) -> None:
+    def test_a_wrong_solution_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch, off: Any, words: str, unit: float
+    ) -> None:
         honest = SOLVERS["simplified"]
 
         def wrong(here: Any, gains: Any) -> Shaped:
@@ -359,21 +442,35 @@ class TestRefusals:
 def test_a_hanging_pendulum_needs_only_a_spring() -> None:
     matching = da.control.match(CART, at={"phi": np.pi}, region=False)
     assert matching.kind == "potential shaping"
-    motion = da.simulate(matching.system, {"phi": np.pi - 0.5, "s": 0.3}, (0, 80), parameters=CART.parameters)
+    motion = da.simulate(
+        matching.system, {"phi": np.pi - 0.5, "s": 0.3}, (0, 80), parameters=CART.parameters
+    )
     np.testing.assert_allclose(motion.y[:, -1], [np.pi, 0, 0, 0], atol=1e-4)
 
 
 def test_a_fully_actuated_system_takes_any_spring() -> None:
     x, y = da.coordinates("x y")
     u, w = da.inputs("u w")
-    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=-(x**2) + x * y, forces={x: u, y: w}, inputs=[u, w])
+    system = da.System(
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=-(x**2) + x * y,
+        forces={x: u, y: w},
+        inputs=[u, w],
+    )
     matching = da.control.match(system, region=False)
     assert matching.kind == "potential shaping" and np.max(matching.eigenvalues.real) < 0
 
 
+@pytest.mark.long
 def test_a_report_says_what_stands_for_what() -> None:
     text = str(da.control.match(CART))
-    for words in ("simplified matching, as in (9.4.21)", "positive definite", "an estimate", "E~ <"):
+    for words in (
+        "simplified matching, as in (9.4.21)",
+        "positive definite",
+        "an estimate",
+        "E~ <",
+    ):
         assert words in text
 
 

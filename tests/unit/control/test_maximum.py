@@ -1,4 +1,6 @@
-"""Pontryagin's equations of control problems: what they are, what they need, and what is refused in a sentence."""
+"""Pontryagin's equations of control problems: what they are, what they need, and what is refused in
+a sentence.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +49,14 @@ def test_the_flow_goes_the_road_of_other_flows() -> None:
 
 
 @pytest.mark.parametrize(
-    "cost", [(u**2 + u * w + 3 * w**2) / 2 + x * u, (1 + x**2) * u**2 + w**2 + da.t * w], ids=["mixed", "weighted"]
+    "cost",
+    [(u**2 + u * w + 3 * w**2) / 2 + x * u, (1 + x**2) * u**2 + w**2 + da.t * w],
+    ids=["mixed", "weighted"],
 )
 def test_the_inputs_maximise_the_hamiltonian(cost: Any) -> None:
-    """Against the function lambda . X - L itself, at random states and inputs beside the chosen ones."""
+    """Against the function lambda . X - L itself, at random states and inputs beside the chosen
+    ones.
+    """
     flow = extremal_flow(control_problem(HEISENBERG, cost))
     costates = symbols("lambda_x lambda_y lambda_z")
     rates = [u, w, (x * w - y * u) / 2]
@@ -108,12 +114,17 @@ def test_ends_that_are_refused() -> None:
     wrong(StartError, "start of `v` is missing", CART, u**2, {x: 0}, {x: 1}, (0, 1))
     wrong(StartError, "no symbol of the model", CART, u**2, {x: 0, v: 0}, {"q": 1}, (0, 1))
     wrong(StartError, "finite", CART, u**2, {x: float("nan"), v: 0}, {x: 1}, (0, 1))
-    circle = da.Flow({x: -y * u, y: x * u}, inputs=[u], constraints=[da.holonomic(x**2 + y**2 - 1, name="circle")])
+    circle = da.Flow(
+        {x: -y * u, y: x * u},
+        inputs=[u],
+        constraints=[da.holonomic(x**2 + y**2 - 1, name="circle")],
+    )
     wrong(StartError, "end breaks a relation", circle, u**2, {x: 1, y: 0}, {x: 1, y: 1}, (0, 1))
     wrong(StartError, "start breaks a relation", circle, u**2, {x: 2, y: 0}, {x: 1, y: 0}, (0, 1))
     wrong(ModelError, "cannot be free at the end", circle, u**2, {x: 1, y: 0}, {x: 1}, (0, 1))
 
 
+@pytest.mark.long
 def test_an_end_out_of_reach_is_said_with_its_residual() -> None:
     stuck = da.Flow({x: u, y: 0}, inputs=[u])
     with pytest.raises(RunError, match="could not be met") as caught:
@@ -129,8 +140,12 @@ def test_guesses_are_checked() -> None:
 
 
 def test_a_state_dependent_weight_is_followed_where_it_is_positive() -> None:
-    """u weighted by 1 + x^2 on a line: by s = int sqrt(1 + x^2) dx the least cost between 0 and 1 is s^2 / 2."""
-    found = da.control.optimal(da.Flow({x: u}, inputs=[u]), (1 + x**2) * u**2 / 2, {x: 0}, {x: 1}, (0, 1))
+    """u weighted by 1 + x^2 on a line: by s = int sqrt(1 + x^2) dx the least cost between 0 and 1
+    is s^2 / 2.
+    """
+    found = da.control.optimal(
+        da.Flow({x: u}, inputs=[u]), (1 + x**2) * u**2 / 2, {x: 0}, {x: 1}, (0, 1)
+    )
     length = (np.sqrt(2) + np.arcsinh(1)) / 2
     assert found.cost == pytest.approx(length**2 / 2, rel=1e-10)
 
@@ -143,12 +158,20 @@ def test_inputs_that_are_given_are_not_chosen() -> None:
 
 def test_names_of_the_model_are_kept_or_asked_for() -> None:
     H = da.parameters("H")
-    found = da.control.optimal(da.Flow({x: H * u}, inputs=[u]), u**2 / 2, {x: 0}, {x: 1}, (0, 1), parameters={H: 2})
+    found = da.control.optimal(
+        da.Flow({x: H * u}, inputs=[u]), u**2 / 2, {x: 0}, {x: 1}, (0, 1), parameters={H: 2}
+    )
     assert found.cost == pytest.approx(1 / 8)
     assert "hamiltonian" in str(found)
     other = symbols("lambda_x")
     wrong(
-        FormError, "needs? the name `lambda_x`", da.Flow({x: u, other: x}, inputs=[u]), u**2, {x: 0, other: 0}, {x: 1}, (0, 1)
+        FormError,
+        "needs? the name `lambda_x`",
+        da.Flow({x: u, other: x}, inputs=[u]),
+        u**2,
+        {x: 0, other: 0},
+        {x: 1},
+        (0, 1),
     )
 
 

@@ -1,4 +1,6 @@
-"""Controlled Routhians of the unicycle: the closed loop with constraints and on the quotient, spectra, and what is refused."""
+"""Controlled Routhians of the unicycle: the closed loop with constraints and on the quotient,
+spectra, and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.control.feedback.routhian_matching import _Chosen, _momentum_condition, closed_on_quotient
+from dalembert.control.feedback.routhian_matching import (
+    _Chosen,
+    _RouthianTask,
+    closed_on_quotient,
+)
 from dalembert.errors import FormError
 
 RIDER = da.gallery.load("unicycle-rider")
@@ -21,7 +27,12 @@ RIDER = da.gallery.load("unicycle-rider")
 def routhian() -> Any:
     _, _, psi, phi, x, y = RIDER.system.coordinates
     R = next(symbol for symbol in RIDER.system.parameters if symbol.name == "R")
-    group = {"ahead": {x: cos(phi), y: sin(phi)}, "aside": {x: -sin(phi), y: cos(phi)}, "turn": {phi: 1}, "roll": {psi: 1}}
+    group = {
+        "ahead": {x: cos(phi), y: sin(phi)},
+        "aside": {x: -sin(phi), y: cos(phi)},
+        "turn": {phi: 1},
+        "roll": {psi: 1},
+    }
     return da.symmetry.nonholonomic_routhian(RIDER, group, section=[[0, 0, 1, 0], [-R, 0, 0, 1]])
 
 
@@ -39,15 +50,22 @@ def test_the_conditions_hold() -> None:
 
 
 def test_it_says_on_what_the_conditions_rest() -> None:
-    """Fitted numbers keep g~ from being proved, to rounding; what is left of the momenta does not depend on their size."""
+    """Fitted numbers keep g~ from being proved, to rounding; what is left of the momenta does not
+    depend on their size.
+    """
     judged = found().conditions
-    assert judged.status == "not established" and judged.holds_to_rounding and "shape" in judged.grounds
+    assert (
+        judged.status == "not established"
+        and judged.holds_to_rounding
+        and "shape" in judged.grounds
+    )
     assert "not established" in str(found())
     p = sympy.Matrix(routhian().momenta)
     turning = (p.T * sympy.Matrix(routhian().inertia).inv() * p)[0] / 2
     for unit, off in ((1, 1), (1e-12, 1), (1, 1.001), (1e-12, 1.001)):
         chosen = _Chosen(found().shaped, sympy.Matrix(found().form) * unit * off, 0.0)
-        verdict, residual = _momentum_condition(chosen, routhian(), unit * turning)
+        task = _RouthianTask(routhian(), unit * turning, {}, {})
+        verdict, residual = task.momentum_condition(chosen)
         assert verdict.is_refuted == (off != 1) and (residual < 1e-10) == (off == 1)
 
 
@@ -75,18 +93,29 @@ def test_without_a_force_beside_the_energies_it_cannot_be_done() -> None:
     (i,) = here.unactuated
     assert here.numbers(here.metric)[i, i] > 0 > here.hessian(here.potential)[i, i]
     bare = sympy.zeros(2, 1)
-    shaped = type(found().shaped)(here, "bare", found().shaped.metric, found().shaped.potential, bare)
+    shaped = type(found().shaped)(
+        here, "bare", found().shaped.metric, found().shaped.potential, bare
+    )
     assert shaped.certificate().kinetic > 1e-6
 
 
 def test_the_system_with_constraints_settles_near_upright() -> None:
     start = {"theta": 0.002, "psi_dot": 0.5 / 1.15, "x_dot": -0.25 / 1.15}
-    options: dict[str, Any] = {"parameters": RIDER.parameters, "rtol": 1e-10, "at": np.linspace(0, 6, 13)}
+    options: dict[str, Any] = {
+        "parameters": RIDER.parameters,
+        "rtol": 1e-10,
+        "at": np.linspace(0, 6, 13),
+    }
     full = da.simulate(found().system, start, (0, 6), **options)
     assert np.max(np.abs(full["theta"])) < 0.02
     assert abs(full["kappa_dot"][-1]) < 1e-3 and abs(full["theta"][-1]) > 1e-5
     momenta = {"p_1": full["p1"][0], "p_2": full["p2"][0]}
-    reduced = da.simulate(closed_on_quotient(routhian(), found().system), {"theta": 0.002, **momenta}, (0, 6), **options)
+    reduced = da.simulate(
+        closed_on_quotient(routhian(), found().system),
+        {"theta": 0.002, **momenta},
+        (0, 6),
+        **options,
+    )
     for name, symbol in (("theta", "theta"), ("kappa", "kappa"), ("p1", "p_1"), ("p2", "p_2")):
         np.testing.assert_allclose(full[name], reduced[symbol], atol=1e-7)
 
@@ -107,7 +136,9 @@ def cart_with_a_free_rotor(inputs: object) -> da.System:
     u = da.inputs("u")
     kinetic = x.dot**2 + theta.dot**2 / 2 + x.dot * theta.dot * sympy.cos(theta) + turn.dot**2 / 2
     given = {u: 0} if inputs == "imposed" else [u]
-    return da.System([x, theta, turn], kinetic=kinetic, potential=sympy.cos(theta), forces={x: u}, inputs=given)
+    return da.System(
+        [x, theta, turn], kinetic=kinetic, potential=sympy.cos(theta), forces={x: u}, inputs=given
+    )
 
 
 def test_what_belongs_to_no_class_is_refused_with_the_reason():

@@ -1,4 +1,6 @@
-"""Servo constraints: least norms against quadratic programs, hand-derived laws, known indices and zero dynamics."""
+"""Servo constraints: least norms against quadratic programs, hand-derived laws, known indices and
+zero dynamics.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ ENTRIES = ["tracking-double-pendulum", "tracking-crane", "formation-satellites",
 
 
 def module_of(name: str) -> Any:
-    return importlib.import_module(f"dalembert.gallery.{name.replace('-', '_')}")
+    module = da.gallery.path_of(name).removesuffix(".py").replace("/", ".")
+    return importlib.import_module(f"dalembert.gallery.{module}")
 
 
 @cache
@@ -32,39 +35,58 @@ def loop_of(name: str) -> Servo:
     scenario, plant = da.gallery.load(name), module_of(name).plant()
     k = da.parameters("k", positive=True)
     near = {**scenario.start, **scenario.parameters}
-    return da.control.servo(plant[0] if isinstance(plant, tuple) else plant, module_of(name).requirements(), rate=k, near=near)
+    return da.control.servo(
+        plant[0] if isinstance(plant, tuple) else plant,
+        module_of(name).requirements(),
+        rate=k,
+        near=near,
+    )
 
 
 def double_pendulum() -> tuple[da.System, sympy.Expr]:
     a, b = da.coordinates("a b")
     m, g = da.parameters("m g", positive=True)
     kinetic = m * a.dot**2 + m / 2 * b.dot**2 + m * a.dot * b.dot * cos(a - b)
-    return da.System([a, b], kinetic=kinetic, potential=-m * g * (2 * cos(a) + cos(b))), -cos(a) - cos(b)
+    return da.System([a, b], kinetic=kinetic, potential=-m * g * (2 * cos(a) + cos(b))), -cos(
+        a
+    ) - cos(b)
 
 
 PENDULUM = {"m": 1.3, "g": 9.81}
-WEIGHTS: dict[str, Any] = {"gauss": "gauss", "one": 1, "diagonal": [3, 1], "matrix": sympy.Matrix([[2, 1], [1, 4]])}
+WEIGHTS: dict[str, Any] = {
+    "gauss": "gauss",
+    "one": 1,
+    "diagonal": [3, 1],
+    "matrix": sympy.Matrix([[2, 1], [1, 4]]),
+}
 
 
 @cache
 def held_height(weight: str) -> Servo:
     system, height = double_pendulum()
-    return da.control.servo(system, {"height": height + 1 + sin(da.t) / 5}, weight=WEIGHTS[weight], rate=3)
+    return da.control.servo(
+        system, {"height": height + 1 + sin(da.t) / 5}, weight=WEIGHTS[weight], rate=3
+    )
 
 
 def random_states(symbols: Any, count: int = 4) -> list[dict[str, float]]:
     random = np.random.default_rng(3)
     return [
-        {s.name: float(random.uniform(-0.9, 0.9)) for s in symbols} | {"t": float(random.uniform(0, 2))} for _ in range(count)
+        {s.name: float(random.uniform(-0.9, 0.9)) for s in symbols}
+        | {"t": float(random.uniform(0, 2))}
+        for _ in range(count)
     ]
 
 
-# -- the norm is the least one -----------------------------------------------------------------------------------------
+# -- the norm is the least one ---------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weight", WEIGHTS)
 def test_the_weighted_norm_is_the_least(weight: str) -> None:
-    """Against a quadratic program in the force alone: requirement rates by the kernel of the plant, not by the servo's rows."""
+    """Against a quadratic program in the force alone: requirement rates by the kernel of the plant,
+    not by the servo's rows.
+    """
     loop = held_height(weight)
     system, height = double_pendulum()
     phi = height + 1 + sin(da.t) / 5
@@ -79,7 +101,9 @@ def test_the_weighted_norm_is_the_least(weight: str) -> None:
         columns = np.array([k.rates(place["t"], state, values)[2:] - free for k in pushed]).T
         probe = Instants({**PENDULUM, **place})
         derivative = probe.here([sympy.diff(phi, c) for c in q])[0]
-        bias = (sympy.Matrix([rate]).jacobian(q) * v)[0] + sympy.diff(rate, da.t) + 6 * rate + 9 * phi
+        bias = (
+            (sympy.Matrix([rate]).jacobian(q) * v)[0] + sympy.diff(rate, da.t) + 6 * rate + 9 * phi
+        )
         right = -float(probe.here([bias])[0, 0]) - derivative @ free
         N = probe.here(list(loop.weight), 2)
         row = derivative @ columns
@@ -87,7 +111,11 @@ def test_the_weighted_norm_is_the_least(weight: str) -> None:
             lambda u, N=N: u @ N @ u,
             np.zeros(2),
             jac=lambda u, N=N: 2 * N @ u,
-            constraints={"type": "eq", "fun": lambda u, row=row, right=right: row @ u - right, "jac": lambda u, row=row: row},
+            constraints={
+                "type": "eq",
+                "fun": lambda u, row=row, right=right: row @ u - right,
+                "jac": lambda u, row=row: row,
+            },
             options={"ftol": 1e-15, "maxiter": 200},
         )
         effort = probe.here(list(loop.efforts.values()))[0]
@@ -99,13 +127,17 @@ def test_the_weighted_norm_is_the_least(weight: str) -> None:
             assert effort @ N @ effort <= moved @ N @ moved
 
 
+@pytest.mark.long
 def test_other_weights_give_other_forces() -> None:
     place = {**PENDULUM, **random_states(held_height("one").dynamics.symbols)[0]}
-    found = {name: Instants(place).here(list(held_height(name).efforts.values()))[0] for name in WEIGHTS}
+    found = {
+        name: Instants(place).here(list(held_height(name).efforts.values()))[0] for name in WEIGHTS
+    }
     for name in WEIGHTS:
         assert name == "one" or not np.allclose(found[name], found["one"], rtol=1e-3)
 
 
+@pytest.mark.long
 def test_with_the_weight_of_gauss_the_loop_moves_like_the_constrained_system() -> None:
     loop, (system, height) = held_height("gauss"), double_pendulum()
     ideal = system.replacing(constraints=[da.holonomic(height + 1 + sin(da.t) / 5, name="height")])
@@ -116,12 +148,15 @@ def test_with_the_weight_of_gauss_the_loop_moves_like_the_constrained_system() -
         held = loop.simulate(start, (0, 2), parameters=PENDULUM, at=times)
     free = da.simulate(ideal, start, (0, 2), parameters=PENDULUM, at=times)
     assert np.abs(held.y - free.y).max() < 1e-8
-    assert np.abs(np.array([held["u_a"], held["u_b"]]) - free.reactions["height"].force).max() < 1e-7
+    assert (
+        np.abs(np.array([held["u_a"], held["u_b"]]) - free.reactions["height"].force).max() < 1e-7
+    )
 
 
-# -- the examples ------------------------------------------------------------------------------------------------------
+# -- the examples ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ENTRIES)
 def test_the_law_in_the_gallery_is_the_law_that_is_derived(name: str) -> None:
     loop, stated = loop_of(name), da.gallery.load(name).system.inputs
@@ -129,15 +164,21 @@ def test_the_law_in_the_gallery_is_the_law_that_is_derived(name: str) -> None:
     for _ in range(4):
         symbols = {s for e in (*loop.efforts.values(), *stated.values()) for s in e.free_symbols}
         probe = Instants({s.name: float(random.uniform(0.3, 1.2)) for s in symbols})
-        derived, by_hand = probe.here([loop.efforts[u] for u in stated])[0], probe.here(list(stated.values()))[0]
+        derived, by_hand = (
+            probe.here([loop.efforts[u] for u in stated])[0],
+            probe.here(list(stated.values()))[0],
+        )
         assert np.allclose(derived, by_hand, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ENTRIES)
 def test_requirements_hold_from_a_start_that_holds_them(name: str) -> None:
     loop, scenario = loop_of(name), da.gallery.load(name)
     start = loop.start(scenario.start, scenario.parameters)
-    motion = da.simulate(loop.system, start, scenario.simulate["span"], parameters=scenario.parameters, rtol=1e-11)
+    motion = da.simulate(
+        loop.system, start, scenario.simulate["span"], parameters=scenario.parameters, rtol=1e-11
+    )
     assert motion.success
     assert max(np.abs(motion[f"error_{error}"]).max() for error in loop.requirements) < 1e-9
     assert motion["effort"].min() >= 0 and motion["effort"].max() > 0
@@ -155,7 +196,10 @@ def test_requirements_converge_from_a_start_off_them(name: str) -> None:
 def test_the_crane_has_index_five_and_nothing_moves_on_its_own() -> None:
     loop = loop_of("tracking-crane")
     assert (loop.kind, loop.first_rank, loop.index, loop.internal) == ("underactuated", 1, 5, 0)
-    assert dict(loop.degrees) == {"across": 4, "up": 2}  # the rope hangs: the winch answers for the height
+    assert dict(loop.degrees) == {
+        "across": 4,
+        "up": 2,
+    }  # the rope hangs: the winch answers for the height
 
 
 @pytest.mark.parametrize(
@@ -173,11 +217,15 @@ def test_kinds_and_indices(name: str, kind: str, index: int, internal: int) -> N
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_chain_of_masses_has_the_index_of_its_length(n: int) -> None:
-    """The force at one end, the requirement at the other: each spring takes two differentiations."""
+    """The force at one end, the requirement at the other: each spring takes two
+    differentiations.
+    """
     x = [da.Coordinate(f"x{k}") for k in range(n)]
     u = da.inputs("u")
     springs = sum(((a - b) ** 2 for a, b in pairwise(x)), sympy.S.Zero)
-    chain = da.System(x, kinetic=sum(q.dot**2 for q in x) / 2, potential=springs, forces={x[0]: u}, inputs=[u])
+    chain = da.System(
+        x, kinetic=sum(q.dot**2 for q in x) / 2, potential=springs, forces={x[0]: u}, inputs=[u]
+    )
     loop = da.control.servo(chain, {"end": x[-1] - sin(da.t)}, rate=2)
     assert (loop.index, loop.internal) == (2 * n + 1, 0)
     assert loop.kind == "exact"
@@ -185,7 +233,7 @@ def test_a_chain_of_masses_has_the_index_of_its_length(n: int) -> None:
     assert np.abs(motion["error_end"]).max() < 1e-9
 
 
-# -- internal dynamics ---------------------------------------------------------------------------------------------------
+# -- internal dynamics -----------------------------------------------------------------------------
 
 
 def cart(damping: Any = 0) -> tuple[da.System, Any, Any]:
@@ -194,7 +242,12 @@ def cart(damping: Any = 0) -> tuple[da.System, Any, Any]:
     u = da.inputs("u")
     kinetic = x.dot**2 + x.dot * q.dot * cos(q) + q.dot**2 / 2
     system = da.System(
-        [x, q], kinetic=kinetic, potential=g * cos(q), dissipation=damping * q.dot**2 / 2, forces={x: u}, inputs=[u]
+        [x, q],
+        kinetic=kinetic,
+        potential=g * cos(q),
+        dissipation=damping * q.dot**2 / 2,
+        forces={x: u},
+        inputs=[u],
     )
     return system, x, q
 
@@ -219,19 +272,28 @@ def test_internal_dynamics_are_those_of_the_pendulum(
     assert np.allclose(found.eigenvalues, eigenvalues, atol=1e-7)
 
 
+@pytest.mark.long
 def test_the_reaction_of_a_height_makes_a_hanging_link_unstable() -> None:
     """At rest with b = 0 the reaction 2 m g carries the first link: b_ddot = (2 - 1) g sin(b)."""
     found = held_height("gauss").internal_dynamics({"a": 0.9, "b": 0.2}, PENDULUM)
-    assert abs(found.rest["b"]) < 1e-8 and np.allclose(found.eigenvalues, [np.sqrt(9.81), -np.sqrt(9.81)], atol=1e-7)
+    assert abs(found.rest["b"]) < 1e-8 and np.allclose(
+        found.eigenvalues, [np.sqrt(9.81), -np.sqrt(9.81)], atol=1e-7
+    )
 
 
+@pytest.mark.long
 def test_constraints_of_the_plant_are_no_internal_dynamics() -> None:
     """A cart and a bob on a rod, in Cartesian symbols: the same eigenvalues as with an angle."""
     s, x, y = da.coordinates("s x y")
     u = da.inputs("u")
     rod = da.holonomic((x - s) ** 2 + y**2 - 1, name="rod")
     system = da.System(
-        [s, x, y], kinetic=(s.dot**2 + x.dot**2 + y.dot**2) / 2, potential=9 * y, constraints=[rod], forces={s: u}, inputs=[u]
+        [s, x, y],
+        kinetic=(s.dot**2 + x.dot**2 + y.dot**2) / 2,
+        potential=9 * y,
+        constraints=[rod],
+        forces={s: u},
+        inputs=[u],
     )
     loop = da.control.servo(system, {"cart": s})
     found = loop.internal_dynamics({"y": 1.0, "x": 0.01})
@@ -263,7 +325,7 @@ def test_a_damper_between_masses_leaves_one_stable_state_inside() -> None:
     assert found.verdict == "stable" and found.eigenvalues[0] == pytest.approx(-3.0, abs=1e-8)
 
 
-# -- wrong use -------------------------------------------------------------------------------------------------------------
+# -- wrong use -------------------------------------------------------------------------------------
 
 
 def test_too_few_actuators_are_named_with_the_rank() -> None:
@@ -280,6 +342,7 @@ def test_a_requirement_that_no_actuator_moves_is_named() -> None:
         da.control.servo(apart, {"other": y - sin(da.t)})
 
 
+@pytest.mark.long
 def test_dependent_requirements_are_dropped_and_contradictory_ones_refused() -> None:
     system, x, _ = cart()
     loop = da.control.servo(system, {"cart": x - sin(da.t), "twice": 2 * x - 2 * sin(da.t)})
@@ -317,34 +380,52 @@ def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
         da.control.servo(system, **({"requirements": {"height": height}} | options))
 
 
-# -- ways to say the same --------------------------------------------------------------------------------------------------
+# -- ways to say the same --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_hamiltonian_and_a_lagrangian_need_the_same_effort() -> None:
     q, r = da.coordinates("q r")
     u = da.inputs("u")
     lagrangian = da.System(
-        [q, r], kinetic=q.dot**2 * (1 + r**2) / 2 + r.dot**2, potential=cos(q) + r**2 * q, forces={q: u}, inputs=[u]
+        [q, r],
+        kinetic=q.dot**2 * (1 + r**2) / 2 + r.dot**2,
+        potential=cos(q) + r**2 * q,
+        forces={q: u},
+        inputs=[u],
     )
     H = q.momentum**2 / (1 + r**2) / 2 + r.momentum**2 / 4 + cos(q) + r**2 * q
     hamiltonian = da.System([q, r], hamiltonian=H, forces={q: u}, inputs=[u])
     times = np.linspace(0, 1.5, 7)
     runs = [
-        da.simulate(da.control.servo(s, {"q": q - sin(da.t)}, rate=2).system, {"r": 0.3, speed: 0.4}, (0, 1.5), at=times)
+        da.simulate(
+            da.control.servo(s, {"q": q - sin(da.t)}, rate=2).system,
+            {"r": 0.3, speed: 0.4},
+            (0, 1.5),
+            at=times,
+        )
         for s, speed in ((lagrangian, "r_dot"), (hamiltonian, "r_dot"))
     ]
     assert np.abs(runs[0]["u"] - runs[1]["u"]).max() < 1e-8
     assert np.abs(runs[0]["r"] - runs[1]["r"]).max() < 1e-9
 
 
+@pytest.mark.long
 def test_a_rod_as_a_constraint_and_an_angle_need_the_same_thrust() -> None:
     x, y, angle = da.coordinates("x y angle")
     thrust = {"thrust": {x: -y, y: x}}
-    rod = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=9 * y, constraints=[da.holonomic(x**2 + y**2 - 1)])
+    rod = da.System(
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=9 * y,
+        constraints=[da.holonomic(x**2 + y**2 - 1)],
+    )
     swing = da.System([angle], kinetic=angle.dot**2 / 2, potential=9 * sin(angle))
     path = cos(da.t) / 2
     first = da.control.servo(rod, {"x": x - path}, actuators=thrust, rate=2)
-    second = da.control.servo(swing, {"x": cos(angle) - path}, actuators={"thrust": {angle: 1}}, rate=2)
+    second = da.control.servo(
+        swing, {"x": cos(angle) - path}, actuators={"thrust": {angle: 1}}, rate=2
+    )
     assert (first.index, first.internal) == (second.index, second.internal) == (3, 0)
     times = np.linspace(0, 3, 7)
     start = {"x": np.cos(0.8), "y": np.sin(0.8), "x_dot": 0.0, "y_dot": 0.0}
@@ -354,6 +435,7 @@ def test_a_rod_as_a_constraint_and_an_angle_need_the_same_thrust() -> None:
     assert np.abs(one["thrust"] - other["thrust"]).max() < 1e-6
 
 
+@pytest.mark.long
 def test_every_form_runs_the_closed_loop() -> None:
     system, x, q = cart()
     loop = da.control.servo(system, {"cart": x - sin(da.t)}, rate=2)
@@ -383,8 +465,11 @@ def test_the_report_says_what_a_person_asks() -> None:
     assert "underactuated" in text and "index" in text and "5" in text
 
 
+@pytest.mark.long
 def test_the_values_of_a_loop_are_all_given_and_all_known() -> None:
-    """A start took 1 for parameters that were not given, internal dynamics 0, and both passed over unknown names."""
+    """A start took 1 for parameters that were not given, internal dynamics 0, and both passed over
+    unknown names.
+    """
     loop = held_height("gauss")
     for question in (loop.start, loop.internal_dynamics):
         with pytest.raises(ModelError, match="no value"):

@@ -1,4 +1,6 @@
-"""Brockett's form on so(n): the algorithm from random starts, its invariants, and why x must be seeded again."""
+"""Brockett's form on so(n): the algorithm from random starts, its invariants, and why x must be
+seeded again.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,15 @@ def test_as_many_passes_as_pairs(n: int, seed: str) -> None:
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_motions_are_those_of_the_form(n: int) -> None:
-    """Along every stage the rates of Y are x u^T - u x^T with the reported inputs, and areas are what they sweep."""
+    """Along every stage the rates of Y are x u^T - u x^T with the reported inputs, and areas are
+    what they sweep.
+    """
     found = da.control.stabilise_so(*start(n, 7))
     for part in found.stages.parts:
         motion = part.motion
         x, u, rate = (
-            [motion[f"{symbol}_{k}{dot}"] for k in range(1, n + 1)] for symbol, dot in (("x", ""), ("u", ""), ("x", "_dot"))
+            [motion[f"{symbol}_{k}{dot}"] for k in range(1, n + 1)]
+            for symbol, dot in (("x", ""), ("u", ""), ("x", "_dot"))
         )
         assert np.allclose(u, rate, atol=1e-12)
         assert np.allclose(motion["Y_12_dot"], x[0] * u[1] - u[0] * x[1], atol=1e-10)
@@ -64,7 +69,11 @@ def test_multiple_eigenvalues_take_a_pass_each() -> None:
 
 @pytest.mark.parametrize(
     ("x", "Y"),
-    [([0.0, 0, 0, 0], blocks(3.0, 1.0)), ([0.0, 0, 1, 0], blocks(3.0, 1.0)), ([1.0, 0, 0, 0], blocks(2.0, 2.0 - 1e-9))],
+    [
+        ([0.0, 0, 0, 0], blocks(3.0, 1.0)),
+        ([0.0, 0, 1, 0], blocks(3.0, 1.0)),
+        ([1.0, 0, 0, 0], blocks(2.0, 2.0 - 1e-9)),
+    ],
     ids=["zero", "in another eigenspace", "two that are nearly one"],
 )
 def test_starts_that_cannot_align_are_seeded(x: Any, Y: Any) -> None:
@@ -80,7 +89,9 @@ def test_a_start_that_is_home_needs_nothing() -> None:
 
 
 def test_without_new_seeds_the_second_pass_only_shrinks_x() -> None:
-    """After step 3 x is in the plane that was emptied: step 1 for the next pair keeps Y and takes x to zero."""
+    """After step 3 x is in the plane that was emptied: step 1 for the next pair keeps Y and takes x
+    to zero.
+    """
     flow = da.control.brockett_form(4)
     Y = blocks(3.0, 1.0)
     start = {"x_1": 1.0, **flow.start(Y=Y)}
@@ -88,7 +99,9 @@ def test_without_new_seeds_the_second_pass_only_shrinks_x() -> None:
     left = emptied["Y"][-1]
     assert np.allclose(spectrum(left), [1, 1, 0, 0], atol=1e-9)
     again = {q.name: emptied[q.name][-1] for q in flow.coordinates}
-    stuck = da.simulate(flow.driven(da.control.brockett_law(flow, alpha=1, gamma=1)), again, (0, 25))
+    stuck = da.simulate(
+        flow.driven(da.control.brockett_law(flow, alpha=1, gamma=1)), again, (0, 25)
+    )
     assert np.allclose(stuck["Y"][-1], left, atol=1e-9)
     assert max(abs(stuck[f"x_{k}"][-1]) for k in (1, 2, 3, 4)) < 1e-9
     assert da.control.stabilise_so([1.0, 0, 0, 0], Y).success
@@ -98,7 +111,10 @@ def test_radial_moves_never_change_Y() -> None:
     flow = da.control.brockett_form(5)
     x, Y = start(5, 3)
     begin = {f"x_{k}": value for k, value in enumerate(x, start=1)} | flow.start(Y=Y)
-    law = {u: sum(flow.coordinates[j] ** 2 for j in range(5)) * flow.coordinates[k] for k, u in enumerate(flow.inputs)}
+    law = {
+        u: sum(flow.coordinates[j] ** 2 for j in range(5)) * flow.coordinates[k]
+        for k, u in enumerate(flow.inputs)
+    }
     motion = da.simulate(flow.driven(law), begin, (0, 0.05))
     assert np.allclose(motion["Y"][-1], Y, atol=1e-12)
 
@@ -108,7 +124,9 @@ def test_Y_collects_areas() -> None:
     flow = da.control.brockett_form(3)
     law = {"u_1": lambda t, _: -np.sin(t), "u_2": lambda t, _: np.cos(t), "u_3": lambda t, _: 0.0}
     motion = da.simulate(flow, {"x_1": 1.0}, (0, 2 * np.pi), inputs=law)
-    assert motion["Y"][-1] == pytest.approx(2 * np.pi * np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 0]]), abs=1e-8)
+    assert motion["Y"][-1] == pytest.approx(
+        2 * np.pi * np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 0]]), abs=1e-8
+    )
 
 
 def test_the_form_is_controllable_and_no_smooth_feedback_stabilises_it() -> None:

@@ -51,7 +51,9 @@ def test_linear_parts_and_brocketts_condition(rates, unit):
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_point_is_on_the_relations_or_not(unit):
     circle = da.holonomic(x**2 + y**2 - unit**2, name="circle")
-    bead = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, forces={x: a}, inputs=[a], constraints=[circle])
+    bead = da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, forces={x: a}, inputs=[a], constraints=[circle]
+    )
     assert control_affine(bead, {x: unit * np.cos(0.3), y: unit * np.sin(0.3)}).dimension == 2
     with pytest.raises(ModelError, match="does not obey the relations"):
         control_affine(bead, {x: unit * 1.1})

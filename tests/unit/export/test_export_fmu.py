@@ -29,8 +29,8 @@ def pendulum() -> tuple[da.Equations, dict[str, Any]]:
     u = da.inputs("u")
     rod = da.holonomic(x**2 + y**2 - l**2, name="rod")
     system = da.System(
-        [x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=m * g * y, constraints=[rod], forces={x: u}, inputs=[u],
-        name="driven pendulum", outputs={"angle": x / l},
+        [x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=m * g * y, constraints=[rod],
+        forces={x: u}, inputs=[u], name="driven pendulum", outputs={"angle": x / l},
     )  # fmt: skip
     return da.derive(system, "lagrange"), {"m": 1.5, "g": 9.81, "l": 2.0}
 
@@ -42,7 +42,9 @@ START = {"x": 1.2, "y": -1.6}
 def unit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     equations, values = pendulum()
     path = tmp_path_factory.mktemp("units") / f"pendulum{request.param[0]}"
-    return equations.to_fmu(path, request.param, name="pendulum", parameters=values, start=START, span=(0, 2), step=0.02)
+    return equations.to_fmu(
+        path, request.param, name="pendulum", parameters=values, start=START, span=(0, 2), step=0.02
+    )
 
 
 def simulated(unit: Any, **options: Any) -> Any:
@@ -50,41 +52,72 @@ def simulated(unit: Any, **options: Any) -> Any:
     return fmpy.simulate_fmu(str(unit.path), **given)
 
 
-def reference(parameters: dict[str, float], start: Any, force: float = 0.0, span: Any = (0, 2), **options: Any) -> da.Motion:
+def reference(
+    parameters: dict[str, float], start: Any, force: float = 0.0, span: Any = (0, 2), **options: Any
+) -> da.Motion:
     """Our own motion under a constant force."""
     inputs = {"u": lambda t, state: force}
-    return da.simulate(pendulum()[0], start, span, parameters=parameters, inputs=inputs, rtol=1e-12, **options)
+    return da.simulate(
+        pendulum()[0], start, span, parameters=parameters, inputs=inputs, rtol=1e-12, **options
+    )
 
 
+@pytest.mark.long
 def test_the_description_is_valid_and_says_what_there_is(unit: Any) -> None:
     from fmpy.validation import validate_fmu
 
     description = fmpy.read_model_description(str(unit.path), validate=True)
     assert validate_fmu(str(unit.path)) == []
     kinds = {
-        variable.name: (variable.causality, variable.variability, variable.initial) for variable in description.modelVariables
+        variable.name: (variable.causality, variable.variability, variable.initial)
+        for variable in description.modelVariables
     }
     assert kinds["l"] == ("parameter", "tunable", "exact")
     assert kinds["u"][:2] == ("input", "continuous")
     assert kinds["x"] == kinds["y_dot"] == ("output", "continuous", "exact")
     for name in ("energy", "x_ddot", "multiplier.rod", "reaction.rod.y", "angle", "p_x"):
         assert kinds[name] == ("output", "continuous", "calculated")
-    assert kinds["der(x_dot)"] == kinds["position_residual.rod"] == ("local", "continuous", "calculated")
-    assert description.coSimulation.canGetAndSetFMUstate and description.coSimulation.canHandleVariableCommunicationStepSize
-    starts = {variable.name: variable.start for variable in description.modelVariables if variable.start is not None}
+    assert (
+        kinds["der(x_dot)"]
+        == kinds["position_residual.rod"]
+        == ("local", "continuous", "calculated")
+    )
+    assert (
+        description.coSimulation.canGetAndSetFMUstate
+        and description.coSimulation.canHandleVariableCommunicationStepSize
+    )
+    starts = {
+        variable.name: variable.start
+        for variable in description.modelVariables
+        if variable.start is not None
+    }
     assert float(starts["x"]) == 1.2 and float(starts["l"]) == 2.0
 
 
+@pytest.mark.long
 @needs_compiler
 def test_a_simulation_agrees_with_ours(unit: Any) -> None:
-    names = ["x", "y", "x_dot", "y_dot", "energy", "x_ddot", "angle", "der(y_dot)", "reaction.rod.x", "position_residual.rod"]
+    names = [
+        "x",
+        "y",
+        "x_dot",
+        "y_dot",
+        "energy",
+        "x_ddot",
+        "angle",
+        "der(y_dot)",
+        "reaction.rod.x",
+        "position_residual.rod",
+    ]
     result = simulated(unit, output=names)
     _, values = pendulum()
     motion = reference(values, START, at=result["time"])
     for name in ("x", "y", "x_dot", "y_dot", "energy", "angle", "x_ddot"):
         np.testing.assert_allclose(result[name], motion[name], atol=1e-9)
     np.testing.assert_allclose(result["der(y_dot)"], motion["y_ddot"], atol=1e-9)
-    np.testing.assert_allclose(result["reaction.rod.x"], motion.reactions["rod"].force[0], atol=1e-9)
+    np.testing.assert_allclose(
+        result["reaction.rod.x"], motion.reactions["rod"].force[0], atol=1e-9
+    )
     assert np.max(np.abs(result["position_residual.rod"])) < 1e-12
 
 
@@ -96,8 +129,12 @@ def test_start_and_parameters_are_honoured(unit: Any) -> None:
     motion = reference(changed, start, at=result["time"])
     np.testing.assert_allclose(result["x"], motion["x"], atol=1e-9)
     np.testing.assert_allclose(result["x_dot"], motion["x_dot"], atol=1e-9)
-    moved = simulated(unit, start_values={"x": 1.0}, stop_time=0.02, output=["position_residual.rod", "x", "y"])
-    assert abs(moved["position_residual.rod"][0]) < 1e-12 and moved["x"][0] != 1.0  # brought to the constraint
+    moved = simulated(
+        unit, start_values={"x": 1.0}, stop_time=0.02, output=["position_residual.rod", "x", "y"]
+    )
+    assert (
+        abs(moved["position_residual.rod"][0]) < 1e-12 and moved["x"][0] != 1.0
+    )  # brought to the constraint
 
 
 @needs_compiler
@@ -121,10 +158,17 @@ class Slave:
 
     def __init__(self, unit: Any, folder: Path) -> None:
         description = fmpy.read_model_description(str(unit.path))
-        self.references = {variable.name: variable.valueReference for variable in description.modelVariables}
+        self.references = {
+            variable.name: variable.valueReference for variable in description.modelVariables
+        }
         self.version = unit.version[0]
         place = fmpy.extract(str(unit.path), str(folder))
-        common = {"unzipDirectory": place, "modelIdentifier": "pendulum", "instanceName": "one", "guid": description.guid}
+        common = {
+            "unzipDirectory": place,
+            "modelIdentifier": "pendulum",
+            "instanceName": "one",
+            "guid": description.guid,
+        }
         if self.version == "2":
             from fmpy.fmi2 import FMU2Slave
 
@@ -148,12 +192,16 @@ class Slave:
 
     def get(self, *names: str) -> list[float]:
         references = [self.references[name] for name in names]
-        return list(self.fmu.getReal(references) if self.version == "2" else self.fmu.getFloat64(references))
+        return list(
+            self.fmu.getReal(references) if self.version == "2" else self.fmu.getFloat64(references)
+        )
 
     def set(self, **values: float) -> None:
         references = [self.references[name] for name in values]
         if references:
-            (self.fmu.setReal if self.version == "2" else self.fmu.setFloat64)(references, list(values.values()))
+            (self.fmu.setReal if self.version == "2" else self.fmu.setFloat64)(
+                references, list(values.values())
+            )
 
     def step(self, time: float, length: float) -> None:
         self.fmu.doStep(currentCommunicationPoint=time, communicationStepSize=length)
@@ -183,7 +231,9 @@ def test_instances_are_independent_and_states_come_back(unit: Any, tmp_path: Pat
     assert first.get("x", "x_dot", "energy", "time") == before
     first.step(0.5, 0.25)
     assert first.get("x", "x_dot", "energy", "time") == after
-    again = getattr(first.fmu, "deSerializeFMUstate" if unit.version == "2.0" else "deserializeFMUState")(stored)
+    again = getattr(
+        first.fmu, "deSerializeFMUstate" if unit.version == "2.0" else "deserializeFMUState"
+    )(stored)
     getattr(second.fmu, f"setFMU{version}")(again)
     assert second.get("x", "x_dot", "energy", "time") == before
     for state in (kept, again):
@@ -213,13 +263,25 @@ def test_faults_are_errors_of_the_unit(unit: Any, tmp_path: Path) -> None:
     slave.close()
 
 
+@pytest.mark.long
 @needs_compiler
 def test_the_sources_compile_strictly_with_and_without_a_prefix(unit: Any, tmp_path: Path) -> None:
     with zipfile.ZipFile(unit.path) as archive:
         archive.extractall(tmp_path)
-        assert {"modelDescription.xml", "sources/pendulum.c", "sources/pendulum.h"} < set(archive.namelist())
+        assert {"modelDescription.xml", "sources/pendulum.c", "sources/pendulum.h"} < set(
+            archive.namelist()
+        )
     wrapper = tmp_path / "sources" / f"pendulum_fmi{unit.version[0]}.c"
-    run_compiler("-O0", "-fPIC", "-shared", "-o", tmp_path / "a.so", wrapper, tmp_path / "sources" / "pendulum.c", "-lm")
+    run_compiler(
+        "-O0",
+        "-fPIC",
+        "-shared",
+        "-o",
+        tmp_path / "a.so",
+        wrapper,
+        tmp_path / "sources" / "pendulum.c",
+        "-lm",
+    )
     library = ctypes.CDLL(str(tmp_path / "a.so"))
     assert getattr(library, f"pendulum_fmi{unit.version[0]}DoStep")
     if unit.version == "3.0":
@@ -229,7 +291,9 @@ def test_the_sources_compile_strictly_with_and_without_a_prefix(unit: Any, tmp_p
         assert built[0].sourceFileSets[0].sourceFiles == ["pendulum.c", wrapper.name]
 
 
-def test_without_a_compiler_it_is_a_source_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_it_is_a_source_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from fmpy.validation import validate_fmu
 
     equations, values = pendulum()
@@ -240,7 +304,12 @@ def test_without_a_compiler_it_is_a_source_unit(tmp_path: Path, monkeypatch: pyt
     with zipfile.ZipFile(unit.path) as archive:
         assert not any(name.startswith("binaries") for name in archive.namelist())
     first = unit.path.read_bytes()
-    assert equations.to_fmu(tmp_path / "pendulum.fmu", parameters=values, start=START).path.read_bytes() == first
+    assert (
+        equations.to_fmu(
+            tmp_path / "pendulum.fmu", parameters=values, start=START
+        ).path.read_bytes()
+        == first
+    )
     with pytest.raises(ModelError, match=r"needs a C compiler.*install one"):
         equations.to_fmu(tmp_path / "pendulum.fmu", parameters=values, start=START, binary=True)
 
@@ -266,10 +335,19 @@ def test_what_cannot_be_a_unit_is_refused(tmp_path: Path) -> None:
 def test_an_input_of_the_system_can_be_released(tmp_path: Path) -> None:
     scenario = da.gallery.load("cart-pendulum")
     equations = da.derive(scenario.system)
-    held = equations.to_fmu(tmp_path / "held", parameters=scenario.parameters, start=scenario.start, binary=False)
-    free = equations.to_fmu(tmp_path / "free", parameters=scenario.parameters, start=scenario.start, inputs=["u"], binary=False)
+    held = equations.to_fmu(
+        tmp_path / "held", parameters=scenario.parameters, start=scenario.start, binary=False
+    )
+    free = equations.to_fmu(
+        tmp_path / "free",
+        parameters=scenario.parameters,
+        start=scenario.start,
+        inputs=["u"],
+        binary=False,
+    )
     causality = [
-        {v.name: v.causality for v in fmpy.read_model_description(str(unit.path)).modelVariables} for unit in (held, free)
+        {v.name: v.causality for v in fmpy.read_model_description(str(unit.path)).modelVariables}
+        for unit in (held, free)
     ]
     assert causality[0]["u"] == "output" and causality[1]["u"] == "input"
 
@@ -277,7 +355,14 @@ def test_an_input_of_the_system_can_be_released(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", ["rolling-disk", "linked-particles-zero-distance", "toda-lattice", "appell-vakonomic", "planar-chain"]
+    "name",
+    [
+        "rolling-disk",
+        "linked-particles-zero-distance",
+        "toda-lattice",
+        "appell-vakonomic",
+        "planar-chain",
+    ],
 )
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 def test_gallery_units_are_valid_and_agree(name: str, version: str, tmp_path: Path) -> None:
@@ -289,11 +374,17 @@ def test_gallery_units_are_valid_and_agree(name: str, version: str, tmp_path: Pa
     known = {symbol.name for symbol in equations.system.parameters}
     values = {key: value for key, value in scenario.parameters.items() if key in known}
     span = scenario.simulate["span"]
-    unit = equations.to_fmu(tmp_path / "unit", version, parameters=values, start=scenario.start, span=span)
+    unit = equations.to_fmu(
+        tmp_path / "unit", version, parameters=values, start=scenario.start, span=span
+    )
     assert validate_fmu(str(unit.path)) == []
     end = min(span[1], 3.0)
-    result = fmpy.simulate_fmu(str(unit.path), stop_time=end, output_interval=end / 60, relative_tolerance=1e-11)
+    result = fmpy.simulate_fmu(
+        str(unit.path), stop_time=end, output_interval=end / 60, relative_tolerance=1e-11
+    )
     motion = da.simulate(scenario, form=equations.form, at=result["time"], rtol=1e-11)
     for symbol in equations.state:
         expected = motion[symbol.name]
-        np.testing.assert_allclose(result[symbol.name], expected, atol=1e-9 * (1 + np.max(np.abs(expected))))
+        np.testing.assert_allclose(
+            result[symbol.name], expected, atol=1e-9 * (1 + np.max(np.abs(expected)))
+        )

@@ -1,6 +1,7 @@
 """The JAX source of every built-in system gives the rates that our native code gives.
 
-JAX itself is not needed: the text runs with `jax.numpy` played by NumPy, whose functions have the same names.
+JAX itself is not needed: the text runs with `jax.numpy` played by NumPy, whose functions have the
+same names.
 """
 
 from __future__ import annotations
@@ -64,12 +65,16 @@ def test_contradictory_and_undetermined_rates_are_not_numbers() -> None:
 
 
 def test_unknowns_that_constraints_leave_undetermined_are_not_numbers() -> None:
-    """y has no inertia, no force and no constraint: every rate would do. With inertia all rates are determined."""
+    """y has no inertia, no force and no constraint: every rate would do. With inertia all rates are
+    determined.
+    """
     x, y, z = da.coordinates("x y z")
     rows = [da.velocity(x.dot - z.dot)]
     for inertia, expected in ((0, np.isnan), (1, np.isfinite)):
         kinetic = (x.dot**2 + inertia * y.dot**2 + z.dot**2) / 2
-        names = module(da.derive(da.System([x, y, z], kinetic=kinetic, constraints=rows), "lagrange").compile())
+        names = module(
+            da.derive(da.System([x, y, z], kinetic=kinetic, constraints=rows), "lagrange").compile()
+        )
         for rates in (names["rates"], names["_solve"]):
             assert np.all(expected(rates(0.0, np.array([0.0, 0.0, 0.0, 1.0, 0.0, 1.0]), [], ())))
 
@@ -87,8 +92,12 @@ def test_conditions_joined_by_and_or() -> None:
     import sympy
 
     x = da.coordinates("x")
-    force = sympy.Piecewise((x**2, sympy.And(x > 0, x < 1)), (3 * x, sympy.Or(x < -1, x > 2)), (7, True))
-    names = module(da.derive(da.System(coordinates=[x], kinetic=x.dot**2 / 2, forces={x: force})).compile())
+    force = sympy.Piecewise(
+        (x**2, sympy.And(x > 0, x < 1)), (3 * x, sympy.Or(x < -1, x > 2)), (7, True)
+    )
+    names = module(
+        da.derive(da.System(coordinates=[x], kinetic=x.dot**2 / 2, forces={x: force})).compile()
+    )
     found = [names["rates"](0.0, [place, 0.0], [])[1] for place in (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0)]
     assert found == [-6.0, 7.0, 7.0, 0.25, 7.0, 9.0]
 
@@ -97,5 +106,10 @@ def test_names_cannot_break_out() -> None:
     x = da.coordinates("x")
     system = da.System(coordinates=[x], kinetic=x.dot**2 / 2, name='""" + 1\nimport os\n"""\\')
     tree = ast.parse(jax_source(da.derive(system).compile()))
-    imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    imported = [
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    ]
     assert imported == ["jax", "jax.numpy"]

@@ -1,4 +1,6 @@
-"""The functions of CasADi: against native code in every form, differentiated, integrated, and honest about rank."""
+"""The functions of CasADi: against native code in every form, differentiated, integrated, and
+honest about rank.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,13 @@ from dalembert.formulations.registry import applicability
 from dalembert.runtime.context import Context
 from dalembert.runtime.gauss.constrained_solve import solve
 
-MECHANICAL = [name for name in da.gallery.names() if isinstance(da.gallery.load(name).system, da.System)]
+MECHANICAL = [
+    name for name in da.gallery.names() if isinstance(da.gallery.load(name).system, da.System)
+]
 #: Small ones: a nonlinear constraint, speeds that are not unique.
 QUICK = ["appell", "linked-particles-zero-distance"]
-#: Vakonomic multipliers are part of the state; where constraints depend on each other their rates are not determined.
+#: Vakonomic multipliers are part of the state; where constraints depend on each other their rates
+#: are not determined.
 REFUSED = {("two-particles-incline", "vakonomic"), ("lc-circuit", "vakonomic")}
 
 
@@ -27,7 +32,10 @@ def pendulum() -> Any:
     m, l, g = da.parameters("m l g", positive=True)
     rod = da.holonomic(x**2 + y**2 - l**2, name="rod")
     return da.derive(
-        da.System([x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=m * g * y, constraints=[rod]), "lagrange"
+        da.System(
+            [x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=m * g * y, constraints=[rod]
+        ),
+        "lagrange",
     )
 
 
@@ -44,12 +52,22 @@ def ours(functions: Any, y: Any, p: Any, u: Any) -> dict[str, Any]:
     names = ("rates", "velocities", "accelerations", "momenta", "energy", "multipliers")
     found = {name: np.array(getattr(functions, name)(*at)).ravel() for name in names}
     position, velocity = functions.residuals(*at)
-    found |= {"position residual": np.array(position).ravel(), "velocity residual": np.array(velocity).ravel()}
-    forces = np.array(functions.reactions(*at)).reshape(len(functions.coordinates), len(functions.constraints))
-    return found | {f"reaction {name}": forces[:, k] for k, name in enumerate(functions.constraints)}
+    found |= {
+        "position residual": np.array(position).ravel(),
+        "velocity residual": np.array(velocity).ravel(),
+    }
+    forces = np.array(functions.reactions(*at)).reshape(
+        len(functions.coordinates), len(functions.constraints)
+    )
+    return found | {
+        f"reaction {name}": forces[:, k] for k, name in enumerate(functions.constraints)
+    }
 
 
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in MECHANICAL])
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in MECHANICAL],
+)
 def test_every_form_agrees_with_native_code(name: str) -> None:
     scenario = da.gallery.load(name)
     start = da.simulate(scenario, at=[scenario.simulate["span"][0]]).start
@@ -69,12 +87,17 @@ def test_every_form_agrees_with_native_code(name: str) -> None:
         context, random = Context(kernel, p), np.random.default_rng(1)
         for size in (0.0, 0.05, 0.05):
             if all(symbol.name in start for symbol in equations.state):
-                y = np.array([start[symbol.name] for symbol in equations.state]) + size * random.normal(size=kernel.n_state)
+                y = np.array(
+                    [start[symbol.name] for symbol in equations.state]
+                ) + size * random.normal(size=kernel.n_state)
             else:
                 y = random.uniform(0.3, 1.1, kernel.n_state)
             u = random.normal(size=len(kernel.free_inputs))
             try:
-                expected, nearby = native(kernel, context, y, u), native(kernel, context, y * (1 + 2e-15) + 1e-16, u)
+                expected, nearby = (
+                    native(kernel, context, y, u),
+                    native(kernel, context, y * (1 + 2e-15) + 1e-16, u),
+                )
             except RunError:
                 continue  # rows that depend on each other only on the constraints contradict each other off them
             found = ours(functions, y, p, u)
@@ -85,8 +108,16 @@ def test_every_form_agrees_with_native_code(name: str) -> None:
                 if not value.size:
                     continue
                 scale = 1 + np.max(np.abs(expected[key]))
-                rounding = 50 * np.max(np.abs(expected[key] - nearby[key]))  # what a change in the last digit makes of it
-                np.testing.assert_allclose(value, expected[key], rtol=0, atol=1e-12 * scale + rounding, err_msg=f"{form} {key}")
+                rounding = 50 * np.max(
+                    np.abs(expected[key] - nearby[key])
+                )  # what a change in the last digit makes of it
+                np.testing.assert_allclose(
+                    value,
+                    expected[key],
+                    rtol=0,
+                    atol=1e-12 * scale + rounding,
+                    err_msg=f"{form} {key}",
+                )
     assert compared
 
 
@@ -96,21 +127,38 @@ def test_derivatives_agree_with_differences() -> None:
     y, p = np.array([0.6, -0.8, 0.4, 0.3]), np.array([9.81, 1.0, 1.3])
     derivatives = functions.rates.jacobian()(t=0, state=y, parameters=p)
     size = 1e-6
-    by_state = [(kernel.rates(0.0, y + size * e, p) - kernel.rates(0.0, y - size * e, p)) / (2 * size) for e in np.eye(4)]
-    by_parameter = [(kernel.rates(0.0, y, p + size * e) - kernel.rates(0.0, y, p - size * e)) / (2 * size) for e in np.eye(3)]
-    np.testing.assert_allclose(np.array(derivatives["jac_rates_state"]), np.array(by_state).T, atol=1e-6)
-    np.testing.assert_allclose(np.array(derivatives["jac_rates_parameters"]), np.array(by_parameter).T, atol=1e-6)
-    forces, mu = np.array(functions.reactions(0, y, p, [])), float(functions.multipliers(0, y, p, []))
+    by_state = [
+        (kernel.rates(0.0, y + size * e, p) - kernel.rates(0.0, y - size * e, p)) / (2 * size)
+        for e in np.eye(4)
+    ]
+    by_parameter = [
+        (kernel.rates(0.0, y, p + size * e) - kernel.rates(0.0, y, p - size * e)) / (2 * size)
+        for e in np.eye(3)
+    ]
+    np.testing.assert_allclose(
+        np.array(derivatives["jac_rates_state"]), np.array(by_state).T, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        np.array(derivatives["jac_rates_parameters"]), np.array(by_parameter).T, atol=1e-6
+    )
+    forces, mu = (
+        np.array(functions.reactions(0, y, p, [])),
+        float(functions.multipliers(0, y, p, [])),
+    )
     np.testing.assert_allclose(forces.ravel(), 2 * y[:2] * mu, rtol=1e-14)
 
 
 def test_its_flow_differentiates_like_our_sensitivities() -> None:
-    """A motion and its derivative by parameters, by CVODES on CasADi's graph and by our own steps."""
+    """A motion and its derivative by parameters, by CVODES on CasADi's graph and by our own
+    steps.
+    """
     x = da.coordinates("x")
     m, k = da.parameters("m k", positive=True)
     system = da.System([x], kinetic=m / 2 * (1 + x**2) * x.dot**2, potential=k * (1 - cos(x)))
     functions = da.derive(system).to_casadi()
-    flow = ca.integrator("flow", "cvodes", functions.ode, 0.0, 1.5, {"reltol": 1e-11, "abstol": 1e-12})
+    flow = ca.integrator(
+        "flow", "cvodes", functions.ode, 0.0, 1.5, {"reltol": 1e-11, "abstol": 1e-12}
+    )
     values, start = {"m": 1.3, "k": 2.0}, {"x": 0.7, "x_dot": 0.2}
     x0, p = functions.state_vector(start), functions.parameter_vector(values)
     derivative = ca.Function("slope", *_parameter_derivative(flow))(x0, p)
@@ -118,7 +166,9 @@ def test_its_flow_differentiates_like_our_sensitivities() -> None:
     motion = da.simulate(system, start, (0, 1.5), **options)
     np.testing.assert_allclose(np.array(flow(x0=x0, p=p)["xf"])[0, 0], motion["x"][-1], rtol=1e-8)
     found = da.sensitivities(system, ["k", "m"], start, (0, 1.5), **options)
-    np.testing.assert_allclose(np.array(derivative)[0], [found["x", "k"][-1], found["x", "m"][-1]], rtol=1e-6)
+    np.testing.assert_allclose(
+        np.array(derivative)[0], [found["x", "k"][-1], found["x", "m"][-1]], rtol=1e-6
+    )
 
 
 def _parameter_derivative(flow: Any) -> tuple[list[Any], list[Any]]:
@@ -134,25 +184,35 @@ def test_both_problems_run_in_casadi_and_agree() -> None:
         functions = da.derive(scenario.system, form).to_casadi()
         x0, p = functions.state_vector(start), functions.parameter_vector(scenario.parameters)
         solver = "cvodes" if kind == "ode" else "idas"
-        run = ca.integrator("run", solver, getattr(functions, kind), 0.0, 0.5, {"reltol": 1e-10, "abstol": 1e-11})
+        run = ca.integrator(
+            "run", solver, getattr(functions, kind), 0.0, 0.5, {"reltol": 1e-10, "abstol": 1e-11}
+        )
         ends.append(np.array(run(x0=x0, p=p)["xf"]).ravel()[:5])
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
 
 
 def test_dependent_rows_get_the_multipliers_of_least_norm() -> None:
-    """A rod that is stated three times, twice with another scale: one row is kept, and mu is the smallest there is."""
+    """A rod that is stated three times, twice with another scale: one row is kept, and mu is
+    the smallest there is.
+    """
     x, y = da.coordinates("x y")
     m, g, l = da.parameters("m g l", positive=True)
     rods = [da.holonomic(c * (x**2 + y**2 - l**2), name=f"rod{c}") for c in (1, 2, 3)]
-    system = da.System([x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=m * g * y, constraints=rods)
+    system = da.System(
+        [x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=m * g * y, constraints=rods
+    )
     functions = da.derive(system, "lagrange").to_casadi()
     assert len(functions.left_out) == 2 and len(functions.constraints) == 3
     at = (0, [0.6, -0.8, 0.4, 0.3], [9.81, 1.0, 1.3], [])
     G, f, A, b = (np.array(block) for block in functions.gauss(*at))
     smallest = solve(G, f.ravel(), A, b.ravel())
     assert smallest.rank == 1
-    np.testing.assert_allclose(np.array(functions.multipliers(*at)).ravel(), smallest.multipliers, rtol=1e-12)
-    np.testing.assert_allclose(np.array(functions.reactions(*at)).sum(axis=1), smallest.reaction, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.array(functions.multipliers(*at)).ravel(), smallest.multipliers, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        np.array(functions.reactions(*at)).sum(axis=1), smallest.reaction, rtol=1e-12
+    )
     problem = functions.dae
     assert problem["z"].numel() == 3 and problem["alg"].numel() == 3
 
@@ -160,7 +220,9 @@ def test_dependent_rows_get_the_multipliers_of_least_norm() -> None:
 def test_inputs_are_arguments_and_undetermined_states_are_nan() -> None:
     x = da.coordinates("x")
     u = da.inputs("u")
-    driven = da.derive(da.System([x], kinetic=cos(x) ** 2 / 2 * x.dot**2, forces={x: u}, inputs=[u])).to_casadi()
+    driven = da.derive(
+        da.System([x], kinetic=cos(x) ** 2 / 2 * x.dot**2, forces={x: u}, inputs=[u])
+    ).to_casadi()
     assert driven.inputs == ("u",) and float(driven.rates(0, [0, 0], [], [2.5])[1]) == 2.5
     assert set(driven.ode) == {"t", "x", "u", "ode"}
     slack, centre = pendulum().to_casadi(), (0, [0.0, 0.0, 1.0, 1.0], [9.81, 1.0, 1.0], [])
@@ -182,7 +244,9 @@ def test_results_are_nan_where_rows_close_up() -> None:
     x, y = da.coordinates("x y")
     a = da.parameters("a")
     lines = [da.holonomic(y, name="one"), da.holonomic(cos(a) * y - sin(a) * x, name="other")]
-    functions = da.derive(da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=lines), "lagrange").to_casadi()
+    functions = da.derive(
+        da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=lines), "lagrange"
+    ).to_casadi()
     for angle in (1.0, 1e-2, 1e-3, 1e-4, 1e-5):
         at = (0, [0.0, 0.0, 0.0, 0.0], [angle], [])
         assert float(functions.health(*at)) == pytest.approx(np.sin(angle) ** 2, rel=1e-3)

@@ -1,5 +1,5 @@
-"""Hamilton's equations on M = FL(D): the two-form by definition, the motion by independent implementations, and where the form
-does not exist.
+"""Hamilton's equations on M = FL(D): the two-form by definition, the motion by independent
+implementations, and where the form does not exist.
 """
 
 from __future__ import annotations
@@ -28,18 +28,24 @@ def manifold_values(system: da.System, blocks: Any, seed: int = 1) -> list[np.nd
     """Blocks of a system's manifold at a random point (q, y, t), as numbers."""
     manifold = ConstraintManifold(Reduction(system, GraphAlgebra()))
     algebra = manifold.algebra
-    function = ca.Function("f", [manifold.point, manifold.reduction.time], [ca.densify(b) for b in blocks(manifold)])
+    function = ca.Function(
+        "f", [manifold.point, manifold.reduction.time], [ca.densify(b) for b in blocks(manifold)]
+    )
     random = np.random.default_rng(seed)
     assert set(algebra.symbols) >= set(system.coordinates)
-    return [np.array(b) for b in function.call([random.uniform(-0.7, 0.7, manifold.point.numel()), 0.4])]
+    return [
+        np.array(b) for b in function.call([random.uniform(-0.7, 0.7, manifold.point.numel()), 0.4])
+    ]
 
 
-# -- the two-form ------------------------------------------------------------------------------------------------------
+# -- the two-form ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kinds", ["", "h", "v", "a", "t", "cc", "vv"])
 def test_the_two_form_is_that_of_phase_space(kinds: str) -> None:
-    """Omega_M(X, Y) = dq(X) . dp(Y) - dq(Y) . dp(X) with p(q, y), and dq of the frame of H is the frame of D."""
+    """Omega_M(X, Y) = dq(X) . dp(Y) - dq(Y) . dp(X) with p(q, y), and dq of the frame of H is the
+    frame of D.
+    """
     system = random_system(70 + len(kinds), n=4, kinds=kinds, forced=False)
     n = 4
 
@@ -51,20 +57,26 @@ def test_the_two_form_is_that_of_phase_space(kinds: str) -> None:
     form, derivative, directions, rows, restricted, frame = manifold_values(system, blocks)
     table = np.vstack([derivative, np.zeros((frame.shape[1], derivative.shape[1]))])
     assert np.allclose(form, table - table.T, atol=1e-13)
-    assert np.allclose(rows @ directions[:n], 0, atol=1e-12) and np.allclose(directions[:n, : frame.shape[1]], frame)
+    assert np.allclose(rows @ directions[:n], 0, atol=1e-12) and np.allclose(
+        directions[:n, : frame.shape[1]], frame
+    )
     assert np.allclose(restricted, -restricted.T, atol=1e-13)
     assert np.linalg.cond(restricted) < 1e6
 
 
 @pytest.mark.parametrize("kinds", ["", "v", "a", "t", "vv"])
 def test_the_vertical_half_of_the_equation_gives_the_velocities(kinds: str) -> None:
-    """N = F^T p_y is the identity, and a = dH/dy - p_y^T d is v_I; only an affine constraint has a drift d."""
+    """N = F^T p_y is the identity, and a = dH/dy - p_y^T d is v_I; only an affine constraint has a
+    drift d.
+    """
     system = random_system(80 + len(kinds), n=4, kinds=kinds, forced=False)
     speeds, velocities, pairing, direct, drift = manifold_values(
         system, lambda m: [m.speeds, m.independent, m.pairing, m.frame.T @ m.by_momenta, m.drift]
     )
     assert np.allclose(speeds, velocities, atol=1e-11)
-    assert np.allclose(pairing, direct, atol=1e-11) and np.array_equal(pairing, np.eye(len(pairing)))
+    assert np.allclose(pairing, direct, atol=1e-11) and np.array_equal(
+        pairing, np.eye(len(pairing))
+    )
     assert bool(np.abs(drift).max() > 1e-6) is (kinds == "a")
 
 
@@ -78,23 +90,28 @@ def test_a_nonlinear_constraint_has_a_pairing_that_is_not_the_identity() -> None
     assert np.allclose(pairing, direct, atol=1e-12) and np.allclose(speeds, velocities, atol=1e-12)
 
 
-# -- the same motion ---------------------------------------------------------------------------------------------------
+# -- the same motion -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kinds", ["", "h", "v", "ra", "t", "m", "cc", "hvd", "vv"])
 @pytest.mark.parametrize("stated", ["lagrangian", "hamiltonian", "kinetic"])
 def test_it_moves_as_lagrange(kinds: str, stated: str) -> None:
-    system = random_system(43 + len(kinds), n=2 + len(kinds.rstrip("d")), kinds=kinds, stated=stated)
+    system = random_system(
+        43 + len(kinds), n=2 + len(kinds.rstrip("d")), kinds=kinds, stated=stated
+    )
     assert worst_gap(system, [da.derive(system, FORM)], count=1) < 1e-9
 
 
-@pytest.mark.parametrize("name", ["snakeboard", "rolling-disk", "appell", "ball-on-rotating-plate", "unicycle-rider"])
+@pytest.mark.parametrize(
+    "name", ["snakeboard", "rolling-disk", "appell", "ball-on-rotating-plate", "unicycle-rider"]
+)
 def test_it_moves_as_lagrange_on_the_gallery(name: str) -> None:
     scenario = da.gallery.load(name)
     system = numbered(scenario.system, scenario.parameters)
     assert worst_gap(system, [da.derive(system, FORM)], seed=5) < 1e-9
 
 
+@pytest.mark.long
 def test_the_bicycle_has_a_singular_lagrangian() -> None:
     """Rank 4 of 5: Hamilton's form does not exist, the form on M does, and moves as Lagrange's."""
     scenario = da.gallery.load("bicycle")
@@ -121,8 +138,12 @@ def test_forces_and_dissipation_act_on_the_directions_of_the_constraints() -> No
         dissipation=c / 2 * (x.dot**2 + y.dot**2),
     )
     start = {theta: 0.3, x.dot: 2 * np.cos(0.3), y.dot: 2 * np.sin(0.3), theta.dot: 0.8}
-    motion = da.simulate(system, start, (0, 2), parameters={c: 0.6}, form=FORM, at=[0, 1, 2], rtol=1e-11)
-    assert np.allclose(np.hypot(motion["x_dot"], motion["y_dot"]), 2 * np.exp(-0.6 * motion.t), atol=1e-9)
+    motion = da.simulate(
+        system, start, (0, 2), parameters={c: 0.6}, form=FORM, at=[0, 1, 2], rtol=1e-11
+    )
+    assert np.allclose(
+        np.hypot(motion["x_dot"], motion["y_dot"]), 2 * np.exp(-0.6 * motion.t), atol=1e-9
+    )
 
 
 def test_without_constraints_it_is_hamiltons_form() -> None:
@@ -136,14 +157,17 @@ def test_without_constraints_it_is_hamiltons_form() -> None:
 def test_its_equations_can_be_read() -> None:
     x, y = da.coordinates("x y")
     system = da.System(
-        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=x**2, constraints=[da.velocity(y.dot - 2 * x.dot, name="line")]
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=x**2,
+        constraints=[da.velocity(y.dot - 2 * x.dot, name="line")],
     )
     equations = da.derive(system, FORM)
     assert "Sniatycki" in equations.citation and equations.form == FORM
     assert equations.text().splitlines() == ["x_dot = 2*y_y/5", "y_dot = 4*y_y/5", "y_y_dot = -x"]
 
 
-# -- where it does not exist -------------------------------------------------------------------------------------------
+# -- where it does not exist -----------------------------------------------------------------------
 
 
 def test_hypotheses_are_checked_by_name() -> None:

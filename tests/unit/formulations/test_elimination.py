@@ -1,4 +1,6 @@
-"""Elimination: against the same mechanism stated in fewer coordinates, and against all other forms."""
+"""Elimination: against the same mechanism stated in fewer coordinates, and against all other
+forms.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,35 @@ from dalembert.errors import FormError
 
 
 def double_pendulum(drive: Any = 0) -> tuple[da.System, da.System]:
-    """Two bobs by their places and angles, with affine constraints; and the same by the angles alone."""
+    """Two bobs by their places and angles, with affine constraints; and the same by the angles
+    alone.
+    """
     a, b, x1, y1, x2, y2 = da.coordinates("a b x1 y1 x2 y2")
     places = {x1: sin(a) + drive, y1: -cos(a)}
     places |= {x2: x1 + sin(b) / 2, y2: y1 - cos(b) / 2}
-    kinetic = x1.dot**2 / 2 + y1.dot**2 / 2 + x2.dot**2 + y2.dot**2 + (a.dot + b.dot) ** 2 / 8 + b.dot**2 / 5
+    kinetic = (
+        x1.dot**2 / 2
+        + y1.dot**2 / 2
+        + x2.dot**2
+        + y2.dot**2
+        + (a.dot + b.dot) ** 2 / 8
+        + b.dot**2 / 5
+    )
     potential = 3 * y1 + 5 * y2 + x1 * x2 / 4
     constraints = [da.holonomic(q - value, name=q.name) for q, value in places.items()]
     redundant = da.System(
-        [a, b, x1, y1, x2, y2], kinetic=kinetic, potential=potential, constraints=constraints, forces={x2: -x2.dot, a: -b.dot}
+        [a, b, x1, y1, x2, y2],
+        kinetic=kinetic,
+        potential=potential,
+        constraints=constraints,
+        forces={x2: -x2.dot, a: -b.dot},
     )
     values = {x1: places[x1], y1: places[y1]}
     values |= {q: sympy.expand(places[q].xreplace(values)) for q in (x2, y2)}
-    rates = {q.dot: sum(sympy.diff(e, c) * c.dot for c in (a, b)) + sympy.diff(e, da.t) for q, e in values.items()}
+    rates = {
+        q.dot: sum(sympy.diff(e, c) * c.dot for c in (a, b)) + sympy.diff(e, da.t)
+        for q, e in values.items()
+    }
     pull = -rates[x2.dot]
     minimal = da.System(
         [a, b],
@@ -41,7 +59,9 @@ def double_pendulum(drive: Any = 0) -> tuple[da.System, da.System]:
 
 @pytest.mark.parametrize("drive", [0, sin(da.t) / 3], ids=["at rest", "driven"])
 def test_what_is_left_are_lagranges_equations_in_fewer_coordinates(drive: Any) -> None:
-    """The accelerations of the angles are those of the system that never had the other coordinates."""
+    """The accelerations of the angles are those of the system that never had the other
+    coordinates.
+    """
     redundant, minimal = double_pendulum(drive)
     record = da.derive(redundant, "elimination")
     assert [s.name for s in record.state[6:]] == ["a_dot", "b_dot"]
@@ -50,7 +70,9 @@ def test_what_is_left_are_lagranges_equations_in_fewer_coordinates(drive: Any) -
         one, two = evidence(record, instant), evidence(da.derive(minimal, "lagrange"), fewer)
         assert one is not None and two is not None
         assert np.allclose(one["accelerations"][:2], two["accelerations"], atol=1e-11)
-    assert worst_gap(redundant, [record], seed=4) < 1e-10  # dependent accelerations and reactions, recovered
+    assert (
+        worst_gap(redundant, [record], seed=4) < 1e-10
+    )  # dependent accelerations and reactions, recovered
 
 
 @pytest.mark.parametrize("stated", ["lagrangian", "kinetic", "hamiltonian", "bundle"])
@@ -84,19 +106,27 @@ def test_the_arc_of_the_elastic_pendulum() -> None:
 
 
 def test_coefficients_of_the_dependent_coordinates_may_move() -> None:
-    """Constraints affine in x, y with a matrix that depends on the others and on time, solved together."""
+    """Constraints affine in x, y with a matrix that depends on the others and on time, solved
+    together.
+    """
     a, b, x, y = da.coordinates("a b x y")
     constraints = [
         da.holonomic((2 + sin(a)) * x + cos(da.t) * y / 2 - b, name="one"),
         da.holonomic(b * x - (3 + cos(b)) * y + a**2, name="two"),
     ]
     kinetic = sum((1 + sin(q) ** 2) * q.dot**2 for q in (a, b, x, y)) / 2 + a.dot * y.dot / 5
-    system = da.System([a, b, x, y], kinetic=kinetic, potential=x * y + a * b, constraints=constraints, forces={y: -x.dot})
+    system = da.System(
+        [a, b, x, y],
+        kinetic=kinetic,
+        potential=x * y + a * b,
+        constraints=constraints,
+        forces={y: -x.dot},
+    )
     record = da.derive(system, "elimination")
     assert worst_gap(system, [record]) < 1e-9
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def test_constraints_with_two_branches_are_refused() -> None:
@@ -104,12 +134,16 @@ def test_constraints_with_two_branches_are_refused() -> None:
     x, y = da.coordinates("x y")
     rod = da.holonomic(x**2 + y**2 - 1, name="rod")
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=y, constraints=[rod])
-    with pytest.raises(FormError, match=r'several branches.*rod.*use the form "maggi" or "lagrange"'):
+    with pytest.raises(
+        FormError, match=r'several branches.*rod.*use the form "maggi" or "lagrange"'
+    ):
         da.derive(system, "elimination")
 
 
 def test_only_constraints_on_positions_can_be_eliminated() -> None:
-    with pytest.raises(FormError, match=r'`v1`.*use the form "voronets", or state it as a holonomic'):
+    with pytest.raises(
+        FormError, match=r'`v1`.*use the form "voronets", or state it as a holonomic'
+    ):
         da.derive(random_system(1, n=3, kinds="ev"), "elimination")
     with pytest.raises(FormError, match=r'no constraints.*use the form "lagrange"'):
         da.derive(random_system(1, n=2, kinds=""), "elimination")

@@ -44,12 +44,17 @@ def double_pendulum() -> tuple[ReferenceFrame, list[Point], list[sympy.Expr]]:
     return N, [P, R], [q1, q2]
 
 
+@pytest.mark.long
 def test_lagrange_pendulum_with_a_torque_and_an_input():
     N, (P, R), q = double_pendulum()
     m, g, c = sympy.symbols("m g c")
     u = dynamicsymbols("u")
-    L = m * (P.vel(N).magnitude() ** 2 + R.vel(N).magnitude() ** 2) / 2 + m * g * dot(R.pos_from(P), N.x)
-    method = LagrangesMethod(L, q, forcelist=[(R, -c * R.vel(N)), (P, u * N.y + sympy.sin(CLOCK) * N.x)], frame=N)
+    L = m * (P.vel(N).magnitude() ** 2 + R.vel(N).magnitude() ** 2) / 2 + m * g * dot(
+        R.pos_from(P), N.x
+    )
+    method = LagrangesMethod(
+        L, q, forcelist=[(R, -c * R.vel(N)), (P, u * N.y + sympy.sin(CLOCK) * N.x)], frame=N
+    )
     system = checked(method)
     assert [symbol.name for symbol in system.inputs] == ["u"]
     assert {symbol.name for symbol in system.parameters} == {"m", "g", "c", "l1", "l2"}
@@ -69,6 +74,7 @@ def test_lagrange_with_holonomic_and_nonholonomic_constraints():
     assert [type(c) for c in system.constraints] == [HolonomicConstraint, VelocityConstraint]
 
 
+@pytest.mark.long
 def test_kane_double_pendulum_of_particles():
     N, (P, R), (q1, q2) = double_pendulum()
     u1, u2 = dynamicsymbols("u1 u2")
@@ -82,11 +88,13 @@ def test_kane_double_pendulum_of_particles():
         forcelist=[(P, m * g * N.x), (R, 2 * m * g * N.x - u1 * N.y)],
     )
     system = checked(method)
-    # Nothing is missing where velocities are rates of positions: the forces are those of the loads, linear in rates.
+    # Nothing is missing where velocities are rates of positions: the forces are those of the loads,
+    # linear in rates.
     v = system.velocities
     assert all(force.diff(a, b) == 0 for force in system.forces.values() for a in v for b in v)
 
 
+@pytest.mark.long
 def test_kane_rigid_body_with_body_fixed_speeds():
     q = dynamicsymbols("q1:4")
     u = dynamicsymbols("u1:4")
@@ -99,12 +107,16 @@ def test_kane_rigid_body_with_body_fixed_speeds():
     center.set_vel(N, 0)
     I1, I2, I3, c = sympy.symbols("I1 I2 I3 c")
     body = RigidBody("body", center, B, sympy.Symbol("m"), (inertia(B, I1, I2, I3), center))
-    system = checked(KanesMethod(N, q, u, kinematic, bodies=[body], forcelist=[(B, -c * u[0] * B.x)]))
+    system = checked(
+        KanesMethod(N, q, u, kinematic, bodies=[body], forcelist=[(B, -c * u[0] * B.x)])
+    )
     assert len(system.forces) <= 3
 
 
 def rolling_disk() -> KanesMethod:
-    """The rolling disk of SymPy's own documentation, with the rolling built into the velocity of the centre."""
+    """The rolling disk of SymPy's own documentation, with the rolling built into the velocity of
+    the centre.
+    """
     q1, q2, q3 = dynamicsymbols("q1:4")
     u1, u2, u3 = dynamicsymbols("u1:4")
     r, m, g = sympy.symbols("r m g")
@@ -119,20 +131,29 @@ def rolling_disk() -> KanesMethod:
     center = contact.locatenew("D", r * L.z)
     center.v2pt_theory(contact, N, R)
     kinematic = [dot(spin - R.ang_vel_in(N), axis) for axis in L]
-    disk = RigidBody("disk", center, R, m, (inertia(L, m / 4 * r**2, m / 2 * r**2, m / 4 * r**2), center))
-    return KanesMethod(N, [q1, q2, q3], [u1, u2, u3], kinematic, bodies=[disk], forcelist=[(center, -m * g * Y.z)])
+    disk = RigidBody(
+        "disk", center, R, m, (inertia(L, m / 4 * r**2, m / 2 * r**2, m / 4 * r**2), center)
+    )
+    return KanesMethod(
+        N, [q1, q2, q3], [u1, u2, u3], kinematic, bodies=[disk], forcelist=[(center, -m * g * Y.z)]
+    )
 
 
+@pytest.mark.long
 def test_kane_rolling_disk_keeps_the_force_that_lagrange_misses():
     system = checked(rolling_disk())
-    assert any(force.has(*system.velocities) for force in system.forces.values()), "the naive Lagrangian is wrong here"
-    # The missing force is quadratic in the velocities and does no work; the weight does not depend on them.
+    assert any(force.has(*system.velocities) for force in system.forces.values()), (
+        "the naive Lagrangian is wrong here"
+    )
+    # The missing force is quadratic in the velocities and does no work; the weight does not depend
+    # on them.
     values, power = Draw(7), sympy.S.Zero
     for q, force in system.forces.items():
         power += (force - force.xreplace(dict.fromkeys(system.velocities, 0))) * q.dot
     assert abs(float(power.xreplace({s: values[s] for s in power.free_symbols}))) < 1e-9
 
 
+@pytest.mark.long
 def test_kane_dependent_speeds_become_one_constraint():
     x, y, u, v = dynamicsymbols("x y u v")
     m, g, length = sympy.symbols("m g l")
@@ -175,11 +196,13 @@ def test_kane_with_fewer_speeds_than_coordinates():
     assert [type(c) for c in checked(method).constraints] == [VelocityConstraint]
 
 
-# -- velocities that are declared ------------------------------------------------------------------------------------
+# -- velocities that are declared ------------------------------------------------------------------
 
 
 def two_rods(spin_of: Any) -> KanesMethod:
-    """Two rods whose directions are space-fixed angles; `spin_of` declares the angular velocity of each."""
+    """Two rods whose directions are space-fixed angles; `spin_of` declares the angular velocity of
+    each.
+    """
     angles, rates = dynamicsymbols("a1 b1 a2 b2"), dynamicsymbols("w1 d1 w2 d2")
     l, m, g, I1, I2 = sympy.symbols("l m g I1 I2")
     N, A, B, origin = ReferenceFrame("N"), ReferenceFrame("A"), ReferenceFrame("B"), Point("O")
@@ -198,6 +221,7 @@ def two_rods(spin_of: Any) -> KanesMethod:
     return KanesMethod(N, angles, rates, kinematic, bodies=bodies, forcelist=loads)
 
 
+@pytest.mark.long
 def test_kane_takes_the_angular_velocity_that_is_declared():
     def spin_of(N: Any, A: Any, B: Any, rates: Any) -> None:
         A.set_ang_vel(N, rates[0] * N.z + rates[1] * N.x)  # not that of the angles
@@ -206,6 +230,7 @@ def test_kane_takes_the_angular_velocity_that_is_declared():
     checked(two_rods(spin_of))
 
 
+@pytest.mark.long
 def test_kane_takes_the_accelerations_that_are_declared():
     def spin_of(N: Any, A: Any, B: Any, rates: Any) -> None:
         B.set_ang_acc(N, rates[0] * rates[1] * B.x + rates[2].diff() * N.z)
@@ -216,6 +241,7 @@ def test_kane_takes_the_accelerations_that_are_declared():
     checked(method)
 
 
+@pytest.mark.long
 def test_kane_true_angular_velocities_leave_nothing_to_add():
     system = checked(two_rods(lambda *_: None))
     assert not any(force.has(*system.velocities) for force in system.forces.values())
@@ -226,7 +252,9 @@ def test_kane_with_a_mass_that_changes():
     m, c = sympy.symbols("m c")
     N, P = ReferenceFrame("N"), Point("P")
     P.set_vel(N, u * N.x)
-    checked(KanesMethod(N, [x], [u], [x.diff() - u], bodies=[Particle("p", P, m + c * x**2 + CLOCK)]))
+    checked(
+        KanesMethod(N, [x], [u], [x.diff() - u], bodies=[Particle("p", P, m + c * x**2 + CLOCK)])
+    )
 
 
 def test_a_missing_force_beyond_a_threshold_is_kept():
@@ -235,7 +263,9 @@ def test_a_missing_force_beyond_a_threshold_is_kept():
     m = sympy.Symbol("m")
     N, P = ReferenceFrame("N"), Point("P")
     P.set_vel(N, u * N.x + v * N.y + sympy.Max(x - 2, 0) * v * N.z)
-    method = KanesMethod(N, [x, y], [u, v], [x.diff() - u, y.diff() - v], bodies=[Particle("p", P, m)])
+    method = KanesMethod(
+        N, [x, y], [u, v], [x.diff() - u, y.diff() - v], bodies=[Particle("p", P, m)]
+    )
     assert checked(method, scale=4.0).forces
 
 
@@ -246,7 +276,7 @@ def test_a_row_that_wakes_up_is_kept():
     assert independent_rows([3 * known[0], sleeping], known, [x, y]) == [sleeping]
 
 
-# -- speeds ----------------------------------------------------------------------------------------------------------
+# -- speeds ----------------------------------------------------------------------------------------
 
 
 def wheel_on_a_line(**options: Any) -> KanesMethod:
@@ -272,17 +302,28 @@ def test_a_speed_without_a_coordinate_gets_one():
     assert [symbol.name for symbol in system.inputs] == ["T"]
 
 
+@pytest.mark.long
 def test_speeds_are_outputs_and_starts():
     system = from_sympy(wheel_on_a_line())
     values = {"m": 1.0, "J": 0.3, "r": 0.2, "l": 0.7, "g": 9.81}
-    motion = da.simulate(system, {"q": 0.4, "u": -0.5, "v": 2.0}, (0, 1), parameters=values, inputs={"T": 0})
+    motion = da.simulate(
+        system, {"q": 0.4, "u": -0.5, "v": 2.0}, (0, 1), parameters=values, inputs={"T": 0}
+    )
     assert motion["u"][0] == -0.5 and motion["v"][0] == 2.0
     np.testing.assert_array_equal(motion["v"], motion["v_integral_dot"])
     for form in ("hamilton", "maggi", "kane"):
-        other = da.simulate(system, {"q": 0.4, "u": -0.5, "v": 2.0}, (0, 1), parameters=values, inputs={"T": 0}, form=form)
+        other = da.simulate(
+            system,
+            {"q": 0.4, "u": -0.5, "v": 2.0},
+            (0, 1),
+            parameters=values,
+            inputs={"T": 0},
+            form=form,
+        )
         np.testing.assert_allclose(other["v"][-1], motion["v"][-1], rtol=1e-8)
 
 
+@pytest.mark.long
 def test_body_fixed_speeds_in_a_start():
     q, u = dynamicsymbols("q1:4"), dynamicsymbols("u1:4")
     N, B, center = ReferenceFrame("N"), ReferenceFrame("B"), Point("C")
@@ -294,7 +335,9 @@ def test_body_fixed_speeds_in_a_start():
     system = checked(KanesMethod(N, q, u, kinematic, bodies=[body]))
     start = {"q1": 0.2, "q2": 0.5, "q3": -0.3, "u1": 1.0, "u2": 0.5, "u3": -0.7}
     motion = da.simulate(system, start, (0, 2))
-    np.testing.assert_allclose([motion[f"u{k}"][0] for k in (1, 2, 3)], [1.0, 0.5, -0.7], rtol=1e-12)
+    np.testing.assert_allclose(
+        [motion[f"u{k}"][0] for k in (1, 2, 3)], [1.0, 0.5, -0.7], rtol=1e-12
+    )
     momentum = (motion["u1"]) ** 2 + (2 * motion["u2"]) ** 2 + (3 * motion["u3"]) ** 2
     np.testing.assert_allclose(momentum, momentum[0], rtol=1e-7)
     with pytest.raises(StartError, match="cannot be met"):
@@ -313,7 +356,9 @@ def test_an_auxiliary_speed_brings_its_force_into_evidence():
     bob.v2pt_theory(pivot, N, B)
     loads = [(bob, m * g * N.x), (pivot, force * N.y)]
     bodies = [Particle("bob", bob, m)]
-    method = KanesMethod(N, [q], [u], [q.diff() - u], u_auxiliary=[w], bodies=bodies, forcelist=loads)
+    method = KanesMethod(
+        N, [q], [u], [q.diff() - u], u_auxiliary=[w], bodies=bodies, forcelist=loads
+    )
     system = checked(method)
     values = {"m": 2.0, "g": 9.81, "l": 0.7}
     motion = da.simulate(system, {"q": 1.0, "u": 0.3}, (0, 1), parameters=values)
@@ -329,8 +374,8 @@ def test_acceleration_constraints_must_be_rates():
 
     def method(acceleration: Any) -> KanesMethod:
         return KanesMethod(
-            N, [x, y], [u], [x.diff() - u, y.diff() - v], u_dependent=[v], velocity_constraints=[x * u - v],
-            acceleration_constraints=[acceleration], bodies=[Particle("p", P, 1)],
+            N, [x, y], [u], [x.diff() - u, y.diff() - v], u_dependent=[v], velocity_constraints=[x *
+            u - v], acceleration_constraints=[acceleration], bodies=[Particle("p", P, 1)],
         )  # fmt: skip
 
     checked(method(2 * (x * u.diff() + u**2 - v.diff())))
@@ -344,4 +389,6 @@ def test_kinematic_equations_that_couple_the_speeds():
     P.set_vel(N, sum((speed * axis for speed, axis in zip(u, N, strict=True)), 0 * N.x))
     turned = sympy.rot_axis1(q[0]) * sympy.rot_axis2(q[1]) * sympy.Matrix(u)
     kinematic = [q[k].diff() - turned[k] for k in range(3)]
-    checked(KanesMethod(N, q, u, kinematic, bodies=[Particle("p", P, 2)], forcelist=[(P, q[2] * N.x)]))
+    checked(
+        KanesMethod(N, q, u, kinematic, bodies=[Particle("p", P, 2)], forcelist=[(P, q[2] * N.x)])
+    )

@@ -30,7 +30,7 @@ from dalembert.formulations.from_sympy.sympy_methods import from_sympy
 from dalembert.model.constraints import HolonomicConstraint, VelocityConstraint
 from sympy_right_sides import AGREEMENT, Draw, largest_difference, sympy_values
 
-# -- other descriptions ----------------------------------------------------------------------------------------------
+# -- other descriptions ----------------------------------------------------------------------------
 
 
 def test_a_method_whose_bodies_come_later():
@@ -63,6 +63,7 @@ def links_by_joints() -> SympySystem:
     return system
 
 
+@pytest.mark.long
 def test_a_system_of_joints():
     stated = links_by_joints()
     before = from_sympy(stated)
@@ -73,8 +74,11 @@ def test_a_system_of_joints():
         assert largest_difference(stated.eom_method, system) < AGREEMENT
 
 
+@pytest.mark.long
 def test_a_system_with_constraints_and_auxiliary_speeds():
-    """A point on a parabola whose derivative is a dependent speed; the weight of its support comes from an auxiliary one."""
+    """A point on a parabola whose derivative is a dependent speed; the weight of its support comes
+    from an auxiliary one.
+    """
     x, y, u, v, w = dynamicsymbols("x y u v w")
     m, g = sympy.symbols("m g")
     stated = SympySystem()
@@ -111,6 +115,7 @@ def test_a_system_formed_by_lagranges_method():
     assert system.lagrangian is not None and not system.forces
 
 
+@pytest.mark.long
 def test_joints_methods():
     from sympy.physics.mechanics import Body
 
@@ -141,18 +146,32 @@ def test_symbolic_systems(kind: str):
     solved = whole.LUsolve(right)
     stated = {
         "explicit": lambda: SymbolicSystem([x, y, u, v], solved, output_eqns={"sum": x + y}),
-        "implicit": lambda: SymbolicSystem([x, y, u, v], right, mass_matrix=whole, output_eqns={"sum": x + y}),
+        "implicit": lambda: SymbolicSystem(
+            [x, y, u, v], right, mass_matrix=whole, output_eqns={"sum": x + y}
+        ),
         "kinematic": lambda: SymbolicSystem(
-            [x, y], forcing, speeds=[u, v], mass_matrix=mass, coordinate_derivatives=speeds, output_eqns={"sum": x + y}
+            [x, y],
+            forcing,
+            speeds=[u, v],
+            mass_matrix=mass,
+            coordinate_derivatives=speeds,
+            output_eqns={"sum": x + y},
         ),
     }[kind]()
     flow = from_sympy(stated)
-    assert isinstance(flow, da.Flow) and list(flow.outputs) == ["sum"] and [s.name for s in flow.inputs] == ["F"]
+    assert (
+        isinstance(flow, da.Flow)
+        and list(flow.outputs) == ["sum"]
+        and [s.name for s in flow.inputs] == ["F"]
+    )
     for seed in range(3):
         values = Draw(seed)
         theirs = sympy_values(solved, values).ravel()
         table = {name: values[symbol] for name, symbol in flow.sympy_names.symbols.items()}
-        ours = [float(e.xreplace({s: table[s.name] for s in e.free_symbols})) for e in flow.rates.values()]
+        ours = [
+            float(e.xreplace({s: table[s.name] for s in e.free_symbols}))
+            for e in flow.rates.values()
+        ]
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
@@ -165,19 +184,26 @@ def test_symbolic_systems_that_are_refused():
         from_sympy(SymbolicSystem([x, y], right, mass_matrix=sympy.Matrix([[1, x], [x, x**2]])))
 
 
-# -- names -----------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 
 def test_names_that_are_no_identifiers():
     theta, speed = dynamicsymbols(r"\theta \omega_{1}")
-    I, m, other, g = sympy.Symbol("I_{1zz}"), sympy.Symbol("m"), sympy.Symbol("m", positive=True), sympy.Symbol("g^*")
+    I, m, other, g = (
+        sympy.Symbol("I_{1zz}"),
+        sympy.Symbol("m"),
+        sympy.Symbol("m", positive=True),
+        sympy.Symbol("g^*"),
+    )
     N = ReferenceFrame("N")
     B = N.orientnew("B", "Axis", [theta, N.z])
     B.set_ang_vel(N, speed * N.z)
     center = Point("C")
     center.set_vel(N, m * speed * B.x)
     body = RigidBody("b", center, B, other, (inertia(B, 0, 0, I), center))
-    method = KanesMethod(N, [theta], [speed], [theta.diff() - speed], bodies=[body], forcelist=[(center, g * N.x)])
+    method = KanesMethod(
+        N, [theta], [speed], [theta.diff() - speed], bodies=[body], forcelist=[(center, g * N.x)]
+    )
     with pytest.warns(UserWarning, match=r"I_\{1zz\} is I_1zz"):
         system = from_sympy(method)
     names = system.sympy_names
@@ -186,7 +212,9 @@ def test_names_that_are_no_identifiers():
     assert {names.symbols["m"], names.symbols["m_2"]} == {m, other}, "two symbols of SymPy stay two"
     numbers = {theta: 0.1, speed: 2.0, I: 1.0, m: 2.0, other: 3.0, g: 0.5}
     values = names.by_name(numbers)
-    motion = da.simulate(system, {k: values.pop(k) for k in ("theta", "omega_1")}, (0, 1), parameters=values)
+    motion = da.simulate(
+        system, {k: values.pop(k) for k in ("theta", "omega_1")}, (0, 1), parameters=values
+    )
     assert motion["omega_1"][0] == 2.0
     method.kanes_equations()
     assert largest_difference(method, system) < AGREEMENT
@@ -199,7 +227,14 @@ def test_names_that_are_taken():
     p, energy = sympy.symbols("p_x energy")
     N, P = ReferenceFrame("N"), Point("P")
     P.set_vel(N, velocity * N.x)
-    method = KanesMethod(N, [x], [velocity], [x.diff() - velocity], bodies=[Particle("p", P, p)], forcelist=[(P, energy * N.x)])
+    method = KanesMethod(
+        N,
+        [x],
+        [velocity],
+        [x.diff() - velocity],
+        bodies=[Particle("p", P, p)],
+        forcelist=[(P, energy * N.x)],
+    )
     with pytest.warns(UserWarning, match="p_x is p_x_2"):
         system = from_sympy(method)
     assert {parameter.name for parameter in system.parameters} == {"p_x_2", "energy_2"}

@@ -1,4 +1,6 @@
-"""Hamel's equations: transitivity symbols by identity, quasi-velocities of the caller's own, and what a run makes of them."""
+"""Hamel's equations: transitivity symbols by identity, quasi-velocities of the caller's own, and
+what a run makes of them.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,32 @@ from core_systems import random_system
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError, ModelError
 from dalembert.formulations.forms import voronets
-from dalembert.formulations.forms.hamel import QuasiVelocities, transitivity, transitivity_of_inverse
+from dalembert.formulations.forms.hamel import (
+    QuasiVelocities,
+    transitivity,
+    transitivity_of_inverse,
+)
 from dalembert.formulations.independent_velocities import Reduction, choose_split
 
 BOTH = ("first", "second")
 
 
 def quasi_velocities(system: da.System, kind: str, seed: int = 0) -> dict[str, Any]:
-    """As many random quasi-velocities as degrees of freedom: linear in the velocities, or affine with time in them."""
+    """As many random quasi-velocities as degrees of freedom: linear in the velocities, or affine
+    with time in them.
+    """
     random = np.random.default_rng(seed)
     q, v = system.coordinates, system.velocities
     free = choose_split(system).independent
-    # What is affine in all velocities is not affine in the free ones where a constraint is nonlinear.
+    # What is affine in all velocities is not affine in the free ones where a constraint is
+    # nonlinear.
     places = free if any(c.name[0] == "s" for c in system.bilateral) else range(len(v))
     found = {}
     for number, k in enumerate(free):
-        row = sum((float(random.uniform(-1, 1)) + sin(q[j - 1]) / 3 + 2 * int(j == k)) * v[j] for j in places)
+        row = sum(
+            (float(random.uniform(-1, 1)) + sin(q[j - 1]) / 3 + 2 * int(j == k)) * v[j]
+            for j in places
+        )
         found[f"eta{number + 1}"] = row + (cos(q[0]) * sin(da.t) if kind == "affine" else 0)
     return found
 
@@ -41,7 +53,13 @@ def skate(**further: Any) -> da.System:
     x, y, theta = da.coordinates("x y theta")
     blade = da.velocity(x.dot * sin(theta) - y.dot * cos(theta), name="blade")
     kinetic = (x.dot**2 + y.dot**2) / 2 + (theta.dot + x.dot / 5) ** 2 / 4
-    return da.System([x, y, theta], kinetic=kinetic, constraints=[blade], forces={x: 1 + y.dot, theta: -x.dot}, **further)
+    return da.System(
+        [x, y, theta],
+        kinetic=kinetic,
+        constraints=[blade],
+        forces={x: 1 + y.dot, theta: -x.dot},
+        **further,
+    )
 
 
 def along_and_turn(system: da.System) -> dict[str, Any]:
@@ -49,7 +67,7 @@ def along_and_turn(system: da.System) -> dict[str, Any]:
     return {"forward": x.dot * cos(theta) + y.dot * sin(theta), "turn": theta.dot}
 
 
-# -- transitivity ------------------------------------------------------------------------------------------------------
+# -- transitivity ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kinds", ["v", "ha", "s", "t", "vvd"])
@@ -71,7 +89,9 @@ def test_the_two_kinds_of_symbols_are_related(kinds: str, stated: str) -> None:
 
 @pytest.mark.parametrize("power", [1, 3])
 def test_the_symbols_of_solved_constraints_are_those_of_voronets(power: int) -> None:
-    """With eta_a = v_a - phi_a(q, v_I, t) and eta_s = v_s: W_s^a = -A_s^a (Rumyantsev 1.10), and no others."""
+    """With eta_a = v_a - phi_a(q, v_I, t) and eta_s = v_s: W_s^a = -A_s^a (Rumyantsev 1.10), and no
+    others.
+    """
     q1, q2, q3, q4 = da.coordinates("q1:5")
     constraints = [
         da.velocity(q3.dot - sin(q1) * q2.dot - q4 * q1.dot**power, name="a"),
@@ -90,7 +110,9 @@ def test_the_symbols_of_solved_constraints_are_those_of_voronets(power: int) -> 
 
 
 def test_the_symbols_of_a_constraint_that_is_a_derivative_vanish() -> None:
-    """W of f = dg/dt is zero: d/dt dg/dq_j = d(dg/dt)/dq_j; the free ones here are not derivatives, and theirs are not zero."""
+    """W of f = dg/dt is zero: d/dt dg/dq_j = d(dg/dt)/dq_j; the free ones here are not derivatives,
+    and theirs are not zero.
+    """
     system = random_system(8, n=3, kinds="r")
     reduction = Reduction(system, GraphAlgebra())
     quasi = QuasiVelocities(reduction, quasi_velocities(system, "linear"))
@@ -99,12 +121,15 @@ def test_the_symbols_of_a_constraint_that_is_a_derivative_vanish() -> None:
     assert np.abs(symbols[:-1]).max() > 1e-2
 
 
-# -- the same motion ---------------------------------------------------------------------------------------------------
+# -- the same motion -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", ["v", "ha", "s", "ss", "t", "hd"])
 def test_every_choice_of_quasi_velocities_gives_the_same_motion(kinds: str) -> None:
-    """Linear, affine and by default, of both kinds, also with constraints nonlinear in the velocities."""
+    """Linear, affine and by default, of both kinds, also with constraints nonlinear in the
+    velocities.
+    """
     n = 2 + sum(kind != "d" for kind in kinds)
     system = random_system(21, n=n, kinds=kinds)
     records = [da.derive(system, "hamel", kind=kind) for kind in BOTH]
@@ -120,37 +145,55 @@ def test_quasi_velocities_without_constraints() -> None:
     system = random_system(4, n=3, kinds="")
     with pytest.raises(FormError, match="needs constraints"):
         da.derive(system, "hamel")
-    records = [da.derive(system, "hamel", quasi_velocities=quasi_velocities(system, "affine"), kind=kind) for kind in BOTH]
+    records = [
+        da.derive(system, "hamel", quasi_velocities=quasi_velocities(system, "affine"), kind=kind)
+        for kind in BOTH
+    ]
     assert worst_gap(system, records) < 1e-10
 
 
 def test_the_velocities_may_be_given_by_speeds() -> None:
-    """Appell's particle in polar quasi-velocities: its speed falls as w0 - g a t/(1 + a^2), its heading stays."""
+    """Appell's particle in polar quasi-velocities: its speed falls as w0 - g a t/(1 + a^2), its
+    heading stays.
+    """
     system = da.gallery.load("appell").system
     q1, q2, q3 = system.coordinates
     a = next(p for p in system.parameters if p.name == "a")
     w, heading = da.speeds("w", positive=True), da.speeds("heading")
     with pytest.raises(FormError, match="positive=True"):
         free = da.speeds("w")
-        da.derive(system, "hamel", velocities={q1: free * cos(heading), q2: free * sin(heading), q3: a * free})
-    equations = da.derive(system, "hamel", velocities={q1: w * cos(heading), q2: w * sin(heading), q3: a * w})
+        da.derive(
+            system,
+            "hamel",
+            velocities={q1: free * cos(heading), q2: free * sin(heading), q3: a * free},
+        )
+    equations = da.derive(
+        system, "hamel", velocities={q1: w * cos(heading), q2: w * sin(heading), q3: a * w}
+    )
     values = {"m": 2.0, "g": 9.81, "a": 0.5}
-    motion = da.simulate(equations, {"q1_dot": 3.0, "q2_dot": 4.0}, (0, 1), parameters=values, at=[0, 0.4, 1.0])
+    motion = da.simulate(
+        equations, {"q1_dot": 3.0, "q2_dot": 4.0}, (0, 1), parameters=values, at=[0, 0.4, 1.0]
+    )
     assert np.allclose(motion["w"], 5 - 9.81 * 0.5 / 1.25 * motion.t, atol=1e-9)
     assert np.allclose(motion["heading"], np.arctan2(4, 3), atol=1e-9)
     assert np.allclose(motion.reactions["slope"].multiplier, 2.0 * 9.81 / 1.25, atol=1e-9)
 
 
-# -- what a run makes of them ------------------------------------------------------------------------------------------
+# -- what a run makes of them ----------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_motion_knows_its_quasi_velocities(tmp_path: Path) -> None:
     """By name, across every change of independent velocities, and again from a file."""
     system = skate()
     own = along_and_turn(system)
     start = {"theta": 0.4, "x_dot": 0.3, "theta_dot": 1.1}
-    motion = da.simulate(da.derive(system, "hamel", quasi_velocities=own), start, (0, 4), rtol=1e-11)
-    assert motion.switches, "theta passes pi/2, where neither x_dot nor y_dot is independent for ever"
+    motion = da.simulate(
+        da.derive(system, "hamel", quasi_velocities=own), start, (0, 4), rtol=1e-11
+    )
+    assert motion.switches, (
+        "theta passes pi/2, where neither x_dot nor y_dot is independent for ever"
+    )
     assert {"forward", "turn"} <= set(motion.names)
     expected = motion["x_dot"] * np.cos(motion["theta"]) + motion["y_dot"] * np.sin(motion["theta"])
     assert np.allclose(motion["forward"], expected, atol=1e-13)
@@ -169,6 +212,7 @@ def test_a_motion_knows_its_quasi_velocities(tmp_path: Path) -> None:
     assert np.allclose(again.sol(times), motion.sol(times), atol=1e-13)
 
 
+@pytest.mark.long
 def test_symbols_that_only_some_charts_have_are_kept_too(tmp_path: Path) -> None:
     """They are nan where the others are chosen."""
     system = skate()
@@ -183,19 +227,26 @@ def test_symbols_that_only_some_charts_have_are_kept_too(tmp_path: Path) -> None
         assert np.array_equal(again[name], motion[name], equal_nan=True), name
 
 
+@pytest.mark.long
 def test_frames_come_back_from_a_file(tmp_path: Path) -> None:
     system = skate()
     x, y, theta = system.coordinates
-    frame = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "spin": {theta: 1}}
+    frame = {
+        "ahead": {x: cos(theta), y: sin(theta)},
+        "aside": {x: -sin(theta), y: cos(theta)},
+        "spin": {theta: 1},
+    }
     equations = da.derive(system, "poincare-chetaev", frame=frame)
     motion = da.simulate(equations, {"theta": 0.4, "x_dot": 0.3, "theta_dot": 1.1}, (0, 0.2))
     motion.save(tmp_path / "motion.nc")
     again = da.load(tmp_path / "motion.nc")
-    assert again.equations.options == {"frame": {name: {q.name: e for q, e in field.items()} for name, field in frame.items()}}
+    assert again.equations.options == {
+        "frame": {name: {q.name: e for q, e in field.items()} for name, field in frame.items()}
+    }
     assert np.allclose(again.sol(0.1), motion.sol(0.1), atol=1e-14)
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def test_the_wrong_number_of_quasi_velocities_is_refused() -> None:
@@ -207,7 +258,9 @@ def test_the_wrong_number_of_quasi_velocities_is_refused() -> None:
         da.derive(system, "hamel", quasi_velocities=own | {"third": system.velocities[0]})
 
 
-@pytest.mark.parametrize("name", ["x", "y_dot", "p_x", "theta_ddot", "t", "energy", "speed", "two words", "turn_dot"])
+@pytest.mark.parametrize(
+    "name", ["x", "y_dot", "p_x", "theta_ddot", "t", "energy", "speed", "two words", "turn_dot"]
+)
 def test_names_that_mean_something_else_are_refused(name: str) -> None:
     x, y, _ = da.coordinates("x y theta")
     system = skate(outputs={"speed": sympy.sqrt(x.dot**2 + y.dot**2)})
@@ -231,7 +284,9 @@ def test_velocities_by_speeds_are_checked_too() -> None:
     u, w, taken = da.speeds("u w x_dot")
 
     def derived(turn: Any, ahead: Any = u) -> da.Equations:
-        return da.derive(system, "hamel", velocities={x: ahead * cos(theta), y: ahead * sin(theta), theta: turn})
+        return da.derive(
+            system, "hamel", velocities={x: ahead * cos(theta), y: ahead * sin(theta), theta: turn}
+        )
 
     assert [s.name for s in derived(w).state[3:]] == ["u", "w"]
     for strange in (da.parameters("scale"), x.dot, x.momentum):
@@ -250,25 +305,34 @@ def test_velocities_by_speeds_are_checked_too() -> None:
 
 
 def test_a_run_with_inputs_keeps_the_options() -> None:
-    """A symbolic input makes a new system, and the equations are derived again as they were asked for."""
+    """A symbolic input makes a new system, and the equations are derived again as they were asked
+    for.
+    """
     push = da.inputs("push")
     system = skate()
     x, _, theta = system.coordinates
     driven = system.replacing(forces={x: push}, inputs=[push])
     equations = da.derive(driven, "hamel", quasi_velocities=along_and_turn(driven), kind="second")
-    motion = da.simulate(equations, {theta: 0.4, theta.dot: 1.0}, (0, 0), inputs={push: sin(da.t) + 1})
+    motion = da.simulate(
+        equations, {theta: 0.4, theta.dot: 1.0}, (0, 0), inputs={push: sin(da.t) + 1}
+    )
     assert {"forward", "turn"} <= set(motion.names)
     assert motion.equations.options["kind"] == "second"
 
 
 def test_a_parameter_called_like_a_symbol_of_the_derivation_changes_nothing() -> None:
-    """The quasi-velocities of the constraints have symbols inside the derivation; none is a name that a model can have."""
+    """The quasi-velocities of the constraints have symbols inside the derivation; none is a name
+    that a model can have.
+    """
     eta = da.Parameter("eta_blade")
     system = skate()
     x = system.coordinates[0]
     pushed = system.replacing(forces={x: eta})
     start = {"theta": 0.4, "x_dot": 0.3, "theta_dot": 1.1}
-    motions = [da.simulate(pushed, start, (0, 0), parameters={eta: 0.7}, form=form) for form in ("lagrange", "hamel")]
+    motions = [
+        da.simulate(pushed, start, (0, 0), parameters={eta: 0.7}, form=form)
+        for form in ("lagrange", "hamel")
+    ]
     assert np.allclose(*([m[q.ddot][0] for q in system.coordinates] for m in motions), atol=1e-12)
     with pytest.raises(ModelError, match="`mu_blade` is the multiplier"):
         system.replacing(forces={x: da.Parameter("mu_blade")})
@@ -293,17 +357,21 @@ def test_kinds_and_options_are_named() -> None:
         da.derive(skate(), "maggi", kind="first")
 
 
-# -- the orthonormal frame ---------------------------------------------------------------------------------------------
+# -- the orthonormal frame -------------------------------------------------------------------------
 
 
 def test_the_orthonormal_frame_is_orthonormal() -> None:
-    """The kinetic energy is half the sum of squares of the components, where there are no terms linear in the velocities."""
+    """The kinetic energy is half the sum of squares of the components, where there are no terms
+    linear in the velocities.
+    """
     system = random_system(9, n=4, kinds="vd", gyroscopic=False, forced=False)
     for instant in instants(system, 1, 3):
         symbols = symbols_at(da.derive(system, "hamel-orthonormal"), instant)
         word = evidence(da.derive(system, "lagrange"), instant)
         assert word is not None
-        assert sum(symbols[f"eta_{k + 1}"] ** 2 for k in range(3)) == pytest.approx(word["momenta"] @ instant.v, rel=1e-12)
+        assert sum(symbols[f"eta_{k + 1}"] ** 2 for k in range(3)) == pytest.approx(
+            word["momenta"] @ instant.v, rel=1e-12
+        )
 
 
 def test_the_orthonormal_frame_says_where_there_is_none() -> None:
@@ -312,6 +380,8 @@ def test_the_orthonormal_frame_says_where_there_is_none() -> None:
     with pytest.raises(FormError, match="no freedom"):
         da.derive(random_system(2, n=2, kinds="hv"), "hamel-orthonormal")
     x, y = da.coordinates("x y")
-    slow = da.System([x, y], kinetic=x.dot**2 / 2, potential=y**2, constraints=[da.velocity(x.dot - x, name="c")])
+    slow = da.System(
+        [x, y], kinetic=x.dot**2 / 2, potential=y**2, constraints=[da.velocity(x.dot - x, name="c")]
+    )
     with pytest.raises(FormError, match="singular on the constraints"):
         da.derive(slow, "hamel-orthonormal")

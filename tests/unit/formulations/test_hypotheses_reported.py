@@ -1,4 +1,6 @@
-"""Hypotheses that hold only to the rounding of constants are reported with the result, not taken silently."""
+"""Hypotheses that hold only to the rounding of constants are reported with the result, not taken
+silently.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,15 @@ from dalembert.plotting.report import report_page
 
 x, y, theta = PLANE = da.coordinates("x y theta")
 m, r = da.parameters("m r", positive=True)
-#: A root with its square: a number for which that holds to rounding, and a symbol for which it is an identity.
+#: A root with its square: a number for which that holds to rounding, and a symbol for which it is
+#: an identity.
 ROUNDED, EXACT = (sin(1.0), sin(1.0) ** 2), (r, r**2)
 WORDS = r"not established: holds to rounding at \d+ states"
-SE2 = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
+SE2 = {
+    "ahead": {x: cos(theta), y: sin(theta)},
+    "aside": {x: -sin(theta), y: cos(theta)},
+    "turn": {theta: 1},
+}
 
 
 def square(root, of_root):
@@ -29,7 +36,9 @@ def square(root, of_root):
 
 def body(of, **more):
     """A body with the mass m^2 in both directions."""
-    return da.System(PLANE, kinetic=(square(*of) * x.dot**2 + m**2 * y.dot**2 + theta.dot**2) / 2, **more)
+    return da.System(
+        PLANE, kinetic=(square(*of) * x.dot**2 + m**2 * y.dot**2 + theta.dot**2) / 2, **more
+    )
 
 
 def blade(of):
@@ -72,6 +81,7 @@ def test_pickled_equations_keep_their_hypotheses():
     assert pickle.loads(pickle.dumps(found)).hypotheses == found.hypotheses
 
 
+@pytest.mark.long
 def test_documents_and_reports_say_it():
     found = RESULTS["poincare-chetaev"](ROUNDED)
     assert _count(found.to_latex()) >= 1
@@ -83,9 +93,9 @@ def test_documents_and_reports_say_it():
 def test_invariance_of_constraints_by_their_rank():
     claim = "the constraints are invariant under the group"
     assert bundle_of(body(EXACT, constraints=[blade(EXACT)]), SE2).hypotheses[claim].is_proved
-    assert str(bundle_of(body(EXACT, constraints=[blade(ROUNDED)]), SE2).hypotheses[claim]).startswith(
-        "not established: holds to rounding at"
-    )
+    assert str(
+        bundle_of(body(EXACT, constraints=[blade(ROUNDED)]), SE2).hypotheses[claim]
+    ).startswith("not established: holds to rounding at")
 
 
 def test_a_momentum_map_says_which_generators_are_isometries_to_rounding():
@@ -99,8 +109,14 @@ def test_a_momentum_map_says_which_generators_are_isometries_to_rounding():
 
 @pytest.mark.parametrize("unit", [1e-14, 1.0, 1e14])
 def test_structure_constants_in_any_units(unit):
-    """[e_turn, e_ahead] = unit e_aside where the angle is measured in units of its own; it is never rounded to zero."""
-    frame = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: unit}}
+    """[e_turn, e_ahead] = unit e_aside where the angle is measured in units of its own; it is never
+    rounded to zero.
+    """
+    frame = {
+        "ahead": {x: cos(theta), y: sin(theta)},
+        "aside": {x: -sin(theta), y: cos(theta)},
+        "turn": {theta: unit},
+    }
     constants = bundle_of(body(EXACT), frame).constants
     assert constants[2, 0, 1] == pytest.approx(unit, rel=1e-12, abs=0)
 

@@ -17,7 +17,9 @@ def rows_of(seed: int, count: int, k: int) -> sympy.Matrix:
     random = np.random.default_rng(seed)
 
     def entry() -> sympy.Expr:
-        constant, factor, phase = (sympy.Rational(str(round(x, 2))) for x in random.uniform(-1, 1, 3))
+        constant, factor, phase = (
+            sympy.Rational(str(round(x, 2))) for x in random.uniform(-1, 1, 3)
+        )
         return constant / 4 + factor * sympy.sin(r + phase)
 
     return sympy.Matrix(count, k, lambda *_: entry())
@@ -26,9 +28,12 @@ def rows_of(seed: int, count: int, k: int) -> sympy.Matrix:
 def at(matrix: sympy.Matrix, shape: float) -> np.ndarray:
     algebra = GraphAlgebra()
     table = algebra.columns([algebra.vector(matrix.col(j)) for j in range(matrix.cols)])
-    return np.asarray(ca.Function("at", list(algebra.symbols.values()), [ca.densify(table)])(shape), dtype=float)
+    return np.asarray(
+        ca.Function("at", list(algebra.symbols.values()), [ca.densify(table)])(shape), dtype=float
+    )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "k"), [(1, 3), (1, 4)])
 def test_a_frame_stays_regular_where_minors_of_the_rows_vanish(count: int, k: int) -> None:
     rows = rows_of(10 * count + k, count, k)

@@ -1,4 +1,6 @@
-"""Symbols that a form makes for itself are not those of the model: a parameter by another name gives the same motion."""
+"""Symbols that a form makes for itself are not those of the model: a parameter by another name
+gives the same motion.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +41,7 @@ def end(form: str, **names: str) -> np.ndarray:
     return np.array([motion[name][-1] for name in ("x", "y", "z", "x_dot", "y_dot", "z_dot")])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "names"),
     [
@@ -47,15 +50,22 @@ def end(form: str, **names: str) -> np.ndarray:
     ],
 )
 def test_a_parameter_may_have_the_name_that_a_form_uses(form: str, names: tuple[str, str]) -> None:
-    """The potential took the momentum in the place of the parameter, and the motion was another one."""
+    """The potential took the momentum in the place of the parameter, and the motion was another
+    one.
+    """
     expected = end(form)
     np.testing.assert_allclose(end(form, STIFF=names[0]), expected, rtol=1e-9)
     np.testing.assert_allclose(end(form, WIDE=names[0], STIFF=names[1]), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("form", "name"), [("vakonomic", "chi_c1"), ("pontryagin", "xi_x"), ("hamel-orthonormal", "eta_1")])
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [("vakonomic", "chi_c1"), ("pontryagin", "xi_x"), ("hamel-orthonormal", "eta_1")],
+)
 def test_shown_symbols_of_a_form_are_refused_as_outputs(form: str, name: str) -> None:
-    """A motion has one column of a name: that of the output stood where the symbol of the form belongs."""
+    """A motion has one column of a name: that of the output stood where the symbol of the form
+    belongs.
+    """
     with pytest.raises(FormError, match=f"needs the symbol `{name}`"):
         end(form, OUTPUT=name)
 

@@ -1,4 +1,6 @@
-"""The Poincare-Chetaev equations: structure constants of known groups, Euler's equations, and frames that are no group's."""
+"""The Poincare-Chetaev equations: structure constants of known groups, Euler's equations, and
+frames that are no group's.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
 
 
 def euler_angles() -> tuple[Any, dict[Any, Any], dict[str, dict[Any, Any]]]:
-    """Angles (precession, nutation, spin), the body's angular velocity in them, and the fields along its axes."""
+    """Angles (precession, nutation, spin), the body's angular velocity in them, and the fields
+    along its axes.
+    """
     phi, theta, psi = da.coordinates("phi theta psi")
     rates = {
         "W1": phi.dot * sin(theta) * sin(psi) + theta.dot * cos(psi),
@@ -29,8 +33,16 @@ def euler_angles() -> tuple[Any, dict[Any, Any], dict[str, dict[Any, Any]]]:
         "W3": phi.dot * cos(theta) + psi.dot,
     }
     frame = {
-        "W1": {phi: sin(psi) / sin(theta), theta: cos(psi), psi: -sin(psi) * cos(theta) / sin(theta)},
-        "W2": {phi: cos(psi) / sin(theta), theta: -sin(psi), psi: -cos(psi) * cos(theta) / sin(theta)},
+        "W1": {
+            phi: sin(psi) / sin(theta),
+            theta: cos(psi),
+            psi: -sin(psi) * cos(theta) / sin(theta),
+        },
+        "W2": {
+            phi: cos(psi) / sin(theta),
+            theta: -sin(psi),
+            psi: -cos(psi) * cos(theta) / sin(theta),
+        },
         "W3": {psi: 1},
     }
     return (phi, theta, psi), rates, frame
@@ -41,12 +53,15 @@ def random_frame(system: da.System, seed: int) -> dict[str, dict[Any, Any]]:
     random = np.random.default_rng(seed)
     q = system.coordinates
     return {
-        f"w{a + 1}": {c: float(random.uniform(-0.4, 0.4)) + sin(q[b - 1]) / 4 + 2 * int(a == b) for b, c in enumerate(q)}
+        f"w{a + 1}": {
+            c: float(random.uniform(-0.4, 0.4)) + sin(q[b - 1]) / 4 + 2 * int(a == b)
+            for b, c in enumerate(q)
+        }
         for a in range(len(q))
     }
 
 
-# -- structure constants -----------------------------------------------------------------------------------------------
+# -- structure constants ---------------------------------------------------------------------------
 
 
 def test_the_body_frame_of_the_plane_is_found() -> None:
@@ -64,7 +79,9 @@ def test_a_heading_that_turns_the_other_way_is_found() -> None:
     x, y, theta = da.coordinates("x y theta")
     ahead = x.dot * cos(theta) - y.dot * sin(theta)
     aside = x.dot * sin(theta) + y.dot * cos(theta)
-    system = da.System([theta, x, y], kinetic=ahead**2 / 2 + aside**2 + theta.dot * ahead / 3 + theta.dot**2)
+    system = da.System(
+        [theta, x, y], kinetic=ahead**2 / 2 + aside**2 + theta.dot * ahead / 3 + theta.dot**2
+    )
     assert found_frame(system) is not None
     assert worst_gap(system, [da.derive(system, "poincare-chetaev")]) < 1e-10
 
@@ -78,7 +95,9 @@ def test_the_body_frame_of_a_rigid_body_is_that_of_rotations() -> None:
 
 
 def test_structure_constants_are_those_of_a_lie_algebra() -> None:
-    """Antisymmetric, and the Jacobi identity holds, on a frame whose constants contain a parameter-free scale."""
+    """Antisymmetric, and the Jacobi identity holds, on a frame whose constants contain a
+    parameter-free scale.
+    """
     x, y, theta, s = da.coordinates("x y theta s")
     system = da.System([x, y, theta, s], kinetic=sum(q.dot**2 for q in (x, y, theta, s)) / 2)
     frame = {
@@ -91,7 +110,9 @@ def test_structure_constants_are_those_of_a_lie_algebra() -> None:
     assert c is not None and c[2, 0, 1] == pytest.approx(6.0)
     assert np.allclose(c, -c.transpose(1, 0, 2))
     cyclic = np.einsum("abe,ecd->abcd", c, c)
-    assert np.allclose(cyclic + cyclic.transpose(1, 2, 0, 3) + cyclic.transpose(2, 0, 1, 3), 0, atol=1e-12)
+    assert np.allclose(
+        cyclic + cyclic.transpose(1, 2, 0, 3) + cyclic.transpose(2, 0, 1, 3), 0, atol=1e-12
+    )
 
 
 def test_structure_functions_that_are_not_constant_are_told_apart() -> None:
@@ -99,15 +120,19 @@ def test_structure_functions_that_are_not_constant_are_told_apart() -> None:
     assert structure_constants(system, given_frame(system, random_frame(system, 1)))[0] is None
 
 
-# -- Euler's equations -------------------------------------------------------------------------------------------------
+# -- Euler's equations -----------------------------------------------------------------------------
 
 
 def test_a_free_rigid_body_obeys_eulers_equations() -> None:
-    """I_1 W_1' = (I_2 - I_3) W_2 W_3 and so on, at random states; the orientation does not enter."""
+    """I_1 W_1' = (I_2 - I_3) W_2 W_3 and so on, at random states; the orientation does not
+    enter.
+    """
     inertia = (1.3, 2.1, 0.6)
     angles, rates, frame = euler_angles()
     kinetic = sum(i * w**2 for i, w in zip(inertia, rates.values(), strict=True)) / 2
-    kernel = kernel_of(da.derive(da.System(angles, kinetic=kinetic), "poincare-chetaev", frame=frame))
+    kernel = kernel_of(
+        da.derive(da.System(angles, kinetic=kinetic), "poincare-chetaev", frame=frame)
+    )
     random = np.random.default_rng(0)
     for _ in range(3):
         w = random.normal(size=3)
@@ -123,8 +148,14 @@ def test_eulers_equations_are_written() -> None:
     kinetic = sum(i * w**2 for i, w in zip((I1, I2, I3), rates.values(), strict=True)) / 2
     lines = da.derive(da.System(angles, kinetic=kinetic), "poincare-chetaev", frame=frame).lines()
     dynamics = [left - right for left, right in lines[3:]]
-    W1, W2, W3, D1, D2, D3 = (da.Parameter(name) for name in ("W1", "W2", "W3", "W1_dot", "W2_dot", "W3_dot"))
-    euler = {D1: (I2 - I3) * W2 * W3 / I1, D2: (I3 - I1) * W3 * W1 / I2, D3: (I1 - I2) * W1 * W2 / I3}
+    W1, W2, W3, D1, D2, D3 = (
+        da.Parameter(name) for name in ("W1", "W2", "W3", "W1_dot", "W2_dot", "W3_dot")
+    )
+    euler = {
+        D1: (I2 - I3) * W2 * W3 / I1,
+        D2: (I3 - I1) * W3 * W1 / I2,
+        D3: (I1 - I2) * W1 * W2 / I3,
+    }
     assert len(dynamics) == 3
     for line, rate in zip(dynamics, euler, strict=True):
         assert line.has(rate) and not line.has(*angles)
@@ -138,19 +169,26 @@ def test_a_heavy_top_held_by_a_constraint() -> None:
     kinetic = sum(i * w**2 for i, w in zip((1.3, 2.1, 0.6), rates.values(), strict=True)) / 2
     held = da.velocity(rates["W3"] - theta.dot * cos(phi) - sin(da.t) / 2, name="held")
     system = da.System(
-        angles, kinetic=kinetic, potential=cos(theta) + phi / 3, constraints=[held], forces={psi: -psi.dot * theta}
+        angles,
+        kinetic=kinetic,
+        potential=cos(theta) + phi / 3,
+        constraints=[held],
+        forces={psi: -psi.dot * theta},
     )
     assert worst_gap(system, [da.derive(system, "poincare-chetaev", frame=frame)], seed=7) < 1e-9
 
 
-# -- the same motion on any frame --------------------------------------------------------------------------------------
+# -- the same motion on any frame ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kinds", ["", "h", "va", "n", "rvd", "m"])
 def test_any_frame_gives_the_same_motion(kinds: str) -> None:
     """Also frames whose structure functions are not constant, with constraints of all kinds."""
     system = random_system(40 + len(kinds), n=3, kinds=kinds)
-    assert worst_gap(system, [da.derive(system, "poincare-chetaev", frame=random_frame(system, 3))]) < 1e-9
+    assert (
+        worst_gap(system, [da.derive(system, "poincare-chetaev", frame=random_frame(system, 3))])
+        < 1e-9
+    )
 
 
 def test_a_planar_system_on_the_frame_that_is_found() -> None:
@@ -161,16 +199,20 @@ def test_a_planar_system_on_the_frame_that_is_found() -> None:
 
 
 def test_what_is_left_of_a_constraint_is_told_by_its_level() -> None:
-    """A bead beside its ring: x^2 + y^2 - 4 at the level of positions, 2 x x_dot + 2 y y_dot at that of velocities."""
+    """A bead beside its ring: x^2 + y^2 - 4 at the level of positions, 2 x x_dot + 2 y y_dot at
+    that of velocities.
+    """
     x, y = da.coordinates("x y")
     ring = da.holonomic(x**2 + y**2 - 4, name="ring")
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[ring])
-    record = da.derive(system, "poincare-chetaev", frame={"a": {x: 2}, "b": {x: 1, y: 1}})  # x_dot = 2 a + b, y_dot = b
+    record = da.derive(
+        system, "poincare-chetaev", frame={"a": {x: 2}, "b": {x: 1, y: 1}}
+    )  # x_dot = 2 a + b, y_dot = b
     position, velocity = record.to_casadi().residuals(0, [3, 1, 5, 7], [], [])
     assert (float(position), float(velocity)) == pytest.approx((6, 2 * 3 * 17 + 2 * 1 * 7))
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def test_without_a_frame_the_remedy_is_named() -> None:
@@ -192,7 +234,10 @@ def bad_frames() -> dict[str, tuple[Any, str]]:
         "velocities": (plain | {"b": {y: x.dot}}, "written in coordinates and parameters"),
         "a stranger's component": (plain | {"b": {z: 1}}, "components by coordinate"),
         "a stranger's symbol": (plain | {"b": {y: z}}, "written in coordinates and parameters"),
-        "a parameter that the system does not have": (plain | {"b": {y: scale}}, "written in coordinates and parameters"),
+        "a parameter that the system does not have": (
+            plain | {"b": {y: scale}},
+            "written in coordinates and parameters",
+        ),
         "a name that is none": ({"a": {x: 1}, "b c": {y: 1}}, "a name of its own"),
         "a name that is taken": ({"a": {x: 1}, "x_dot": {y: 1}}, "a name of its own"),
     }

@@ -1,4 +1,6 @@
-"""What is written is what is computed: lines with their names put back against the kernel's blocks, in every form."""
+"""What is written is what is computed: lines with their names put back against the kernel's blocks,
+in every form.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,13 @@ QUICK = (
 )
 QUICK_FORMS = BASIC_FORMS
 #: Systems whose equations take seconds to write out.
-LARGE = ("planar-chain", "three-planar-bodies", "unicycle-rider", "rolling-disk", "rolling-disk-vakonomic")
+LARGE = (
+    "planar-chain",
+    "three-planar-bodies",
+    "unicycle-rider",
+    "rolling-disk",
+    "rolling-disk-vakonomic",
+)
 #: Pairs whose expressions take seconds to write.
 HEAVY = {
     ("driven-double-pendulum", "implicit-lagrangian"),
@@ -36,10 +44,15 @@ HEAVY = {
 
 
 def is_quick(name: str, form: str) -> bool:
-    return (name, form) not in HEAVY and (name in QUICK or (form in QUICK_FORMS and name not in LARGE))
+    return (name, form) not in HEAVY and (
+        name in QUICK or (form in QUICK_FORMS and name not in LARGE)
+    )
 
 
-PAIRS = [pytest.param(name, form, marks=[] if is_quick(name, form) else [pytest.mark.long]) for name, form in every_form()]
+PAIRS = [
+    pytest.param(name, form, marks=[] if is_quick(name, form) else [pytest.mark.long])
+    for name, form in every_form()
+]
 
 
 class Numbers:
@@ -57,25 +70,38 @@ class Numbers:
         ]
         self.values = {symbol.name: value for symbol, value in zip(symbols, point, strict=True)}
         self.unknowns = [symbol.name for symbol in equations.unknowns]
-        self.multipliers = [f"mu_{name}" for name in equations.row_names] if blocks.multipliers.numel() else []
+        self.multipliers = (
+            [f"mu_{name}" for name in equations.row_names] if blocks.multipliers.numel() else []
+        )
         wanted = {
-            name: getattr(blocks, name) for name in ("metric", "force", "rows", "right", "velocities", "free", "dual_rows")
+            name: getattr(blocks, name)
+            for name in ("metric", "force", "rows", "right", "velocities", "free", "dual_rows")
         }
-        wanted["rates"] = ca.substitute(blocks.rates, blocks.unknowns, ca.DM(np.full(blocks.unknowns.numel(), np.nan)))
+        wanted["rates"] = ca.substitute(
+            blocks.rates, blocks.unknowns, ca.DM(np.full(blocks.unknowns.numel(), np.nan))
+        )
         given = {name: block for name, block in wanted.items() if block is not None}
         inputs = [algebra.vector(symbols), blocks.multipliers]
         function = ca.Function("blocks", inputs, [ca.densify(block) for block in given.values()])
         self.trial = random.uniform(0.3, 1.1, len(self.multipliers))
         found = function.call([ca.DM(point), ca.DM(self.trial)])
-        self.blocks = dict(zip(given, (np.asarray(item, dtype=float) for item in found), strict=True))
+        self.blocks = dict(
+            zip(given, (np.asarray(item, dtype=float) for item in found), strict=True)
+        )
         rates = self.blocks["rates"][:, 0]
-        self.rates = {f"{symbol.name}_dot": rate for symbol, rate in zip(equations.state, rates, strict=True)}
-        for coordinate, velocity in zip(system.coordinates, self.blocks["velocities"][:, 0], strict=True):
+        self.rates = {
+            f"{symbol.name}_dot": rate for symbol, rate in zip(equations.state, rates, strict=True)
+        }
+        for coordinate, velocity in zip(
+            system.coordinates, self.blocks["velocities"][:, 0], strict=True
+        ):
             self.values.setdefault(coordinate.dot.name, velocity)
 
     def read(self, written: Written) -> Any:
         """A function that gives numbers for expressions with names in them."""
-        meanings = {name: meaning for name, meaning in written.names if isinstance(name, sympy.Symbol)}
+        meanings = {
+            name: meaning for name, meaning in written.names if isinstance(name, sympy.Symbol)
+        }
         known = dict(self.values)
 
         def value(expression: sympy.Expr) -> float:
@@ -88,12 +114,17 @@ class Numbers:
 
         for left, right in written.names:
             if isinstance(left, sympy.MatrixSymbol):
-                assert isinstance(right, sympy.MatPow | sympy.Inverse) or right.func.__name__ == "Inverse"
+                assert (
+                    isinstance(right, sympy.MatPow | sympy.Inverse)
+                    or right.func.__name__ == "Inverse"
+                )
                 self._read_inverse(left, right.args[0], meanings, known, value)
         return value
 
     @staticmethod
-    def _read_inverse(left: Any, base: Any, meanings: Any, known: dict[str, float], value: Any) -> None:
+    def _read_inverse(
+        left: Any, base: Any, meanings: Any, known: dict[str, float], value: Any
+    ) -> None:
         n = left.shape[0]
         places = [(i, j, f"_{i + 1}{j + 1}") for i in range(n) for j in range(i, n)]
         matrix = np.zeros((n, n))
@@ -116,7 +147,9 @@ def affine(numbers: Numbers, line: Any, value: Any) -> np.ndarray:
 
 
 def same_rows(found: np.ndarray, expected: np.ndarray) -> float:
-    """How far two sets of equations are from having the same solutions: the angle between their spans."""
+    """How far two sets of equations are from having the same solutions: the angle between their
+    spans.
+    """
     assert found.shape == expected.shape
     spans = []
     for rows in (found, expected):
@@ -128,12 +161,17 @@ def same_rows(found: np.ndarray, expected: np.ndarray) -> float:
     return float(np.max(np.abs(outside), initial=0.0))
 
 
-def compared(equations: da.Equations, written: Written, parameters: dict[str, float], seed: int = 5) -> None:
+def compared(
+    equations: da.Equations, written: Written, parameters: dict[str, float], seed: int = 5
+) -> None:
     """Kinematic lines are the rates, the other lines have the solutions of the blocks."""
     numbers = Numbers(equations, parameters, seed)
     value, blocks = numbers.read(written), numbers.blocks
     n, m = len(numbers.unknowns), len(numbers.multipliers)
-    kinematics, rest = written.lines[: len(written.lines) - n - m], written.lines[len(written.lines) - n - m :]
+    kinematics, rest = (
+        written.lines[: len(written.lines) - n - m],
+        written.lines[len(written.lines) - n - m :],
+    )
     trial = dict(zip(numbers.multipliers, numbers.trial, strict=True))
     for line in kinematics:
         ((one, name),), ((rate, none),) = line.left, line.right
@@ -166,16 +204,32 @@ def test_what_is_written_is_what_is_computed(name: str, form: str) -> None:
 
 
 def test_the_symbol_of_a_name_says_what_it_depends_on() -> None:
-    """Constants, functions of the configuration, of the state, and denominators have symbols of their own."""
+    """Constants, functions of the configuration, of the state, and denominators have symbols of
+    their own.
+    """
     x, y = da.coordinates("x y")
     m, g, r = da.parameters("m g r", positive=True)
-    equations = da.derive(da.System([x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=g * r * y))
+    equations = da.derive(
+        da.System([x, y], kinetic=m / 2 * (x.dot**2 + y.dot**2), potential=g * r * y)
+    )
     constant, place = m * g + r**2 + g**2 * r, m * sympy.sin(x) + r * sympy.cos(y)
     state, below = x.dot * y + m * y.dot * sympy.sin(x), m + r * sympy.sin(x) ** 2 * sympy.cos(y)
-    parts = [constant * x + state / below, constant * y, place * x.dot, place * y.dot, state * r, place**2 * g + 1 / below]
+    parts = [
+        constant * x + state / below,
+        constant * y,
+        place * x.dot,
+        place * y.dot,
+        state * r,
+        place**2 * g + 1 / below,
+    ]
     parts += [constant * place * state / below, 1 / x]
     naming = Naming(equations, [[part] for part in parts])
     names = dict(naming.names())
-    assert {meaning: symbol.name for symbol, meaning in names.items()} == {constant: "k", place: "S", state: "W", below: "D"}
+    assert {meaning: symbol.name for symbol, meaning in names.items()} == {
+        constant: "k",
+        place: "S",
+        state: "W",
+        below: "D",
+    }
     for part, (line,) in zip(parts, naming.lines(), strict=True):
         assert sympy.expand(line.xreplace(names) - part) == 0

@@ -1,4 +1,6 @@
-"""Group actions: generators of maps, brackets, lifts, isotropy and regular points of momentum maps."""
+"""Group actions: generators of maps, brackets, lifts, isotropy and regular points of momentum
+maps.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,15 @@ def test_a_system_brings_its_coordinates():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({x: a + x * cos(s) + y * sin(s), y: b - x * sin(s) + y * cos(s), theta: theta - s}, "right action"),
+        (
+            {x: a + x * cos(s) + y * sin(s), y: b - x * sin(s) + y * cos(s), theta: theta - s},
+            "right action",
+        ),
         ({y: 2 * b + x * sin(s) + y * cos(s)}, "do not obey the brackets"),
-        ({x: (a + x) * cos(s) - y * sin(s), y: b + (a + x) * sin(s) + y * cos(s)}, "no left action"),
+        (
+            {x: (a + x) * cos(s) - y * sin(s), y: b + (a + x) * sin(s) + y * cos(s)},
+            "no left action",
+        ),
         ({x: a + x * cos(s) - y * sin(s) + a**2}, "no left action"),
         ({theta: theta + s + 1}, "leave `theta` where it is"),
         ({da.coordinates("w"): a}, "no coordinate of this space"),
@@ -55,7 +63,11 @@ def test_generators_are_checked():
     with pytest.raises(ModelError, match="named by the basis"):
         GroupAction(q, LieGroup.SO(3), generators={"e1": [0, 0, 0]})
     with pytest.raises(ModelError, match="right action"):
-        GroupAction(q, LieGroup.SO(3), generators={name: [-entry for entry in field] for name, field in TURN.items()})
+        GroupAction(
+            q,
+            LieGroup.SO(3),
+            generators={name: [-entry for entry in field] for name, field in TURN.items()},
+        )
     with pytest.raises(ModelError, match="one of map= and generators="):
         GroupAction(q, LieGroup.SO(3))
     with pytest.raises(ModelError, match="for each coordinate"):
@@ -77,8 +89,14 @@ def test_lifts_move_momenta_so_that_p_dot_v_is_invariant():
     v, p = [c.dot for c in q], [c.momentum for c in q]
     pairing = sum(i * j for i, j in zip(v, p, strict=True))
     for k in range(3):
-        moved = sum(sympy.diff(pairing, symbol) * rate for symbol, rate in zip(v, action.tangent_lift[3:, k], strict=True))
-        moved += sum(sympy.diff(pairing, symbol) * rate for symbol, rate in zip(p, action.cotangent_lift[3:, k], strict=True))
+        moved = sum(
+            sympy.diff(pairing, symbol) * rate
+            for symbol, rate in zip(v, action.tangent_lift[3:, k], strict=True)
+        )
+        moved += sum(
+            sympy.diff(pairing, symbol) * rate
+            for symbol, rate in zip(p, action.cotangent_lift[3:, k], strict=True)
+        )
         assert sympy.expand(moved) == 0
 
 
@@ -90,7 +108,8 @@ def test_the_momentum_map_is_equivariant():
     for i in range(3):
         for j in range(3):
             bracket = sum(
-                sympy.diff(J[i], c) * sympy.diff(J[j], p) - sympy.diff(J[i], p) * sympy.diff(J[j], c)
+                sympy.diff(J[i], c) * sympy.diff(J[j], p)
+                - sympy.diff(J[i], p) * sympy.diff(J[j], c)
                 for c, p in zip(symbols, momenta, strict=True)
             )
             image = sum(float(action.algebra.constants[i, j, k]) * J[k] for k in range(3))
@@ -99,7 +118,12 @@ def test_the_momentum_map_is_equivariant():
 
 @pytest.mark.parametrize(
     ("place", "momentum", "rank"),
-    [((1, 2, 3), (0, 1, 0), 3), ((1, 2, 3), (2, 4, 6), 2), ((1, 2, 3), (0, 0, 0), 2), ((0, 0, 0), (0, 0, 0), 0)],
+    [
+        ((1, 2, 3), (0, 1, 0), 3),
+        ((1, 2, 3), (2, 4, 6), 2),
+        ((1, 2, 3), (0, 0, 0), 2),
+        ((0, 0, 0), (0, 0, 0), 0),
+    ],
     ids=["generic", "parallel", "at rest", "origin"],
 )
 def test_rank_of_the_angular_momentum_is_the_codimension_of_isotropy(place, momentum, rank):

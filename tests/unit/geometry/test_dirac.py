@@ -1,4 +1,6 @@
-"""Dirac structures against their definition, their representations against each other, and interconnection against lemma 1."""
+"""Dirac structures against their definition, their representations against each other, and
+interconnection against lemma 1.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def lemma(omega: Any, rows: Any) -> DiracStructure:
     n, rank = len(omega), np.linalg.matrix_rank(rows)
     _, _, right = np.linalg.svd(rows)
     sigma, reactions = right[rank:].T, right[:rank].T
-    return DiracStructure(np.hstack([sigma, np.zeros((n, rank))]), np.hstack([omega @ sigma, reactions]))
+    return DiracStructure(
+        np.hstack([sigma, np.zeros((n, rank))]), np.hstack([omega @ sigma, reactions])
+    )
 
 
 def some(seed: int = 0, n: int = 5) -> dict[str, DiracStructure]:
@@ -53,12 +57,14 @@ def some(seed: int = 0, n: int = 5) -> dict[str, DiracStructure]:
 KINDS = list(some())
 
 
-# -- the definition --------------------------------------------------------------------------------------------------
+# -- the definition --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_every_pair_has_no_power_and_the_dimension_is_that_of_the_space(kind: str, seed: int) -> None:
+def test_every_pair_has_no_power_and_the_dimension_is_that_of_the_space(
+    kind: str, seed: int
+) -> None:
     structure = some(seed)[kind]
     random = np.random.default_rng(seed)
     flows, efforts = structure.image
@@ -77,8 +83,13 @@ def test_kernel_and_image_are_converted_both_ways(kind: str) -> None:
     flows, efforts = structure.image
     assert np.abs(of_flows @ flows + of_efforts @ efforts).max() < 1e-11
     mixing = np.random.default_rng(1).normal(size=(7, 5))  # dependent rows
-    assert DiracStructure.from_kernel(mixing @ of_flows, mixing @ of_efforts).distance(structure) < 1e-10
-    assert DiracStructure.from_image(flows @ mixing.T, efforts @ mixing.T).distance(structure) < 1e-10
+    assert (
+        DiracStructure.from_kernel(mixing @ of_flows, mixing @ of_efforts).distance(structure)
+        < 1e-10
+    )
+    assert (
+        DiracStructure.from_image(flows @ mixing.T, efforts @ mixing.T).distance(structure) < 1e-10
+    )
 
 
 def test_the_flow_of_the_canonical_form_is_hamiltons() -> None:
@@ -93,7 +104,9 @@ def test_the_flow_of_the_canonical_form_is_hamiltons() -> None:
 def test_graphs_give_their_matrices_back() -> None:
     omega, pi = skew(4, 3), skew(6, 4, rank=4)
     assert np.allclose(DiracStructure.from_two_form(omega).two_form(), omega, atol=1e-12)
-    assert np.allclose(DiracStructure.from_two_form(omega).bivector(), np.linalg.inv(omega), atol=1e-11)
+    assert np.allclose(
+        DiracStructure.from_two_form(omega).bivector(), np.linalg.inv(omega), atol=1e-11
+    )
     assert np.allclose(DiracStructure.from_bivector(pi).bivector(), pi, atol=1e-12)
     structure = DiracStructure.from_bivector(pi)
     assert structure.is_poisson and not structure.is_presymplectic
@@ -106,11 +119,15 @@ def test_graphs_give_their_matrices_back() -> None:
 
 @pytest.mark.parametrize("size", [1e-12, 1e-6, 1e6, 1e12])
 def test_units_do_not_change_what_a_structure_is(size: float) -> None:
-    """Inductances in microhenry and capacitances in picofarad are no degeneracy; a factor between coordinates neither."""
+    """Inductances in microhenry and capacitances in picofarad are no degeneracy; a factor between
+    coordinates neither.
+    """
     factors = np.array([size, 1.0, 1.0, 1.0])
     structure = DiracStructure.from_two_form(factors[:, None] * canonical(2) * factors)
     assert structure.is_symplectic
-    assert np.allclose(structure.two_form(), factors[:, None] * canonical(2) * factors, rtol=1e-9, atol=0)
+    assert np.allclose(
+        structure.two_form(), factors[:, None] * canonical(2) * factors, rtol=1e-9, atol=0
+    )
     assert DiracStructure.from_two_form(size * canonical(2)).is_symplectic
     held = DiracStructure.from_constraints([[size, -2 * size, 0, 0]], size * canonical(2))
     assert held.admissible_flows.shape[1] == 3
@@ -121,7 +138,9 @@ def test_units_do_not_change_what_a_structure_is(size: float) -> None:
 
 
 def test_what_is_zero_by_rounding_is_no_unit() -> None:
-    """sin(pi) is 1e-16: the form of the bar on its pendulum is degenerate there, not symplectic in small units."""
+    """sin(pi) is 1e-16: the form of the bar on its pendulum is degenerate there, not symplectic in
+    small units.
+    """
     assert not DiracStructure.from_two_form(np.sin(np.pi) * canonical(1)).is_symplectic
     assert DiracStructure.from_two_form(1e-9 * canonical(1)).is_symplectic
 
@@ -163,7 +182,7 @@ def test_a_direction_that_is_short_beside_the_others_is_zero_and_a_small_row_is_
     assert DiracStructure.from_constraints(0 * wide[:1], omega).is_symplectic
 
 
-# -- pairs -----------------------------------------------------------------------------------------------------------
+# -- pairs -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -174,7 +193,9 @@ def test_projection_is_nearest_and_stays_inside(kind: str) -> None:
     near_flow, near_effort = structure.project(flow, effort)
     assert structure.contains(near_flow, near_effort, 1e-12)
     again = structure.project(near_flow, near_effort)
-    assert np.allclose(again[0], near_flow, atol=1e-12) and np.allclose(again[1], near_effort, atol=1e-12)
+    assert np.allclose(again[0], near_flow, atol=1e-12) and np.allclose(
+        again[1], near_effort, atol=1e-12
+    )
     u = structure.units
 
     def distance(w: Any, b: Any) -> float:
@@ -183,12 +204,21 @@ def test_projection_is_nearest_and_stays_inside(kind: str) -> None:
     least = distance(near_flow, near_effort)
     for _ in range(5):
         c = random.normal(size=5)
-        assert distance(near_flow + 0.1 * structure.flows @ c, near_effort + 0.1 * structure.efforts @ c) > least
+        assert (
+            distance(
+                near_flow + 0.1 * structure.flows @ c, near_effort + 0.1 * structure.efforts @ c
+            )
+            > least
+        )
     length = np.hypot(np.linalg.norm(u * flow), np.linalg.norm(effort / u))
     assert structure.residual(flow, effort) == pytest.approx(least / length)
     assert structure.residual(np.zeros(5), np.zeros(5)) == 0
-    many = structure.project(np.column_stack([flow, near_flow]), np.column_stack([effort, near_effort]))
-    assert np.allclose(many[0][:, 0], near_flow, atol=1e-12) and np.allclose(many[0][:, 1], near_flow, atol=1e-12)
+    many = structure.project(
+        np.column_stack([flow, near_flow]), np.column_stack([effort, near_effort])
+    )
+    assert np.allclose(many[0][:, 0], near_flow, atol=1e-12) and np.allclose(
+        many[0][:, 1], near_flow, atol=1e-12
+    )
 
 
 def test_structures_are_told_apart() -> None:
@@ -199,7 +229,7 @@ def test_structures_are_told_apart() -> None:
     assert 1e-4 < first.distance(second) < 1e-1
 
 
-# -- interconnection -------------------------------------------------------------------------------------------------
+# -- interconnection -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -211,18 +241,27 @@ def test_interconnection_is_the_joint_structure_of_lemma_1(seed: int, dependent:
     if dependent:
         rows = np.vstack([rows, rows[0] - rows[1], np.zeros(10), 1e6 * rows[2]])
     joint = np.block([[first, np.zeros((4, 6))], [np.zeros((6, 4)), second]])
-    made = interconnect(DiracStructure.from_two_form(first), DiracStructure.from_two_form(second), rows)
+    made = interconnect(
+        DiracStructure.from_two_form(first), DiracStructure.from_two_form(second), rows
+    )
     assert made.distance(lemma(joint, rows)) < 1e-10
     assert made.distance(DiracStructure.induced(joint, annihilator(rows.T))) < 1e-10
     assert made.admissible_flows.shape[1] == 7
-    assert not made.equals(DiracStructure.from_two_form(first).product(DiracStructure.from_two_form(second)))
+    assert not made.equals(
+        DiracStructure.from_two_form(first).product(DiracStructure.from_two_form(second))
+    )
 
 
 @pytest.mark.parametrize("dependent", [False, True], ids=["independent", "dependent"])
 def test_ports_that_are_joined_are_a_constraint(dependent: bool) -> None:
-    """f = -R W on both sides, with opposite flows and equal efforts, is R W + R' W' = 0 and its reaction."""
+    """f = -R W on both sides, with opposite flows and equal efforts, is R W + R' W' = 0 and its
+    reaction.
+    """
     random = np.random.default_rng(5)
-    first, second = DiracStructure.from_two_form(skew(4, 1)), DiracStructure.from_bivector(skew(5, 2))
+    first, second = (
+        DiracStructure.from_two_form(skew(4, 1)),
+        DiracStructure.from_bivector(skew(5, 2)),
+    )
     left, right = random.normal(size=(2, 4)), random.normal(size=(2, 5))
     if dependent:
         left, right = np.vstack([left, left.sum(axis=0)]), np.vstack([right, right.sum(axis=0)])
@@ -233,7 +272,10 @@ def test_ports_that_are_joined_are_a_constraint(dependent: bool) -> None:
 
 
 def test_a_closed_port_is_a_constraint_and_an_idle_one_is_none() -> None:
-    structure, rows = DiracStructure.from_two_form(skew(4, 7)), np.random.default_rng(2).normal(size=(1, 4))
+    structure, rows = (
+        DiracStructure.from_two_form(skew(4, 7)),
+        np.random.default_rng(2).normal(size=(1, 4)),
+    )
     opened = structure.opened(rows, ["tip"])
     assert opened.labels[-1] == "tip" and opened.dimension == 5
     wall = DiracStructure.from_bivector([[0.0]], ["wall"])  # no flow, any effort
@@ -251,8 +293,13 @@ def test_composition_is_associative() -> None:
 
 
 def test_composition_of_two_bivectors_is_again_dirac_where_the_junction_is_degenerate() -> None:
-    """Two walls face each other at the port: its conditions repeat, and the dimension still comes out right."""
-    wall, other = DiracStructure.from_bivector(np.zeros((2, 2))), DiracStructure.from_bivector(np.zeros((3, 3)))
+    """Two walls face each other at the port: its conditions repeat, and the dimension still comes
+    out right.
+    """
+    wall, other = (
+        DiracStructure.from_bivector(np.zeros((2, 2))),
+        DiracStructure.from_bivector(np.zeros((3, 3))),
+    )
     assert wall.compose(other, [(0, 0)]).equals(DiracStructure.from_bivector(np.zeros((3, 3))))
 
 
@@ -265,17 +312,25 @@ def test_restriction_twice_is_restriction_by_both() -> None:
 
 
 def test_pull_back_of_a_restricted_form_is_the_restriction_of_the_pulled_back_form() -> None:
-    """The structure on V of theorem 2 is the pull-back of the one on V*, also where the map is singular."""
+    """The structure on V of theorem 2 is the pull-back of the one on V*, also where the map is
+    singular.
+    """
     random = np.random.default_rng(12)
     omega, rows = skew(6, 3), random.normal(size=(2, 6))
-    for tangent in (random.normal(size=(6, 6)), random.normal(size=(6, 2)) @ random.normal(size=(2, 5)), np.zeros((6, 3))):
+    for tangent in (
+        random.normal(size=(6, 6)),
+        random.normal(size=(6, 2)) @ random.normal(size=(2, 5)),
+        np.zeros((6, 3)),
+    ):
         made = DiracStructure.from_constraints(rows, omega).pulled_back(tangent)
         expected = DiracStructure.from_constraints(rows @ tangent, tangent.T @ omega @ tangent)
         assert made.distance(expected) < 1e-9
 
 
 def test_tellegens_theorem() -> None:
-    """Currents that obey the node law and voltages that obey the loop law have no power, whatever the elements are."""
+    """Currents that obey the node law and voltages that obey the loop law have no power, whatever
+    the elements are.
+    """
     incidence = np.array([[1, 0, -1, 1], [-1, 1, 0, 0], [0, -1, 1, -1]])  # the rows sum to zero
     network = DiracStructure.from_constraints(incidence)
     currents, voltages = network.admissible_flows, network.flowless_efforts
@@ -286,12 +341,14 @@ def test_tellegens_theorem() -> None:
     assert network.contains(currents[:, 0], incidence.T @ potentials)
 
 
-# -- what is refused -------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 def test_pairs_that_are_no_dirac_structure_are_refused() -> None:
     n = np.eye(3)
-    with pytest.raises(ModelError, match=r"wrong dimension .*2 dimensions on a space of 3.*: give pairs"):
+    with pytest.raises(
+        ModelError, match=r"wrong dimension .*2 dimensions on a space of 3.*: give pairs"
+    ):
         DiracStructure.from_image(n[:, :2], 0 * n[:, :2])
     with pytest.raises(ModelError, match="wrong dimension"):
         DiracStructure.from_kernel(n[:2], 0 * n[:2])
@@ -299,7 +356,9 @@ def test_pairs_that_are_no_dirac_structure_are_refused() -> None:
         DiracStructure.from_image(n, n)
     with pytest.raises(ModelError, match="exchange power"):
         DiracStructure.from_two_form([[0.0, 1.0], [1.0, 0.0]])
-    with pytest.raises(ModelError, match="exchange power"):  # every <beta, W> vanishes on the basis, not on sums of it
+    with pytest.raises(
+        ModelError, match="exchange power"
+    ):  # every <beta, W> vanishes on the basis, not on sums of it
         DiracStructure.from_image([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]])
     with pytest.raises(ModelError, match="exchange power"):
         DiracStructure.from_bivector([[1.0, 0.0], [0.0, 1.0]])
@@ -308,8 +367,8 @@ def test_pairs_that_are_no_dirac_structure_are_refused() -> None:
 def test_wrong_shapes_and_values_are_refused_in_a_sentence() -> None:
     structure = DiracStructure.from_two_form(canonical(1), ["q", "p"])
     calls = {
-        "one size.*n x k": lambda: DiracStructure.from_image(np.eye(2), np.eye(3)),
-        "one size.*m x n": lambda: DiracStructure.from_kernel(np.eye(2), np.eye(3)),
+        "differ in size.*n x k": lambda: DiracStructure.from_image(np.eye(2), np.eye(3)),
+        "differ in size.*m x n": lambda: DiracStructure.from_kernel(np.eye(2), np.eye(3)),
         "finite": lambda: DiracStructure.from_two_form([[0.0, np.nan], [1.0, 0.0]]),
         "matrix of finite numbers": lambda: DiracStructure.from_two_form([["a"]]),
         "square": lambda: DiracStructure.from_two_form(np.ones((2, 3))),
@@ -337,12 +396,15 @@ def test_a_structure_cannot_be_changed() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    assert repr(DiracStructure.from_two_form(canonical(1), ["q", "p"])) == "<DiracStructure on q, p: symplectic>"
+    assert (
+        repr(DiracStructure.from_two_form(canonical(1), ["q", "p"]))
+        == "<DiracStructure on q, p: symplectic>"
+    )
     assert "presymplectic" in repr(DiracStructure.from_two_form(np.zeros((2, 2))))
     assert "Poisson" in repr(DiracStructure.from_bivector(np.zeros((2, 2))))
 
 
-# -- fields of two-forms -----------------------------------------------------------------------------------------------
+# -- fields of two-forms ---------------------------------------------------------------------------
 
 x, y, z, p, m = sympy.symbols("x y z p m", real=True)
 
@@ -369,9 +431,13 @@ def test_a_form_in_two_symbols_is_always_closed() -> None:
 
 
 def test_the_exterior_derivative_is_the_gauge_charge() -> None:
-    """The magnetic form B . (dx x dx) / 2 has d omega = div B: closed without monopoles, and 3 for B = r."""
+    """The magnetic form B . (dx x dx) / 2 has d omega = div B: closed without monopoles, and 3 for
+    B = r.
+    """
     field = [x, y, z]
-    magnetic = sympy.Matrix([[0, field[2], -field[1]], [-field[2], 0, field[0]], [field[1], -field[0], 0]])
+    magnetic = sympy.Matrix(
+        [[0, field[2], -field[1]], [-field[2], 0, field[0]], [field[1], -field[0], 0]]
+    )
     assert exterior_derivative(magnetic, [x, y, z]) == {(0, 1, 2): 3}
     assert is_closed(magnetic.subs({x: y, y: z, z: x}, simultaneous=True), [x, y, z])
     r3 = sympy.sqrt(x**2 + y**2 + z**2) ** 3
@@ -391,7 +457,9 @@ def test_rounding_is_removed_from_a_structure_and_an_error_is_not() -> None:
     omega = skew(4, 1)
     rounded = DiracStructure.from_two_form(omega + 1e-9 * np.abs(omega))
     assert rounded.isotropy < 1e-14
-    assert rounded.distance(DiracStructure.from_two_form(omega)) < 1e-13  # the symmetric part is gone, and nothing else
+    assert (
+        rounded.distance(DiracStructure.from_two_form(omega)) < 1e-13
+    )  # the symmetric part is gone, and nothing else
     with pytest.raises(ModelError, match="exchange power"):
         DiracStructure.from_two_form(omega + 1e-4 * np.abs(omega))
 

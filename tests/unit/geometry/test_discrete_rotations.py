@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ModelError
-from dalembert.geometry.discrete_rotations import discrete_momentum, discrete_rotation, hamiltonian_matrix, largest_factor
+from dalembert.geometry.discrete_rotations import (
+    discrete_momentum,
+    discrete_rotation,
+    hamiltonian_matrix,
+    largest_factor,
+)
 
 
 def body(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +25,9 @@ def body(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def every_branch(Lambda, M):
-    """All U with U Lambda - Lambda U^T = M, one for each real half of the spectrum of H that holds no z and -z."""
+    """All U with U Lambda - Lambda U^T = M, one for each real half of the spectrum of H that holds
+    no z and -z.
+    """
     n = Lambda.size
     values, vectors = np.linalg.eig(hamiltonian_matrix(Lambda, M))
     for chosen in combinations(range(2 * n), n):
@@ -58,7 +65,10 @@ def test_one_of_several_and_the_one_that_continues_the_identity(n):
             assert np.allclose(U, ours, atol=1e-9)
         elif np.linalg.det(U) > 0:
             others.append(U)
-            assert np.trace(U * Lambda) < np.trace(ours * Lambda) - 2 * np.min(np.abs(spectrum.real)) + 1e-9
+            assert (
+                np.trace(U * Lambda)
+                < np.trace(ours * Lambda) - 2 * np.min(np.abs(spectrum.real)) + 1e-9
+            )
     assert others
     last = np.eye(n)
     for s in np.linspace(0, 1, 41):
@@ -110,4 +120,8 @@ def test_inertias_far_apart():
     Lambda = np.array([1e-3, 1.0, 1e3])
     U = discrete_rotation(Lambda, [[0, -1e-3, 0.2], [1e-3, 0, -300.0], [-0.2, 300.0, 0]])
     assert np.allclose(U.T @ U, np.eye(3), atol=1e-14)
-    assert np.allclose(discrete_momentum(Lambda, U), [[0, -1e-3, 0.2], [1e-3, 0, -300.0], [-0.2, 300.0, 0]], atol=1e-12)
+    assert np.allclose(
+        discrete_momentum(Lambda, U),
+        [[0, -1e-3, 0.2], [1e-3, 0, -300.0], [-0.2, 300.0, 0]],
+        atol=1e-12,
+    )

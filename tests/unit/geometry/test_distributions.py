@@ -1,4 +1,6 @@
-"""Brackets, kernels, growth vectors and Frobenius, against identities and textbook distributions."""
+"""Brackets, kernels, growth vectors and Frobenius, against identities and textbook
+distributions.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ x, y, z, w, u, t, theta, phi, psi = sympy.symbols("x y z w u t theta phi psi", r
 POINTS = 6
 
 
-def graph_chart(symbols: Sequence[sympy.Symbol], seed: int = 1) -> d.Chart:
+def graph_chart(symbols: Sequence[sympy.Symbol], seed: int = 1) -> d.SampledChart:
     """A chart on CasADi's graph with random points."""
     algebra = GraphAlgebra()
     column = algebra.vector(symbols)
@@ -30,22 +32,27 @@ def graph_chart(symbols: Sequence[sympy.Symbol], seed: int = 1) -> d.Chart:
         function = ca.Function("block", [column], [ca.densify(block)])
         return np.array([np.asarray(function(point), dtype=float) for point in points])
 
-    return d.Chart(algebra, column, values, rank)
+    return d.SampledChart(algebra, column, values, rank)
 
 
-def tree_chart(symbols: Sequence[sympy.Symbol], seed: int = 1) -> d.Chart:
+def tree_chart(symbols: Sequence[sympy.Symbol], seed: int = 1) -> d.SampledChart:
     """The same chart on SymPy's trees."""
     algebra = TreeAlgebra()
     points = np.random.default_rng(seed).uniform(0.2, 1.4, (POINTS, len(symbols)))
 
     def values(block: Any) -> Any:
         tables = [block.subs(dict(zip(symbols, point, strict=True))).evalf() for point in points]
-        return np.array([[[float(table[i, j]) for j in range(table.cols)] for i in range(table.rows)] for table in tables])
+        return np.array(
+            [
+                [[float(table[i, j]) for j in range(table.cols)] for i in range(table.rows)]
+                for table in tables
+            ]
+        )
 
-    return d.Chart(algebra, algebra.vector(symbols), values, rank)
+    return d.SampledChart(algebra, algebra.vector(symbols), values, rank)
 
 
-def rows_of(chart: d.Chart, forms: Sequence[Sequence[Any]]) -> Any:
+def rows_of(chart: d.SampledChart, forms: Sequence[Sequence[Any]]) -> Any:
     vector = chart.algebra.vector
     return chart.algebra.stack([vector([sympy.S(c) for c in form]).T for form in forms])
 
@@ -112,14 +119,24 @@ def test_brackets_are_antisymmetric_and_obey_jacobi() -> None:
 
 def test_the_sign_of_the_bracket() -> None:
     chart = graph_chart([x, y])
-    one, shear = chart.algebra.vector([sympy.S(1), sympy.S(0)]), chart.algebra.vector([sympy.S(0), x])
+    one, shear = (
+        chart.algebra.vector([sympy.S(1), sympy.S(0)]),
+        chart.algebra.vector([sympy.S(0), x]),
+    )
     assert np.allclose(chart.values(d.bracket(chart, one, shear))[:, :, 0], [0.0, 1.0])
 
 
 def test_kernel_fields_are_annihilated_and_independent() -> None:
     symbols = [x, y, z, w, u]
     chart = graph_chart(symbols)
-    rows = rows_of(chart, [[sin(y), x, 1 + z**2, w * u, 0], [1, y, z, w, u], [1 + sin(y), x + y, 1 + z + z**2, w * u + w, u]])
+    rows = rows_of(
+        chart,
+        [
+            [sin(y), x, 1 + z**2, w * u, 0],
+            [1, y, z, w, u],
+            [1 + sin(y), x + y, 1 + z + z**2, w * u + w, u],
+        ],
+    )
     fields = d.kernel_fields(chart, rows)
     assert fields.shape == (5, 3)  # the third row is the sum of the others
     assert np.abs(chart.values(rows @ fields)).max() < 1e-12
@@ -128,10 +145,14 @@ def test_kernel_fields_are_annihilated_and_independent() -> None:
 
 def test_a_frame_restricts_the_kernel() -> None:
     chart = graph_chart([x, y, z])
-    frame = chart.algebra.columns([chart.algebra.vector([sympy.S(1), y, sympy.S(0)]), chart.algebra.vector([z, x, x])])
+    frame = chart.algebra.columns(
+        [chart.algebra.vector([sympy.S(1), y, sympy.S(0)]), chart.algebra.vector([z, x, x])]
+    )
     fields = d.kernel_fields(chart, rows_of(chart, [[y, -1, z]]), frame)
     assert fields.shape == (3, 1)
-    stacked = [np.hstack(pair) for pair in zip(chart.values(frame), chart.values(fields), strict=True)]
+    stacked = [
+        np.hstack(pair) for pair in zip(chart.values(frame), chart.values(fields), strict=True)
+    ]
     assert all(rank(matrix).rank == 2 for matrix in stacked)
 
 
@@ -157,25 +178,35 @@ def test_a_row_may_be_integrable_only_because_of_another() -> None:
 
 
 def test_a_row_that_survives_first_brackets_may_still_fall() -> None:
-    """dy - z dx of Engel's distribution: its differential vanishes on the kernel, and yet it has no integral."""
+    """dy - z dx of Engel's distribution: its differential vanishes on the kernel, and yet it has no
+    integral.
+    """
     symbols, forms = ENGEL
     chart = graph_chart(symbols)
     fields = d.kernel_fields(chart, rows_of(chart, forms))
     first = d.lie_closure(chart, fields)
     assert first.growth == (2, 3, 4)
-    assert np.abs(chart.values(rows_of(chart, forms[:1]) @ d.bracket(chart, fields[:, 0], fields[:, 1]))).max() < 1e-13
+    assert (
+        np.abs(
+            chart.values(rows_of(chart, forms[:1]) @ d.bracket(chart, fields[:, 0], fields[:, 1]))
+        ).max()
+        < 1e-13
+    )
     assert integrable(symbols, forms) == [False, False]
 
 
 def test_one_integral_among_two_rows() -> None:
-    """A sphere, and a contact form beside it: the first row is a differential, the second is not."""
+    """A sphere, and a contact form beside it: the first row is a differential, the second is
+    not.
+    """
     symbols = [x, y, z, w]
     assert integrable(symbols, [[x, y, z, 0], [0, -z, 0, 1]]) == [True, False]
 
 
 def test_frobenius_residual_sees_the_turn_of_the_knife_edge() -> None:
     chart = graph_chart(KNIFE[0])
-    # d omega = cos(theta) d theta ^ dx + sin(theta) d theta ^ dy is one on the blade's direction and the turn.
+    # d omega = cos(theta) d theta ^ dx + sin(theta) d theta ^ dy is one on the blade's direction
+    # and the turn.
     assert d.frobenius_residual(chart, rows_of(chart, KNIFE[1])) == pytest.approx(1.0)
 
 
@@ -189,10 +220,16 @@ def test_both_algebras_agree(system: Any) -> None:
 def test_involutive_or_not() -> None:
     chart = graph_chart([x, y, z])
     flat = chart.algebra.columns(
-        [chart.algebra.vector([sympy.S(1), sympy.S(0), y]), chart.algebra.vector([sympy.S(0), sympy.S(1), x])]
+        [
+            chart.algebra.vector([sympy.S(1), sympy.S(0), y]),
+            chart.algebra.vector([sympy.S(0), sympy.S(1), x]),
+        ]
     )
     bent = chart.algebra.columns(
-        [chart.algebra.vector([sympy.S(1), sympy.S(0), y]), chart.algebra.vector([sympy.S(0), sympy.S(1), -x])]
+        [
+            chart.algebra.vector([sympy.S(1), sympy.S(0), y]),
+            chart.algebra.vector([sympy.S(0), sympy.S(1), -x]),
+        ]
     )
     assert d.is_involutive(chart, flat)
     assert not d.is_involutive(chart, bent)
@@ -200,7 +237,9 @@ def test_involutive_or_not() -> None:
 
 def test_a_closure_that_is_too_large_says_so() -> None:
     chart = graph_chart(CHAINED[0])
-    timid = d.Chart(chart.algebra, chart.symbols, chart.values, chart.rank, lambda block: False)
+    timid = d.SampledChart(
+        chart.algebra, chart.symbols, chart.values, chart.rank, lambda block: False
+    )
     closure = d.lie_closure(timid, d.kernel_fields(timid, rows_of(timid, CHAINED[1])))
     assert not closure.complete
     assert closure.growth == (2,)

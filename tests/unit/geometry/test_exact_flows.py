@@ -36,7 +36,11 @@ def test_toda_by_factorisation_is_the_flow() -> None:
         generator = upper - upper.T
         return (a @ generator - generator @ a).ravel()
 
-    reference = solve_ivp(rates, (0, 1.5), first.ravel(), rtol=1e-12, atol=1e-12, method="DOP853").y[:, -1].reshape(4, 4)
+    reference = (
+        solve_ivp(rates, (0, 1.5), first.ravel(), rtol=1e-12, atol=1e-12, method="DOP853")
+        .y[:, -1]
+        .reshape(4, 4)
+    )
     forward = toda_motion(first, [1.5])[0]
     assert np.allclose(forward, reference, atol=1e-9)
     k, _ = ql(expm(1.5 * first))
@@ -60,7 +64,9 @@ def test_times_may_come_in_any_order() -> None:
 
 
 def test_digits_help_where_entries_are_lost() -> None:
-    """Eigenvalues in the wrong order change places when their neighbour has grown from below rounding."""
+    """Eigenvalues in the wrong order change places when their neighbour has grown from below
+    rounding.
+    """
     first = np.diag([2.0, 1.0, 0.0]) + np.diag([1e-20, 1e-12], 1) + np.diag([1e-20, 1e-12], -1)
 
     def rates(t, y):
@@ -68,11 +74,17 @@ def test_digits_help_where_entries_are_lost() -> None:
         square = np.concatenate([[0.0], b * b, [0.0]])
         return np.concatenate([2 * (square[:-1] - square[1:]), b * (a[:-1] - a[1:])])
 
-    reference = solve_ivp(rates, (0, 40), [2, 1, 0, 1e-20, 1e-12], "DOP853", rtol=1e-12, atol=1e-40).y[:, -1]
+    reference = solve_ivp(
+        rates, (0, 40), [2, 1, 0, 1e-20, 1e-12], "DOP853", rtol=1e-12, atol=1e-40
+    ).y[:, -1]
     many, frames = toda_motion(first, [40.0], frame=True, digits=120)
     assert np.allclose(np.diag(many[0]), reference[:3], atol=1e-7)
     assert np.allclose(frames[0].T @ frames[0], np.eye(3))
-    assert np.allclose(toda_motion(symmetric(4, 1), [1.5], digits=40), toda_motion(symmetric(4, 1), [1.5]), atol=1e-11)
+    assert np.allclose(
+        toda_motion(symmetric(4, 1), [1.5], digits=40),
+        toda_motion(symmetric(4, 1), [1.5]),
+        atol=1e-11,
+    )
 
 
 def test_only_symmetric_matrices() -> None:
@@ -88,7 +100,8 @@ def test_projections_are_projections_and_dual() -> None:
     assert np.allclose(parts["pi_kperp"] + parts["pi_lperp"], a)
     for name in parts:
         assert np.allclose(toda_projections(parts[name])[name], parts[name])
-    # pi_kperp is the transpose of pi_l in the pairing tr(a^T b), and k and kperp are orthogonal in it.
+    # pi_kperp is the transpose of pi_l in the pairing tr(a^T b), and k and kperp are orthogonal in
+    # it.
     assert np.sum(parts["pi_l"] * b) == pytest.approx(np.sum(a * others["pi_kperp"]))
     assert np.sum(parts["pi_k"] * others["pi_kperp"]) == pytest.approx(0)
     assert np.sum(parts["pi_l"] * others["pi_lperp"]) == pytest.approx(0)

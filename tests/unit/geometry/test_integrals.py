@@ -33,6 +33,7 @@ def gavin(arm: Any) -> list[Any]:
     return [-arm * sin(angle), cos(angle)]
 
 
+@pytest.mark.long
 def test_gavins_constraint_has_the_integral_of_its_errata() -> None:
     found = find_integral(gavin(l), [theta, u], equal)
     angle = theta + b * u / l
@@ -47,7 +48,13 @@ def test_the_steered_pendulum_has_none_in_closed_form() -> None:
 
 @pytest.mark.parametrize(
     "potential",
-    [x * y * z, sin(x) * y + z**3, x**2 / 2 + y**2 / 2 - cos(t) * z, log(x) + y * z, x * sin(y * z)],
+    [
+        x * y * z,
+        sin(x) * y + z**3,
+        x**2 / 2 + y**2 / 2 - cos(t) * z,
+        log(x) + y * z,
+        x * sin(y * z),
+    ],
 )
 @pytest.mark.parametrize("factor", [sympy.S(1), sympy.S(3) / l])
 def test_differentials_are_integrated(potential: Any, factor: Any) -> None:
@@ -96,6 +103,8 @@ def test_trigonometric_quotients(quotient: Any) -> None:
     assert equal([(sympy.diff(found, x), quotient)])
 
 
-@pytest.mark.parametrize("other", [cos(x) ** 2, 1 / (1 + cos(x)), sin(x) / cos(2 * x), sin(x**2) / cos(x**2)])
+@pytest.mark.parametrize(
+    "other", [cos(x) ** 2, 1 / (1 + cos(x)), sin(x) / cos(2 * x), sin(x**2) / cos(x**2)]
+)
 def test_other_forms_are_left_alone(other: Any) -> None:
     assert trigonometric_quotient(other, x) is None

@@ -1,5 +1,5 @@
-"""Lie groups by their identities: homomorphisms, exponentials against independent implementations, tangent maps by differences,
-and names.
+"""Lie groups by their identities: homomorphisms, exponentials against independent implementations,
+tangent maps by differences, and names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ GROUPS = {
 
 def elements(group: LieGroup, count: int = 4, size: float = 0.8) -> list[np.ndarray]:
     random = np.random.default_rng(sum(map(ord, group.name)))
-    return [size * random.standard_normal(group.dimension) / np.sqrt(group.dimension) for _ in range(count)]
+    return [
+        size * random.standard_normal(group.dimension) / np.sqrt(group.dimension)
+        for _ in range(count)
+    ]
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -51,10 +54,13 @@ class TestEveryGroup:
         xi, eta, zeta, _ = elements(group)
         g, h = group.exp(xi), group.exp(eta)
         assert np.allclose(group.adjoint(g @ h), group.adjoint(g) @ group.adjoint(h), atol=1e-12)
-        assert np.allclose(group.coadjoint(g @ h), group.coadjoint(g) @ group.coadjoint(h), atol=1e-12)
+        assert np.allclose(
+            group.coadjoint(g @ h), group.coadjoint(g) @ group.coadjoint(h), atol=1e-12
+        )
         assert np.allclose(expm(group.ad(xi)), group.adjoint(g), atol=1e-12)
         assert np.allclose(group.adjoint(g) @ group.bracket(eta, zeta),
-                           group.bracket(group.adjoint(g) @ eta, group.adjoint(g) @ zeta), atol=1e-12)  # fmt: skip
+                           group.bracket(group.adjoint(g) @ eta, group.adjoint(g) @ zeta),
+                           atol=1e-12)  # fmt: skip
         commutator = group.hat(xi) @ group.hat(eta) - group.hat(eta) @ group.hat(xi)
         assert np.allclose(group.hat(group.bracket(xi, eta)), commutator, atol=1e-13)
         momentum = np.arange(1.0, group.dimension + 1)  # <Ad*_{g^-1} mu, Ad_g xi> = <mu, xi>
@@ -80,7 +86,9 @@ class TestEveryGroup:
         inverse = np.linalg.inv(group.exp(xi))
         trivialised = group.vee(inverse @ velocity if side == "left" else velocity @ inverse)
         assert np.allclose(group.dexp(xi, side) @ rate, trivialised, atol=1e-10)
-        assert np.allclose(group.dexp_inverse(xi, side) @ group.dexp(xi, side), np.eye(group.dimension), atol=1e-12)
+        assert np.allclose(
+            group.dexp_inverse(xi, side) @ group.dexp(xi, side), np.eye(group.dimension), atol=1e-12
+        )
 
     def test_left_and_right_tangents_differ_by_the_adjoint(self, name):
         group = GROUPS[name]
@@ -102,7 +110,9 @@ def test_the_conventions():
     assert np.allclose(plane.bracket(e_th, e_y), -e_x)
     for n in (2, 3, 4):
         generators = LieGroup.SO(n).generators
-        assert np.allclose(-np.einsum("aij,bji->ab", generators, generators) / 2, np.eye(len(generators)))
+        assert np.allclose(
+            -np.einsum("aij,bji->ab", generators, generators) / 2, np.eye(len(generators))
+        )
 
 
 @pytest.mark.parametrize("gap", [1e-2, 1e-5, 1e-8, 1e-11, 1e-13])
@@ -149,21 +159,25 @@ def test_logarithms_outside_their_domain():
 
 
 def test_generators_must_be_a_basis_and_close():
-    with pytest.raises(ModelError, match="depend on each other"):
+    with pytest.raises(ModelError, match="are dependent"):
         LieGroup.from_generators([SL2[0], SL2[1], np.add(SL2[0], SL2[1])])
     with pytest.raises(ModelError, match="`e` and `f` is no combination"):
         LieGroup.from_generators(SL2[1:], ["e", "f"])
     with pytest.raises(ModelError, match="break Jacobi"):
-        LieAlgebra.from_brackets("a b c", {("a", "b"): {"c": 1}, ("a", "c"): {"a": 1}, ("b", "c"): {"b": 1}})
+        LieAlgebra.from_brackets(
+            "a b c", {("a", "b"): {"c": 1}, ("a", "c"): {"a": 1}, ("b", "c"): {"b": 1}}
+        )
 
 
-# -- which algebra it is -----------------------------------------------------------------------------------------
+# -- which algebra it is ---------------------------------------------------------------------------
 
 ATOMS = {
     "R": LieAlgebra(("z",), np.zeros((1, 1, 1))),
     "aff(1)": LieAlgebra.from_brackets("a b", {("a", "b"): {"b": 1}}),
     "Heisenberg": LieAlgebra.from_brackets("x p 1", {("x", "p"): {"1": 1}}),
-    "Heisenberg(5)": LieAlgebra.from_brackets("a b c d 1", {("a", "b"): {"1": 1}, ("c", "d"): {"1": 1}}),
+    "Heisenberg(5)": LieAlgebra.from_brackets(
+        "a b c d 1", {("a", "b"): {"1": 1}, ("c", "d"): {"1": 1}}
+    ),
     "se(2)": LieGroup.SE(2).algebra,
     "se(1,1)": LieAlgebra.from_brackets("t x y", {("t", "x"): {"y": 1}, ("t", "y"): {"x": 1}}),
     "so(3)": LieGroup.SO(3).algebra,
@@ -173,9 +187,12 @@ ATOMS = {
 SUMS = [
     (name,) for name in ATOMS
 ] + [
-    ("R", "R", "R"), ("R", "so(3)"), ("R", "sl(2,R)"), ("R", "se(2)"), ("R", "R", "se(2)"), ("R", "Heisenberg"),
-    ("so(3)", "so(3)"), ("se(2)", "se(2)"), ("Heisenberg", "Heisenberg"), ("aff(1)", "aff(1)"), ("Heisenberg(5)", "se(2)"),
-    ("R", "aff(1)", "sl(2,R)"), ("se(2)", "so(3)"), ("R", "se(3)", "so(3)"), ("se(1,1)", "se(2)", "sl(2,R)"),
+    ("R", "R", "R"), ("R", "so(3)"), ("R", "sl(2,R)"), ("R", "se(2)"), ("R", "R", "se(2)"),
+    ("R", "Heisenberg"),
+    ("so(3)", "so(3)"), ("se(2)", "se(2)"), ("Heisenberg", "Heisenberg"), ("aff(1)", "aff(1)"),
+    ("Heisenberg(5)", "se(2)"),
+    ("R", "aff(1)", "sl(2,R)"), ("se(2)", "so(3)"), ("R", "se(3)", "so(3)"), ("se(1,1)",
+    "se(2)", "sl(2,R)"),
 ]  # fmt: skip
 
 
@@ -191,7 +208,9 @@ def test_an_algebra_is_recognised_in_any_basis(names):
     random = np.random.default_rng(3)
     basis = np.eye(d) + 0.4 * random.standard_normal((d, d))
     mixed = np.einsum("ai,bj,abc,kc->ijk", basis, basis, table, np.linalg.inv(basis))
-    found = LieAlgebra(tuple(f"e{k}" for k in range(d)), mixed - (mixed + np.swapaxes(mixed, 0, 1)) / 2).identify()
+    found = LieAlgebra(
+        tuple(f"e{k}" for k in range(d)), mixed - (mixed + np.swapaxes(mixed, 0, 1)) / 2
+    ).identify()
     lines = names.count("R")
     flat = [] if not lines else ["R"] if lines == 1 else [f"R^{lines}"]
     assert found.name == " + ".join([*flat, *sorted(name for name in names if name != "R")])
@@ -205,18 +224,23 @@ def test_so4_is_a_sum_and_lorentz_is_not():
         boosts[k, k, 3] = boosts[k, 3, k] = 1.0
     turns = np.zeros((3, 4, 4))
     turns[:, :3, :3] = LieGroup.SO(3).generators
-    assert LieGroup.from_generators(np.concatenate([turns, boosts])).algebra.identify().name == "so(3,1)"
+    assert (
+        LieGroup.from_generators(np.concatenate([turns, boosts])).algebra.identify().name
+        == "so(3,1)"
+    )
 
 
 def test_an_unknown_algebra_says_so_with_its_invariants():
-    spiral = LieAlgebra.from_brackets("t x y", {("t", "x"): {"x": 1, "y": 1}, ("t", "y"): {"x": -1, "y": 1}})
+    spiral = LieAlgebra.from_brackets(
+        "t x y", {("t", "x"): {"x": 1, "y": 1}, ("t", "y"): {"x": -1, "y": 1}}
+    )
     found = spiral.identify()
     assert not found.known
     assert found.name.startswith("unidentified, dimension 3, with derived series (3, 2, 0)")
     assert spiral.is_solvable and not spiral.is_nilpotent
 
 
-# -- symbols -----------------------------------------------------------------------------------------------------
+# -- symbols ---------------------------------------------------------------------------------------
 
 CHARTS = {
     "SE(2)": (LieGroup.SE(2), ()),
@@ -229,7 +253,9 @@ CHARTS = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.long] if n == "SE(3)" else []) for n in CHARTS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.long] if n == "SE(3)" else []) for n in CHARTS]
+)
 def test_charts_give_the_velocities_of_their_matrices(name):
     group, order = CHARTS[name]
     symbols = sympy.symbols(f"s1:{group.dimension + 1}", real=True)
@@ -242,11 +268,15 @@ def test_charts_give_the_velocities_of_their_matrices(name):
     velocity = (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * step)
     inverse = np.linalg.inv(np.array(matrix(*point), dtype=float))
     values = dict(zip(symbols, point, strict=True))
-    left, right = (np.array(form.subs(values), dtype=float) for form in (chart.left_form, chart.right_form))
+    left, right = (
+        np.array(form.subs(values), dtype=float) for form in (chart.left_form, chart.right_form)
+    )
     assert np.allclose(left @ rates, group.vee(inverse @ velocity), atol=1e-9)
     assert np.allclose(right @ rates, group.vee(velocity @ inverse), atol=1e-9)
     for form, frame in ((left, chart.left_frame), (right, chart.right_frame)):
-        assert np.allclose(form @ np.array(frame.subs(values), dtype=float), np.eye(group.dimension), atol=1e-12)
+        assert np.allclose(
+            form @ np.array(frame.subs(values), dtype=float), np.eye(group.dimension), atol=1e-12
+        )
 
 
 def test_left_and_right_invariant_fields_commute_and_have_opposite_brackets():
@@ -258,11 +288,21 @@ def test_left_and_right_invariant_fields_commute_and_have_opposite_brackets():
         found = second.jacobian(symbols) * first - first.jacobian(symbols) * second
         return np.array(found.subs(values), dtype=float).ravel()
 
-    left, right = ([frame[:, k] for k in range(3)] for frame in (chart.left_frame, chart.right_frame))
+    left, right = (
+        [frame[:, k] for k in range(3)] for frame in (chart.left_frame, chart.right_frame)
+    )
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
-        assert np.allclose(bracket(left[a], left[b]), np.array(left[c].subs(values), dtype=float).ravel(), atol=1e-12)
-        assert np.allclose(bracket(right[a], right[b]), -np.array(right[c].subs(values), dtype=float).ravel(), atol=1e-12)
+        assert np.allclose(
+            bracket(left[a], left[b]),
+            np.array(left[c].subs(values), dtype=float).ravel(),
+            atol=1e-12,
+        )
+        assert np.allclose(
+            bracket(right[a], right[b]),
+            -np.array(right[c].subs(values), dtype=float).ravel(),
+            atol=1e-12,
+        )
         for other in range(3):
             assert np.allclose(bracket(left[a], right[other]), 0, atol=1e-12)
 

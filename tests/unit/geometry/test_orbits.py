@@ -1,4 +1,6 @@
-"""The inverse of ad_x, the normal metric and Brockett's accelerations, against definitions and the flow."""
+"""The inverse of ad_x, the normal metric and Brockett's accelerations, against definitions and the
+flow.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def test_brocketts_accelerations_are_those_of_the_flow() -> None:
     target = np.array([[0.0, -1.0, 0.2], [1.0, 0.0, 0.5], [-0.2, -0.5, 0.0]])
     flow = da.lie.orbit_flow(3, brockett=target.tolist())
     names = [q.name for q in flow.coordinates]
-    motion = da.simulate(flow, dict(zip(names, [0.4, -0.7, 0.2, 0.9, 0.1, -0.3], strict=True)), (0, 2), at=[0, 1, 2])
+    motion = da.simulate(
+        flow, dict(zip(names, [0.4, -0.7, 0.2, 0.9, 0.1, -0.3], strict=True)), (0, 2), at=[0, 1, 2]
+    )
     for k in range(3):
         x, p = motion["x"][k], motion["p"][k]
         velocity = commutator(x, commutator(p, x))

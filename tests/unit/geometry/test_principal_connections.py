@@ -1,4 +1,6 @@
-"""Group coordinates and principal connections by their local form, against matrices and against each other."""
+"""Group coordinates and principal connections by their local form, against matrices and against
+each other.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ def test_a_scaled_symbol() -> None:
     found = GroupCoordinates(group.names, (A, B, C), frame, group.structure_constants, (0, 0, 0))
     point = {A: 0.4, B: 0.7, C: -0.3, r: 1.6}
     g = group.chart((A, B, C)).matrix.subs({A: 1.6 * 0.4, B: 0.7, C: -0.3})
-    assert np.allclose(numbers(found.adjoint, point), group.adjoint(np.array(g.tolist(), dtype=float)))
+    assert np.allclose(
+        numbers(found.adjoint, point), group.adjoint(np.array(g.tolist(), dtype=float))
+    )
 
 
 def test_symbols_of_another_kind_are_refused() -> None:
@@ -97,18 +101,26 @@ def test_symbols_of_another_kind_are_refused() -> None:
     frame[:2, :2] = to_plane.inv() * body
     group = LieGroup.SE(2)
     polar = GroupCoordinates(
-        group.names, (rho, angle, theta), sympy.ImmutableMatrix(frame), group.structure_constants, (sympy.Integer(1), 0, 0)
+        group.names,
+        (rho, angle, theta),
+        sympy.ImmutableMatrix(frame),
+        group.structure_constants,
+        (sympy.Integer(1), 0, 0),
     )
     with pytest.raises(ModelError, match="second kind"):
         _ = polar.adjoint
 
 
-# -- connections -------------------------------------------------------------------------------------------------------
+# -- connections -----------------------------------------------------------------------------------
 
 
 def crawler(name: str = "plane") -> PrincipalConnection:
     _, _, found = coordinates(name)
-    return PrincipalConnection(found, (R1, R2), sympy.Matrix([[R2 * sin(R1), R1], [R1 * R2, cos(R2)], [R1**2, sin(R1 + R2)]]))
+    return PrincipalConnection(
+        found,
+        (R1, R2),
+        sympy.Matrix([[R2 * sin(R1), R1], [R1 * R2, cos(R2)], [R1**2, sin(R1 + R2)]]),
+    )
 
 
 @pytest.mark.parametrize("name", ["plane", "Cardan", "shifts"])
@@ -123,7 +135,9 @@ def test_cartans_equation_notices_another_bracket() -> None:
     """With the constants of the opposite algebra the equation fails."""
     right = crawler()
     group = right.group
-    wrong = GroupCoordinates(group.names, group.symbols, group.frame, -np.asarray(group.constants), group.identity)
+    wrong = GroupCoordinates(
+        group.names, group.symbols, group.frame, -np.asarray(group.constants), group.identity
+    )
     connection = PrincipalConnection(wrong, right.shape, right.local)
     object.__setattr__(wrong, "_legs", group._legs)
     assert not connection.cartan().holds
@@ -133,15 +147,22 @@ def pure_gauge() -> tuple[Any, Any]:
     """k^-1 dk of a map k(r1, r2) into the group, and Ad_{k^-1}."""
     _, chart, found = coordinates("plane")
     k = {A: R1 * R2, B: sin(R1), C: R1 + R2**2}
-    form = chart.left_form.subs(k, simultaneous=True) * sympy.Matrix([k[A], k[B], k[C]]).jacobian([R1, R2])
+    form = chart.left_form.subs(k, simultaneous=True) * sympy.Matrix([k[A], k[B], k[C]]).jacobian(
+        [R1, R2]
+    )
     return form, found.adjoint_inverse.subs(k, simultaneous=True)
 
 
 def test_flat_connections_have_no_curvature() -> None:
-    """A = -k^-1 dk, whose horizontal curves are g_0 k(r); the other sign is not flat, since the group does not commute."""
+    """A = -k^-1 dk, whose horizontal curves are g_0 k(r); the other sign is not flat, since the
+    group does not commute.
+    """
     form, _ = pure_gauge()
     group = coordinates("plane")[2]
-    flat, bent = (sympy.flatten(PrincipalConnection(group, (R1, R2), sign * form).curvature) for sign in (-1, 1))
+    flat, bent = (
+        sympy.flatten(PrincipalConnection(group, (R1, R2), sign * form).curvature)
+        for sign in (-1, 1)
+    )
     assert vanish([sympy.expand(entry) for entry in flat]).holds
     assert not vanish([sympy.expand(entry) for entry in bent]).holds
 
@@ -150,8 +171,14 @@ def test_the_two_orders_of_indices() -> None:
     connection = crawler()
     local, shape = connection.local, connection.shape
     for al, be in ((0, 1), (1, 0)):
-        printed = local[:, al].diff(shape[be]) - local[:, be].diff(shape[al]) - connection.bracket(local[:, be], local[:, al])
-        assert vanish([connection.curvature_swapped[a, al, be] - printed[a] for a in range(3)]).holds
+        printed = (
+            local[:, al].diff(shape[be])
+            - local[:, be].diff(shape[al])
+            - connection.bracket(local[:, be], local[:, al])
+        )
+        assert vanish(
+            [connection.curvature_swapped[a, al, be] - printed[a] for a in range(3)]
+        ).holds
         assert vanish([connection.curvature[a, be, al] - printed[a] for a in range(3)]).holds
 
 
@@ -175,6 +202,8 @@ def test_the_shape_of_the_local_form_is_checked() -> None:
 def test_symbols_of_the_second_kind_are_not_found_by_samples() -> None:
     x, y = sympy.symbols("x y", real=True)
     frame = sympy.ImmutableMatrix([[1 + sympy.Max(x - 50, 0), 0], [0, 1]])
-    bent = GroupCoordinates(("e_x", "e_y"), (x, y), frame, np.zeros((2, 2, 2)), (sympy.S.Zero, sympy.S.Zero))
+    bent = GroupCoordinates(
+        ("e_x", "e_y"), (x, y), frame, np.zeros((2, 2, 2)), (sympy.S.Zero, sympy.S.Zero)
+    )
     with pytest.raises(ModelError, match="second kind"):
         _ = bent.adjoint

@@ -48,18 +48,26 @@ class TestInertia:
         for k in range(2, n + 1):
             for z in (0.7, -1.3):
                 whole = np.trace(np.linalg.matrix_power(M + z * np.diag(Lambda**2), k))
-                parts = sum(found[f"k{k} z{j}"] * z**j for j in range(k % 2, k, 2)) + z**k * np.sum(Lambda ** (2 * k))
+                parts = sum(found[f"k{k} z{j}"] * z**j for j in range(k % 2, k, 2)) + z**k * np.sum(
+                    Lambda ** (2 * k)
+                )
                 assert parts == pytest.approx(whole, rel=1e-12)
 
     def test_manakov_does_not_move_with_the_body_and_other_traces_do(self, n):
         Lambda, M = np.random.default_rng(n).uniform(0.3, 2, n), skew(n, n + 2)
         Omega, small = velocity_of_momentum(Lambda, M), 1e-6
         rate = M @ Omega - Omega @ M
-        before, after = manakov_integrals(Lambda, M - small * rate), manakov_integrals(Lambda, M + small * rate)
+        before, after = (
+            manakov_integrals(Lambda, M - small * rate),
+            manakov_integrals(Lambda, M + small * rate),
+        )
         for name in before:
             assert abs(after[name] - before[name]) / (2 * small) <= 1e-7 * (1 + abs(before[name]))
         if n > 2:
-            other = [np.trace((M + s * rate) @ (M + s * rate) @ np.diag(Lambda**3)) for s in (small, -small)]
+            other = [
+                np.trace((M + s * rate) @ (M + s * rate) @ np.diag(Lambda**3))
+                for s in (small, -small)
+            ]
             assert abs(other[0] - other[1]) / (2 * small) > 1e-3
 
 
@@ -95,8 +103,12 @@ def test_the_boundary_in_three_dimensions_is_a_quarter_turn():
 def test_two_rotations_share_a_momentum_on_either_side_of_the_boundary():
     hat = np.array([[0, -1.0, 0], [1.0, 0, 0], [0, 0, 0]])
     near, far = expm(1.2 * hat), expm((np.pi - 1.2) * hat)
-    assert np.allclose(momentum_of_pair(np.eye(3), near), momentum_of_pair(np.eye(3), far), atol=1e-15)
-    assert np.allclose(symmetric_partner(np.eye(3), momentum_of_pair(np.eye(3), far)), near, atol=1e-14)
+    assert np.allclose(
+        momentum_of_pair(np.eye(3), near), momentum_of_pair(np.eye(3), far), atol=1e-15
+    )
+    assert np.allclose(
+        symmetric_partner(np.eye(3), momentum_of_pair(np.eye(3), far)), near, atol=1e-14
+    )
 
 
 class TestErrors:
@@ -116,7 +128,9 @@ class TestErrors:
         with pytest.raises(ModelError, match="two numbers or more"):
             checked_inertias([1.0])
 
-    @pytest.mark.parametrize("M", [np.eye(3), np.zeros((2, 3)), np.zeros((4, 4))], ids=["symmetric", "oblong", "large"])
+    @pytest.mark.parametrize(
+        "M", [np.eye(3), np.zeros((2, 3)), np.zeros((4, 4))], ids=["symmetric", "oblong", "large"]
+    )
     def test_not_a_momentum(self, M):
         with pytest.raises(ModelError):
             velocity_of_momentum([1, 2, 3], M)

@@ -1,4 +1,6 @@
-"""``method="auto"``: which method it takes, that the reason says why, and that it is the method asked for by name."""
+"""``method="auto"``: which method it takes, that the reason says why, and that it is the method
+asked for by name.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def pendulum(inertia: Any = 1) -> da.System:
 def rod(**more: Any) -> da.System:
     x, y = da.coordinates("x y")
     rods = [da.holonomic(x**2 + y**2 - 1, name="rod")]
-    return da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=9.81 * y, constraints=rods, **more)
+    return da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=9.81 * y, constraints=rods, **more
+    )
 
 
 def spring(damping: float) -> da.System:
@@ -48,6 +52,7 @@ def chosen(model: Any, start: Any = None, span: Any = (0, 1), **options: Any) ->
     return motion
 
 
+@pytest.mark.long
 def test_fine_tolerances_and_analytic_equations_are_expanded() -> None:
     found = chosen(pendulum(), {"angle": 2.0})
     named = da.simulate(pendulum(), {"angle": 2.0}, (0, 1), method="taylor")
@@ -61,7 +66,9 @@ def test_coarse_tolerances_kinks_contacts_and_functions_take_runge_kutta_steps()
     u = da.inputs("u")
     plain = {"kinetic": angle.dot**2 / 2}
     kinked = da.System([angle], potential=Abs(angle), **plain)
-    floor = da.System([angle], potential=-angle, constraints=[da.unilateral(angle, name="floor")], **plain)
+    floor = da.System(
+        [angle], potential=-angle, constraints=[da.unilateral(angle, name="floor")], **plain
+    )
     pushed = da.System([angle], forces={angle: u}, inputs=[u], **plain)
     for motion, word in (
         (chosen(pendulum(), {"angle": 2.0}, rtol=1e-6), "rtol"),
@@ -86,24 +93,31 @@ def test_nothing_said_stays_runge_kutta_and_has_no_reason() -> None:
     assert "method_reason" not in motion.statistics
 
 
+@pytest.mark.long
 def test_a_step_takes_the_method_that_keeps_most() -> None:
     angle = da.coordinates("angle")
     disk = da.gallery.load("rolling-disk")
     assert chosen(pendulum(), {"angle": 1.0}, step=0.1).statistics["method"] == "rattle4"
     assert chosen(rod(), {"x": 1.0}, step=0.1).statistics["method"] == "rattle4"
-    assert chosen(pendulum(2 + cos(angle)), {"angle": 1.0}, step=0.1).statistics["method"] == "lobatto4"
+    assert (
+        chosen(pendulum(2 + cos(angle)), {"angle": 1.0}, step=0.1).statistics["method"]
+        == "lobatto4"
+    )
     motion = chosen(disk.system, disk.start, step=0.05, parameters=disk.parameters)
     assert motion.statistics["method"] == "nonholonomic-leapfrog4"
     assert "velocities" in motion.statistics["method_reason"]
 
 
+@pytest.mark.long
 def test_a_flow_stays_on_its_orbits_where_a_group_moves_it() -> None:
     m = da.coordinates("m1 m2 m3")
     M, W = hat(m), hat([m[0], m[1] / 2, m[2] / 3])
     turned = M * W - W * M
     rates = {m[0]: turned[2, 1], m[1]: turned[0, 2], m[2]: turned[1, 0]}
     start = {"m1": 0.3, "m2": 1.0}
-    moved = chosen(da.Flow(rates, matrices={"M": M}, actions=[da.lie.Action("M", -W, -W)]), start, step=0.1)
+    moved = chosen(
+        da.Flow(rates, matrices={"M": M}, actions=[da.lie.Action("M", -W, -W)]), start, step=0.1
+    )
     assert moved.statistics["method"] == "isospectral4"
     size = moved["m1"] ** 2 + moved["m2"] ** 2 + moved["m3"] ** 2
     np.testing.assert_allclose(size, size[0], rtol=1e-14)
@@ -117,36 +131,49 @@ def test_a_step_and_events_are_refused_in_words() -> None:
 
 
 @pytest.mark.parametrize("installed", [True, False])
-def test_stiff_equations_ask_for_implicit_formulas(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A strong damper is stiff, a stiff spring alone is a fast oscillation that must be followed."""
-    from dalembert.integrate.simulate import read_task
+def test_stiff_equations_ask_for_implicit_formulas(
+    installed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A strong damper is stiff, a stiff spring alone is a fast oscillation that must be
+    followed.
+    """
+    from dalembert.integrate.options import RunOptions
+    from dalembert.integrate.task import read_task
 
     monkeypatch.setattr(choice, "is_installed", lambda: installed)
-    options: dict[str, Any] = {"start": {"x": 1.0}, "span": (0, 10), "rtol": 1e-6, "method": "auto"}
-    task = read_task(spring(1e7), **options)
+    options: Any = ({"x": 1.0}, (0, 10), RunOptions(rtol=1e-6, method="auto"))
+    task = read_task(spring(1e7), *options)
     assert task.method == ("cvode-bdf" if installed else "dop853")
     assert "stiff" in task.method_reason
     assert ("dalembert[sundials]" in task.method_reason) != installed
     for damping in (0.0, 1.0):
-        assert read_task(spring(damping), **options).method == "dop853"
-    damped = rod(dissipation=5e6 * sum(v**2 for v in (da.coordinates("x").dot, da.coordinates("y").dot)))
+        assert read_task(spring(damping), *options).method == "dop853"
+    damped = rod(
+        dissipation=5e6 * sum(v**2 for v in (da.coordinates("x").dot, da.coordinates("y").dot))
+    )
     if not installed:
-        assert "ida-ggl" in read_task(damped, **options).method_reason
+        assert "ida-ggl" in read_task(damped, *options).method_reason
 
 
 def test_the_estimate_follows_the_direction_of_time() -> None:
-    """What decays forwards grows backwards, where nothing is stiff; the fastest decay is that of the derivative itself."""
+    """What decays forwards grows backwards, where nothing is stiff; the fastest decay is that of
+    the derivative itself.
+    """
     derivative = np.diag([-1e7, -1.0])
     assert choice.judged(derivative, (0.0, 10.0), 1e-6).is_stiff
     assert choice.judged(derivative, (0.0, 10.0), 1e-6).decay == 1e7
     assert not choice.judged(derivative, (10.0, 0.0), 1e-6).is_stiff
     assert not choice.judged(derivative, (0.0, 1e-5), 1e-6).is_stiff
-    assert choice.judged(np.diag([-3e4, -1.0]), (0.0, 10.0), 1e-6, operations=20_000).is_stiff  # dear rates need fewer steps
+    assert choice.judged(
+        np.diag([-3e4, -1.0]), (0.0, 10.0), 1e-6, operations=20_000
+    ).is_stiff  # dear rates need fewer steps
     assert not choice.judged(np.diag([-3e4, -1.0]), (0.0, 10.0), 1e-6, operations=20).is_stiff
     assert not choice.judged(np.array([[0.0, 1e7], [-1e7, 0.0]]), (0.0, 10.0), 1e-6).is_stiff
 
 
-def test_a_model_file_may_ask_for_it_and_the_command_line_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_file_may_ask_for_it_and_the_command_line_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from dalembert.cli import main
     from dalembert.model.io.files import dumps
 

@@ -1,4 +1,6 @@
-"""One-sided constraints: impacts at exact times, rest without chatter, release, several contacts at once."""
+"""One-sided constraints: impacts at exact times, rest without chatter, release, several contacts at
+once.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def ball(restitution: Any, **more: Any) -> da.System:
     )  # fmt: skip
 
 
-def bounce_times(restitution: float, count: int, height: float = 1.0, g: float = 10.0) -> np.ndarray:
+def bounce_times(
+    restitution: float, count: int, height: float = 1.0, g: float = 10.0
+) -> np.ndarray:
     first = np.sqrt(2 * height / g)
     flights = 2 * first * restitution ** np.arange(1, count)
     return first + np.concatenate([[0.0], np.cumsum(flights)])
@@ -34,7 +38,9 @@ def bounce_times(restitution: float, count: int, height: float = 1.0, g: float =
 def test_a_bouncing_ball_hits_at_the_exact_times(restitution: float, form: str) -> None:
     expected = bounce_times(restitution, 6)
     end = float(expected[-1] + 1e-3)
-    motion = da.simulate(ball(restitution), {H: 1.0}, (0, end), parameters={G: 10.0}, form=form, rtol=1e-12)
+    motion = da.simulate(
+        ball(restitution), {H: 1.0}, (0, end), parameters={G: 10.0}, form=form, rtol=1e-12
+    )
     assert motion.outcome is da.Outcome.FINISHED
     assert [t for t, _ in motion.impacts] == pytest.approx(expected, rel=1e-12)
     assert {name for _, name in motion.impacts} == {"floor"}
@@ -44,8 +50,12 @@ def test_a_bouncing_ball_hits_at_the_exact_times(restitution: float, form: str) 
 @pytest.mark.parametrize("method", ["dop853", "taylor"])
 @pytest.mark.parametrize("speed", [1e-1, 1e-3, 1e-5])
 def test_a_ball_that_is_thrown_up_from_the_floor_falls_on_it(speed: float, method: str) -> None:
-    """Its flight ends far within the first step; the gap is zero where it begins and positive where it is first looked at."""
-    motion = da.simulate(ball(0.5), {H: 0.0, H.dot: speed}, (0, 5), parameters={G: 10.0}, method=method)
+    """Its flight ends far within the first step; the gap is zero where it begins and positive where
+    it is first looked at.
+    """
+    motion = da.simulate(
+        ball(0.5), {H: 0.0, H.dot: speed}, (0, 5), parameters={G: 10.0}, method=method
+    )
     assert motion.impacts[0][0] == pytest.approx(speed / 5, rel=1e-11)
     assert motion["h"].min() > -1e-13
 
@@ -55,15 +65,21 @@ def test_a_ball_that_is_thrown_up_from_the_floor_falls_on_it(speed: float, metho
 def test_a_ceiling_just_below_the_highest_point_is_hit(below: float, method: str) -> None:
     ceiling = da.unilateral(H - 5 + below <= 0, restitution=0, name="ceiling")
     thrown = da.System([H], kinetic=H.dot**2 / 2, potential=G * H, constraints=[ceiling])
-    motion = da.simulate(thrown, {H.dot: 10.0}, (0, 1.9), parameters={G: 10.0}, first_step=1.9, method=method)
-    assert [t for t, _ in motion.impacts] == pytest.approx([1 - np.sqrt(below / 5)], abs=1e-4 * np.sqrt(below))
+    motion = da.simulate(
+        thrown, {H.dot: 10.0}, (0, 1.9), parameters={G: 10.0}, first_step=1.9, method=method
+    )
+    assert [t for t, _ in motion.impacts] == pytest.approx(
+        [1 - np.sqrt(below / 5)], abs=1e-4 * np.sqrt(below)
+    )
     assert motion["h"].max() <= 5 - below + 1e-13
 
 
 def test_the_restitution_may_be_a_parameter() -> None:
     motion = da.simulate(ball(E), {H: 1.0}, (0, 2), parameters={G: 10.0, E: 0.5}, rtol=1e-12)
     count = len(motion.impacts)
-    assert [t for t, _ in motion.impacts][:6] == pytest.approx(bounce_times(0.5, 6), rel=1e-11) and count >= 6
+    assert [t for t, _ in motion.impacts][:6] == pytest.approx(
+        bounce_times(0.5, 6), rel=1e-11
+    ) and count >= 6
 
 
 def test_an_elastic_ball_keeps_its_energy() -> None:
@@ -90,7 +106,9 @@ def test_a_plastic_ball_rests() -> None:
 
 
 def test_a_ball_that_bounces_forever_comes_to_rest() -> None:
-    """Zeno: infinitely many impacts before t = t1 (1 + e) / (1 - e); the motion passes that time in bounded steps."""
+    """Zeno: infinitely many impacts before t = t1 (1 + e) / (1 - e); the motion passes that time in
+    bounded steps.
+    """
     restitution, first = 0.5, np.sqrt(0.2)
     rest = first * (1 + restitution) / (1 - restitution)
     motion = da.simulate(ball(restitution), {H: 1.0}, (0, 10), parameters={G: 10.0}, rtol=1e-10)
@@ -111,7 +129,9 @@ def test_resting_where_it_starts() -> None:
 
 
 def test_a_contact_pushes_and_never_pulls() -> None:
-    """A lift that accelerates: sin(t) - 1/2 beats gravity at t = asin(...); the ball leaves without an impact."""
+    """A lift that accelerates: sin(t) - 1/2 beats gravity at t = asin(...); the ball leaves without
+    an impact.
+    """
     lift = ball(0, forces={H: 20 * da.t})
     motion = da.simulate(lift, {H: 0.0}, (0, 1), parameters={G: 10.0}, rtol=1e-12)
     assert not motion.impacts
@@ -122,15 +142,21 @@ def test_a_contact_pushes_and_never_pulls() -> None:
     assert motion.reactions["floor"].force.min() > -1e-9
 
 
-@pytest.mark.parametrize("imposed", [20 * da.t, lambda t, state: 20 * t], ids=["expression", "function"])
+@pytest.mark.parametrize(
+    "imposed", [20 * da.t, lambda t, state: 20 * t], ids=["expression", "function"]
+)
 def test_release_by_an_input(imposed: Any) -> None:
     u = da.inputs("u")
     system = ball(0, forces={H: u}, inputs=[u])
-    motion = da.simulate(system, {H: 0.0}, (0, 1), parameters={G: 10.0}, inputs={u: imposed}, rtol=1e-11)
+    motion = da.simulate(
+        system, {H: 0.0}, (0, 1), parameters={G: 10.0}, inputs={u: imposed}, rtol=1e-11
+    )
     assert motion["h"][-1] == pytest.approx(20 / 6 * 0.5**3, abs=1e-8)
 
 
-@pytest.mark.parametrize("imposed", [sympy.Integer(15), lambda t, state: 15.0], ids=["expression", "function"])
+@pytest.mark.parametrize(
+    "imposed", [sympy.Integer(15), lambda t, state: 15.0], ids=["expression", "function"]
+)
 def test_a_start_that_is_lifted_at_once_leaves_at_once(imposed: Any) -> None:
     u = da.inputs("u")
     system = ball(0, forces={H: u}, inputs=[u])
@@ -161,7 +187,10 @@ def test_two_contacts_one_after_the_other() -> None:
     box = da.System(
         [H],
         kinetic=H.dot**2 / 2,
-        constraints=[da.unilateral(H >= 0, 1, name="floor"), da.unilateral(H <= 1, 1, name="ceiling")],
+        constraints=[
+            da.unilateral(H >= 0, 1, name="floor"),
+            da.unilateral(H <= 1, 1, name="ceiling"),
+        ],
     )
     motion = da.simulate(box, {H: 0.25, H.dot: 1.0}, (0, 5))
     assert [name for _, name in motion.impacts] == ["ceiling", "floor"] * 2 + ["ceiling"]
@@ -170,8 +199,12 @@ def test_two_contacts_one_after_the_other() -> None:
 
 
 def test_into_a_corner() -> None:
-    """A plastic particle that hits the floor, slides, and stops at the wall: two resting contacts at once."""
-    floor_and_wall = corner(10 * Y - X, da.unilateral(Y >= 0, name="floor"), da.unilateral(X <= 1, name="wall"))
+    """A plastic particle that hits the floor, slides, and stops at the wall: two resting contacts
+    at once.
+    """
+    floor_and_wall = corner(
+        10 * Y - X, da.unilateral(Y >= 0, name="floor"), da.unilateral(X <= 1, name="wall")
+    )
     motion = da.simulate(floor_and_wall, {X: 0.0, Y: 0.2, X.dot: 0.5}, (0, 4), rtol=1e-11)
     assert [name for _, name in motion.impacts] == ["floor", "wall"]
     assert motion.y[:, -1] == pytest.approx([1.0, 0.0, 0.0, 0.0], abs=1e-12)
@@ -193,7 +226,9 @@ def test_both_at_the_same_instant() -> None:
 
 
 def test_a_contact_does_not_hold_by_pulling_at_an_impact() -> None:
-    """A particle that slides into a ramp of 45 degrees leaves the floor: plastic, v = (1, 0) becomes (1/2, 1/2)."""
+    """A particle that slides into a ramp of 45 degrees leaves the floor: plastic, v = (1, 0)
+    becomes (1/2, 1/2).
+    """
     system = da.System(
         [X, Y],
         kinetic=(X.dot**2 + Y.dot**2) / 2,
@@ -209,7 +244,9 @@ def test_a_contact_does_not_hold_by_pulling_at_an_impact() -> None:
 
 
 def test_an_impulse_that_drives_others_together() -> None:
-    """Newton's cradle of three equal elastic balls a hair apart: the last one flies off with the whole speed."""
+    """Newton's cradle of three equal elastic balls a hair apart: the last one flies off with the
+    whole speed.
+    """
     a, b, c = da.coordinates("a b c")
     cradle = da.System(
         [a, b, c],
@@ -223,7 +260,9 @@ def test_an_impulse_that_drives_others_together() -> None:
 
 
 def corner(potential: Any, *planes: Any) -> da.System:
-    return da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=potential, constraints=planes)
+    return da.System(
+        [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=potential, constraints=planes
+    )
 
 
 SHARP = corner(
@@ -235,7 +274,9 @@ SHARP_START = {X: 0, Y: 0, X.dot: 0.5, Y.dot: -1.4}
 
 
 def test_a_contact_beside_the_one_that_hits_is_not_lost() -> None:
-    """Pressed into a corner: it comes to rest there, although rounding puts one gap beyond zero where the other is hit."""
+    """Pressed into a corner: it comes to rest there, although rounding puts one gap beyond zero
+    where the other is hit.
+    """
     motion = da.simulate(SHARP, SHARP_START, (0, 8))
     assert motion.outcome is da.Outcome.FINISHED
     tip = np.linalg.solve([[-0.99, -0.15], [0.92, 0.4]], [1, 1])
@@ -243,6 +284,7 @@ def test_a_contact_beside_the_one_that_hits_is_not_lost() -> None:
     assert motion.segments[-1].mode == ("a", "b")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("restitution", [0.0, 0.2, 0.6])
 def test_a_groove_in_which_bouncing_never_ends(restitution: float) -> None:
     """Infinitely many series of infinitely many impacts before one instant, in bounded work."""
@@ -264,7 +306,9 @@ def test_max_steps_counts_the_steps_between_impacts() -> None:
 
 
 def test_a_violated_contact_is_never_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the care for gaps at zero the corner is left on the wrong side, which the run says."""
+    """Without the care for gaps at zero the corner is left on the wrong side, which the run
+    says.
+    """
     monkeypatch.setattr(Contacts, "watch", lambda self, driver: None)
     monkeypatch.setattr(Contacts, "_rest", lambda self, driver, closed, t, y: ((), y, np.inf))
     motion = da.simulate(SHARP, SHARP_START, (0, 8))
@@ -273,18 +317,26 @@ def test_a_violated_contact_is_never_finished(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_walls_that_meet_end_the_motion() -> None:
-    """A particle between a floor and a ceiling that comes down to it has no motion after they meet at t = 1."""
+    """A particle between a floor and a ceiling that comes down to it has no motion after they meet
+    at t = 1.
+    """
     press = da.System(
         [H],
         kinetic=H.dot**2 / 2,
-        constraints=[da.unilateral(H >= 0, 0.5, name="floor"), da.unilateral(1 - da.t >= H, 0.5, name="ceiling")],
+        constraints=[
+            da.unilateral(H >= 0, 0.5, name="floor"),
+            da.unilateral(1 - da.t >= H, 0.5, name="ceiling"),
+        ],
     )
     motion = da.simulate(press, {H: 0.3, H.dot: 1.0}, (0, 2))
     assert not motion.success and motion.t[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.long
 def test_decisions_at_one_instant_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rest that is never found: the impacts fall on one instant, and the run says so instead of going on for ever."""
+    """A rest that is never found: the impacts fall on one instant, and the run says so instead of
+    going on for ever.
+    """
     monkeypatch.setattr(Contacts, "_rest", lambda self, driver, closed, t, y: ((), y, np.inf))
     motion = da.simulate(ball(0.0), {H: 1.0}, (0, 2), parameters={G: 10.0})
     assert motion.outcome is da.Outcome.UNSOLVED and motion.t[-1] == pytest.approx(np.sqrt(0.2))
@@ -296,15 +348,22 @@ def test_an_impact_at_the_start_that_is_not_determined_ends_the_motion() -> None
     press = da.System(
         [H],
         kinetic=H.dot**2 / 2,
-        constraints=[da.unilateral(da.t <= H, 0, name="floor"), da.unilateral(-da.t >= H, 0, name="ceiling")],
+        constraints=[
+            da.unilateral(da.t <= H, 0, name="floor"),
+            da.unilateral(-da.t >= H, 0, name="ceiling"),
+        ],
     )
     motion = da.simulate(press, {H: 0.0, H.dot: 0.0}, (0, 1))
     assert motion.outcome is da.Outcome.SINGULAR and motion.t[-1] == 0
 
 
 def test_a_moving_floor() -> None:
-    """Rheonomic contact: an elastic ball on a floor that rises with speed 1 gains twice that speed."""
-    system = da.System([H], kinetic=H.dot**2 / 2, constraints=[da.unilateral(da.t <= H, 1, name="floor")])
+    """Rheonomic contact: an elastic ball on a floor that rises with speed 1 gains twice that
+    speed.
+    """
+    system = da.System(
+        [H], kinetic=H.dot**2 / 2, constraints=[da.unilateral(da.t <= H, 1, name="floor")]
+    )
     motion = da.simulate(system, {H: 2.0, H.dot: -1.0}, (0, 4), rtol=1e-12)
     assert motion.impacts[0][0] == pytest.approx(1.0, abs=1e-12)
     assert motion["h_dot"][-1] == pytest.approx(3.0, abs=1e-11)
@@ -314,7 +373,12 @@ def test_a_moving_floor() -> None:
 def test_carried_by_a_moving_floor() -> None:
     """On a floor that shakes with amplitude a the ball lifts off where a w^2 sin(w t) = g."""
     floor = sympy.sin(5 * da.t) / 2
-    system = da.System([H], kinetic=H.dot**2 / 2, potential=10 * H, constraints=[da.unilateral(floor <= H, name="floor")])
+    system = da.System(
+        [H],
+        kinetic=H.dot**2 / 2,
+        potential=10 * H,
+        constraints=[da.unilateral(floor <= H, name="floor")],
+    )
     motion = da.simulate(system, {H: 0.0, H.dot: 2.5}, (0, 0.6), rtol=1e-11)
     off = np.arcsin(0.8) / 5
     carried = motion.t <= off
@@ -339,7 +403,12 @@ def test_impact_beside_a_two_sided_constraint() -> None:
     hit = da.simulate(system, {X: 1.0, Y: 0.0}, (0, 3.2), at=times, rtol=1e-11)
     swung = da.simulate(free, {X: 1.0, Y: 0.0}, (0, 3.2), at=times, rtol=1e-11)
     assert len(hit.impacts) == 1
-    reordered = da.simulate(system.replacing(constraints=system.constraints[::-1]), {X: 1.0, Y: 0.0}, (0, 3.2), rtol=1e-9)
+    reordered = da.simulate(
+        system.replacing(constraints=system.constraints[::-1]),
+        {X: 1.0, Y: 0.0},
+        (0, 3.2),
+        rtol=1e-9,
+    )
     assert max(reordered.worst_residual.values()) < 1e-10
     assert np.allclose(hit["x"], np.abs(swung["x"]), atol=1e-8)
     assert np.allclose(hit["y"], swung["y"], atol=1e-8)
@@ -388,7 +457,14 @@ def test_restitution_outside_its_range_is_refused() -> None:
 def test_chosen_times_across_impacts() -> None:
     expected = bounce_times(0.8, 3)
     times = np.linspace(0, float(expected[2]), 50)
-    motion = da.simulate(ball(0.8), {H: 1.0}, (0, float(expected[2]) + 0.1), parameters={G: 10.0}, at=times, rtol=1e-12)
+    motion = da.simulate(
+        ball(0.8),
+        {H: 1.0},
+        (0, float(expected[2]) + 0.1),
+        parameters={G: 10.0},
+        at=times,
+        rtol=1e-12,
+    )
     first = times <= expected[0]
     assert np.allclose(motion["h"][first], 1 - 5 * times[first] ** 2, atol=1e-11)
     second = (times > expected[0]) & (times < expected[1])
@@ -398,28 +474,37 @@ def test_chosen_times_across_impacts() -> None:
 
 
 def test_users_events_beside_contacts() -> None:
-    motion = da.simulate(ball(1), {H: 1.0}, (0, 2), parameters={G: 10.0}, events=[H - 0.5], rtol=1e-12)
+    motion = da.simulate(
+        ball(1), {H: 1.0}, (0, 2), parameters={G: 10.0}, events=[H - 0.5], rtol=1e-12
+    )
     period = 2 * np.sqrt(0.2)
     first = np.sqrt(0.1)
-    expected = sorted(t for k in range(4) for t in (k * period + first, (k + 1) * period - first) if t < 2)
+    expected = sorted(
+        t for k in range(4) for t in (k * period + first, (k + 1) * period - first) if t < 2
+    )
     assert motion.t_events[0] == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_units_of_time_do_not_matter(scale: float) -> None:
-    """The same ball in microseconds and in megaseconds: as many impacts, at the same times in its own units."""
+    """The same ball in microseconds and in megaseconds: as many impacts, at the same times in its
+    own units.
+    """
     reference = da.simulate(ball(0.5), {H: 1.0}, (0, 2), parameters={G: 10.0})
     motion = da.simulate(ball(0.5), {H: 1.0}, (0, 2 * scale), parameters={G: 10.0 / scale**2})
     assert motion.outcome is da.Outcome.FINISHED
     few = min(len(motion.impacts), len(reference.impacts), 12)
     assert few >= 10
-    assert [t / scale for t, _ in motion.impacts][:few] == pytest.approx([t for t, _ in reference.impacts][:few], rel=1e-7)
+    assert [t / scale for t, _ in motion.impacts][:few] == pytest.approx(
+        [t for t, _ in reference.impacts][:few], rel=1e-7
+    )
 
 
 @pytest.mark.parametrize("form", ["maggi", "gibbs-appell", "vakonomic"])
 def test_forms_that_cannot_follow_contacts_say_so(form: str) -> None:
     system = ball(0.5).replacing(coordinates=[H, X], kinetic=(H.dot**2 + X.dot**2) / 2,
-                                 constraints=[*ball(0.5).constraints, da.velocity(X.dot - H.dot, name="tie")])  # fmt: skip
+                                 constraints=[*ball(0.5).constraints, da.velocity(X.dot - H.dot,
+                                 name="tie")])  # fmt: skip
     with pytest.raises(FormError, match=r"floor.*lagrange"):
         da.simulate(system, {H: 1.0}, (0, 1), parameters={G: 10.0}, form=form)
 
@@ -431,7 +516,10 @@ def test_contact_in_the_image_form() -> None:
         [H, X],
         kinetic=(H.dot**2 + X.dot**2) / 2,
         potential=G * H,
-        constraints=[da.image({H: u, X: 0 * u}, [u]), da.unilateral(H >= 0, sympy.Rational(1, 2), name="floor")],
+        constraints=[
+            da.image({H: u, X: 0 * u}, [u]),
+            da.unilateral(H >= 0, sympy.Rational(1, 2), name="floor"),
+        ],
     )
     end = float(bounce_times(0.5, 4)[-1] + 1e-3)
     motion = da.simulate(fall, {H: 1.0}, (0, end), parameters={G: 10.0}, rtol=1e-12)

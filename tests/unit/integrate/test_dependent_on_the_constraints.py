@@ -1,7 +1,9 @@
-"""Constraints that depend on each other only where they hold: the rank beside them is another one, and must not count.
+"""Constraints that depend on each other only where they hold: the rank beside them is another one,
+and must not count.
 
-Of g = 0 and f g = 0 the second row is f grad g + g grad f, independent of the first wherever a stage of a step leaves g = 0 by
-its error. Of three parallel cranks one is redundant as long as they are parallel.
+Of g = 0 and f g = 0 the second row is f grad g + g grad f, independent of the first wherever a
+stage of a step leaves g = 0 by its error. Of three parallel cranks one is redundant as long as they
+are parallel.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def test_a_multiple_of_a_constraint_adds_nothing(least: float, is_first: bool) -
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_one_of_three_parallel_cranks_is_redundant(form: str) -> None:
-    """A plate on three cranks of length one moves as a pendulum, whose angle from below is followed for itself."""
+    """A plate on three cranks of length one moves as a pendulum, whose angle from below is followed
+    for itself.
+    """
     cranks = [(x + k * cos(angle) - k) ** 2 + (y + k * sin(angle)) ** 2 - 1 for k in (0, 1, 2)]
     plate = da.System(
         [x, y, angle],
@@ -55,7 +59,14 @@ def test_one_of_three_parallel_cranks_is_redundant(form: str) -> None:
     )
     start = {x: np.sin(0.7), y: -np.cos(0.7), angle: 0.0, x.dot: 0.0, y.dot: 0.0, angle.dot: 0.0}
     if form == "hamilton":
-        start = {"x": np.sin(0.7), "y": -np.cos(0.7), "angle": 0.0, "p_x": 0.0, "p_y": 0.0, "p_angle": 0.0}
+        start = {
+            "x": np.sin(0.7),
+            "y": -np.cos(0.7),
+            "angle": 0.0,
+            "p_x": 0.0,
+            "p_y": 0.0,
+            "p_angle": 0.0,
+        }
     motion = da.simulate(plate, start, (0, 4), form=form, rtol=1e-10)
     turn = da.coordinates("turn")
     pendulum = da.System([turn], kinetic=turn.dot**2 / 2, potential=-2 * cos(turn))
@@ -90,7 +101,10 @@ def test_a_row_that_depends_only_at_the_start_is_not_forgotten() -> None:
 
 def test_a_small_contradiction_of_a_dependent_row_is_not_taken_for_rounding() -> None:
     """x' = 1 and 2 x' = 2 + 1e-7: no velocity obeys both."""
-    constraints = [da.velocity(x.dot - 1, name="one"), da.velocity(2 * x.dot - 2 - sympy.Float("1e-7"), name="other")]
+    constraints = [
+        da.velocity(x.dot - 1, name="one"),
+        da.velocity(2 * x.dot - 2 - sympy.Float("1e-7"), name="other"),
+    ]
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=constraints)
     with pytest.raises(DalembertError, match="constraint"):
         da.simulate(system, {x: 0.0, y: 0.0, x.dot: 1.0, y.dot: 0.0}, (0, 1), project_start=True)
@@ -115,7 +129,9 @@ FIXED = ("rattle4", "lobatto4", "variational-midpoint", "galerkin-lobatto4", "dl
 
 @pytest.mark.parametrize("method", [*FIXED, "taylor"])
 @pytest.mark.parametrize("factor", [2, 2 + sin(x)], ids=["everywhere", "where they hold"])
-def test_a_method_that_needs_independent_constraints_says_so(method: str, factor: sympy.Expr) -> None:
+def test_a_method_that_needs_independent_constraints_says_so(
+    method: str, factor: sympy.Expr
+) -> None:
     """And not that a smaller step would help, or that the motion became singular at its start."""
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=y**2 / 2)
     start = {x: 0.1, y: 0.4 * np.sin(0.2), x.dot: -1.0}
@@ -130,5 +146,7 @@ def test_a_method_that_needs_independent_constraints_says_so(method: str, factor
 def test_no_expansion_is_chosen_where_constraints_depend_on_each_other() -> None:
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=y**2 / 2)
     system = system.replacing(constraints=[da.holonomic(CURVE), da.holonomic((2 + sin(x)) * CURVE)])
-    motion = da.simulate(system, {x: 0.1, y: 0.4 * np.sin(0.2), x.dot: -1.0}, (0, 1), method="auto", rtol=1e-10)
+    motion = da.simulate(
+        system, {x: 0.1, y: 0.4 * np.sin(0.2), x.dot: -1.0}, (0, 1), method="auto", rtol=1e-10
+    )
     assert motion.success and motion.call["method"] == "dop853"

@@ -1,4 +1,6 @@
-"""The discrete rigid body: native steps against the reference solver, conservation, and what it refuses."""
+"""The discrete rigid body: native steps against the reference solver, conservation, and what it
+refuses.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from dalembert.geometry.rigid_rotations import momentum_of_pair
 def body(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Inertias, a momentum at the limit of what a step can take, an attitude."""
     random = np.random.default_rng(100 * seed + n)
-    Lambda, values, turn = random.uniform(0.4, 2.5, n), random.standard_normal((n, n)), random.standard_normal((n, n))
+    Lambda, values, turn = (
+        random.uniform(0.4, 2.5, n),
+        random.standard_normal((n, n)),
+        random.standard_normal((n, n)),
+    )
     M = values - values.T
     return Lambda, M * largest_factor(Lambda, M), expm(turn - turn.T)
 
@@ -56,7 +62,9 @@ def test_conserves_to_rounding(n, share):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 8])
 def test_near_the_limit_the_branch_is_kept(n):
-    """Newton's iteration from the last rotation leads astray there, and the sign function brings it back."""
+    """Newton's iteration from the last rotation leads astray there, and the sign function brings it
+    back.
+    """
     Lambda, limit, Q = body(n, seed=2)
     motion = da.lie.discrete_rigid_body(Lambda, (1 - 1e-6) * limit, Q, steps=300)
     for k in range(300):
@@ -131,7 +139,17 @@ class TestErrors:
             {"M": np.eye(3)},
             {"M": np.full((3, 3), np.nan)},
         ],
-        ids=["stretched", "mirrored", "shape", "steps", "every", "step", "inertia", "not skew", "nan"],
+        ids=[
+            "stretched",
+            "mirrored",
+            "shape",
+            "steps",
+            "every",
+            "step",
+            "inertia",
+            "not skew",
+            "nan",
+        ],
     )
     def test_calls(self, call):
         arguments = {"Lambda": [1, 2, 3], "M": np.zeros((3, 3)), "steps": 1} | call

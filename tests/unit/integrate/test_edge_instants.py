@@ -1,4 +1,6 @@
-"""At the edges of time a motion is right, or says what is wrong: events at one instant, ends, far times, backwards."""
+"""At the edges of time a motion is right, or says what is wrong: events at one instant, ends, far
+times, backwards.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def test_an_event_that_is_zero_exactly_where_it_is_looked_at_is_met_there(method
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_event_that_is_zero_over_a_stretch_is_met_where_that_begins(method):
-    motion = da.simulate(OSCILLATOR, {x: 1.0}, (0, 1.5), events=[da.event(sympy.floor(2 * x))], method=method)
+    motion = da.simulate(
+        OSCILLATOR, {x: 1.0}, (0, 1.5), events=[da.event(sympy.floor(2 * x))], method=method
+    )
     assert motion.t_events[0] == pytest.approx([math.acos(0.5)], abs=1e-9)
 
 
@@ -43,7 +47,9 @@ def test_a_pole_is_no_crossing_and_a_constant_no_event():
     assert motion.t[-1] == 3.0 and len(motion.t_events[0]) == 0
     with pytest.raises(ModelError, match="constant"):
         da.simulate(OSCILLATOR, {x: 1.0}, (0, 3), events=[da.event(x - x)])
-    told = da.simulate(OSCILLATOR, {x: 1.0}, (0, 3), events=[da.event(sympy.log(x - 0.2), name="depth")])
+    told = da.simulate(
+        OSCILLATOR, {x: 1.0}, (0, 3), events=[da.event(sympy.log(x - 0.2), name="depth")]
+    )
     assert "event `depth` has no value" in told.message
 
 
@@ -57,9 +63,17 @@ def test_far_from_zero_states_belong_to_the_times_that_the_clock_can_tell(method
     assert not ended.success
 
 
+@pytest.mark.long
 def test_many_runs_far_from_zero_keep_their_times():
     begin = 1e12
-    many = da.simulate(OSCILLATOR, {x: np.array([1.0, 2.0])}, (begin, begin + 5), at=[begin + 5], method="taylor", rtol=1e-6)
+    many = da.simulate(
+        OSCILLATOR,
+        {x: np.array([1.0, 2.0])},
+        (begin, begin + 5),
+        at=[begin + 5],
+        method="taylor",
+        rtol=1e-6,
+    )
     np.testing.assert_allclose(many.final["x"], np.cos(5) * np.array([1.0, 2.0]), atol=1e-6)
 
 
@@ -77,9 +91,14 @@ def test_a_span_of_nothing_says_so_and_one_outside_shows_its_digits():
 
 def test_impacts_are_not_followed_backwards():
     ball = da.System(
-        [x], kinetic=x.dot**2 / 2, potential=10 * x, constraints=[da.unilateral(-x, restitution=0.5, name="floor")]
+        [x],
+        kinetic=x.dot**2 / 2,
+        potential=10 * x,
+        constraints=[da.unilateral(-x, restitution=0.5, name="floor")],
     )
     with pytest.raises(ModelError, match="forwards in time"):
         da.simulate(ball, {x: 1.0}, (1, 0))
     far = da.simulate(ball, {x: 1.0}, (1e6, 1e6 + 1.4))
-    assert far.impacts[0][0] - 1e6 == pytest.approx(math.sqrt(0.2), abs=1e-9) and len(far.impacts) > 20
+    assert (
+        far.impacts[0][0] - 1e6 == pytest.approx(math.sqrt(0.2), abs=1e-9) and len(far.impacts) > 20
+    )

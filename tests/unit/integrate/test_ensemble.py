@@ -10,15 +10,18 @@ import dalembert as da
 from dalembert.errors import ModelError, StartError, UnusedParameterWarning
 from dalembert.integrate.ensemble import chunks
 from dalembert.integrate.ensemble.chunks import OUTCOMES, Reached, run_chunk
-from dalembert.integrate.ensemble.ensemble import flat_values, read_plan
+from dalembert.integrate.ensemble.plan_reader import flat_values, read_plan
 from dalembert.integrate.ensemble.run_table import laid_out
+from dalembert.integrate.options import RunOptions
 
 x = da.coordinates("x")
 k = da.parameters("k", positive=True)
 
 
 def oscillator() -> da.System:
-    return da.System(coordinates=[x], kinetic=x.dot**2 / 2, potential=k / 2 * x**2, name="oscillator")
+    return da.System(
+        coordinates=[x], kinetic=x.dot**2 / 2, potential=k / 2 * x**2, name="oscillator"
+    )
 
 
 def falling() -> da.System:
@@ -30,7 +33,7 @@ def single(model, start, parameters, **options):
     return da.simulate(model, start, parameters=parameters, **options)
 
 
-# -- the numbers -----------------------------------------------------------------------------------------------------
+# -- the numbers -----------------------------------------------------------------------------------
 
 
 def test_oscillators_of_many_stiffnesses_meet_their_closed_form():
@@ -40,7 +43,8 @@ def test_oscillators_of_many_stiffnesses_meet_their_closed_form():
     assert runs.success and runs.table.dims == ("k",)
 
 
-#: A system, the symbol whose start differs, the form: no multipliers, constraints on positions, on velocities, on momenta.
+#: A system, the symbol whose start differs, the form: no multipliers, constraints on positions, on
+#: velocities, on momenta.
 CASES = [
     ("rolling-disk", "theta", None),
     ("rolling-disk", "theta", "lagrange"),
@@ -52,7 +56,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "symbol", "form"), CASES, ids=[f"{n}-{f or 'default'}" for n, _, f in CASES])
+@pytest.mark.parametrize(
+    ("name", "symbol", "form"), CASES, ids=[f"{n}-{f or 'default'}" for n, _, f in CASES]
+)
 def test_every_run_is_the_single_run_bit_for_bit(name, symbol, form):
     scenario = da.gallery.load(name)
     first = scenario.start.get(symbol, 0.0)
@@ -65,13 +71,17 @@ def test_every_run_is_the_single_run_bit_for_bit(name, symbol, form):
         assert np.array_equal(runs.states[place].T, motion.y)
 
 
-@pytest.mark.parametrize(("method", "options"), [("gauss4", {"step": 0.01}), ("dop853", {"rtol": 1e-6, "max_step": 0.1})])
+@pytest.mark.parametrize(
+    ("method", "options"), [("gauss4", {"step": 0.01}), ("dop853", {"rtol": 1e-6, "max_step": 0.1})]
+)
 def test_methods_and_their_options_reach_every_run(method, options):
     stiffness = np.array([1.0, 2.0])
     given = {"span": (0, 1), "at": [0.5, 1.0], "method": method, **options}
     runs = da.simulate(oscillator(), {x: 1.0}, parameters={k: stiffness}, **given)
     for place, value in enumerate(stiffness):
-        assert np.array_equal(runs.states[place].T, single(oscillator(), {x: 1.0}, {k: value}, **given).y)
+        assert np.array_equal(
+            runs.states[place].T, single(oscillator(), {x: 1.0}, {k: value}, **given).y
+        )
 
 
 def test_runs_go_backwards_and_keep_the_order_of_the_times():
@@ -85,7 +95,7 @@ def test_runs_go_backwards_and_keep_the_order_of_the_times():
 def test_a_run_depends_neither_on_its_neighbours_nor_on_the_chunk_nor_on_threads():
     scenario = da.gallery.load("rolling-disk")
     start = {"theta": np.linspace(0.1, 1.2, 9), "psi_dot": np.linspace(2.0, 4.0, 9)}
-    plan, axes = read_plan(scenario, start, (0, 0.5), None, None, {})
+    plan, axes = read_plan(scenario, start, (0, 0.5), RunOptions())
     p, v = flat_values(plan, axes, laid_out(axes)[0])
     whole = run_chunk(plan, p, v)
     backwards = run_chunk(plan, p[::-1], v[::-1])
@@ -99,7 +109,9 @@ def test_a_run_depends_neither_on_its_neighbours_nor_on_the_chunk_nor_on_threads
 
 
 def test_the_drift_of_the_energy_is_that_of_the_motion():
-    runs = da.simulate(da.gallery.load("rolling-disk"), {"theta": [0.3, 0.5]}, (0, 2), at=[1.0, 2.0], rtol=1e-6)
+    runs = da.simulate(
+        da.gallery.load("rolling-disk"), {"theta": [0.3, 0.5]}, (0, 2), at=[1.0, 2.0], rtol=1e-6
+    )
     motion = runs.motion(1)
     energy = motion.energy
     there = [abs(energy[np.argmin(abs(motion.t - t))] - energy[0]) for t in (2.0,)]
@@ -107,13 +119,21 @@ def test_the_drift_of_the_energy_is_that_of_the_motion():
     assert runs.energy_drift[1] >= 0.99 * there[0]
 
 
-# -- the axes --------------------------------------------------------------------------------------------------------
+# -- the axes --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_shapes_broadcast_and_axes_have_names():
-    runs = da.simulate(oscillator(), {x: np.array([1.0, 2.0, 3.0])}, (0, 1), parameters={k: np.array([[1.0], [4.0]])})
+    runs = da.simulate(
+        oscillator(),
+        {x: np.array([1.0, 2.0, 3.0])},
+        (0, 1),
+        parameters={k: np.array([[1.0], [4.0]])},
+    )
     assert runs.shape == (2, 3) and runs.table.dims == ("k", "x_start")
-    assert runs["x"] == pytest.approx(np.cos([[1.0], [2.0]] * np.ones((1, 3)))[..., None] * [[[1], [2], [3]]], abs=1e-9)
+    assert runs["x"] == pytest.approx(
+        np.cos([[1.0], [2.0]] * np.ones((1, 3)))[..., None] * [[[1], [2], [3]]], abs=1e-9
+    )
     assert np.array_equal(runs["k"], [[1.0] * 3, [4.0] * 3])
     table = runs.to_xarray()
     assert float(table["x"].sel(k=4.0, x_start=3.0, time=1.0)) == runs["x"][1, 2, 0]
@@ -149,14 +169,22 @@ def test_options_that_speak_of_one_motion_are_refused():
     with pytest.raises(ModelError, match="zero crossings"):
         da.simulate(oscillator(), {x: [1.0]}, (0, 1), parameters={k: 1.0}, events=[x])
     with pytest.raises(ModelError, match="every"):
-        da.simulate(oscillator(), {x: [1.0]}, (0, 1), parameters={k: 1.0}, method="gauss4", step=0.1, every=2)
+        da.simulate(
+            oscillator(),
+            {x: [1.0]},
+            (0, 1),
+            parameters={k: 1.0},
+            method="gauss4",
+            step=0.1,
+            every=2,
+        )
     with pytest.raises(ModelError, match="workers"):
         da.simulate(oscillator(), {x: [1.0]}, (0, 1), parameters={k: 1.0}, workers=0)
     with pytest.raises(ModelError, match=r"One run takes one thread.*workers=2.*array of starts"):
         da.simulate(oscillator(), {x: 1.0}, (0, 1), parameters={k: 1.0}, workers=2)
 
 
-# -- failures --------------------------------------------------------------------------------------------------------
+# -- failures --------------------------------------------------------------------------------------
 
 
 def test_a_run_that_blows_up_keeps_what_it_reached_and_harms_nobody():
@@ -174,7 +202,12 @@ def test_a_run_that_blows_up_keeps_what_it_reached_and_harms_nobody():
 def test_a_start_that_is_refused_and_a_number_that_is_none_are_recorded():
     sleigh = da.gallery.load("chaplygin-sleigh")
     steered = dict(sleigh.start)
-    runs = da.simulate(sleigh, {**steered, "theta": [steered.get("theta", 0.0), 1.0, np.nan]}, (0, 0.2), project_start=False)
+    runs = da.simulate(
+        sleigh,
+        {**steered, "theta": [steered.get("theta", 0.0), 1.0, np.nan]},
+        (0, 0.2),
+        project_start=False,
+    )
     assert runs.codes[0] == 0
     assert runs.outcomes[1:].tolist() == ["start refused", "start refused"]
     assert "residual" in runs.messages[1] and "finite" in runs.messages[2]
@@ -202,7 +235,9 @@ def test_ctrl_c_keeps_what_was_done():
         raise KeyboardInterrupt
 
     plenty = np.linspace(1.0, 2.0, 4000)
-    runs = da.simulate(oscillator(), {x: 1.0}, (0, 10), parameters={k: plenty}, workers=1, progress=press)
+    runs = da.simulate(
+        oscillator(), {x: 1.0}, (0, 10), parameters={k: plenty}, workers=1, progress=press
+    )
     counts = runs.counts
     assert counts["finished"] >= 64 and counts["not run"] > 0
     assert reported[-1] == counts["finished"]  # what was left out does not count
@@ -210,12 +245,16 @@ def test_ctrl_c_keeps_what_was_done():
     assert not runs.failed[runs.outcomes == "not run"].any() and not runs.success
 
 
-# -- decisions on the way --------------------------------------------------------------------------------------------
+# -- decisions on the way --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_contacts_and_events_go_through_the_driver():
     ball = da.System(
-        coordinates=[x], kinetic=x.dot**2 / 2, potential=k * x, constraints=[da.unilateral(-x, name="floor", restitution=0.5)]
+        coordinates=[x],
+        kinetic=x.dot**2 / 2,
+        potential=k * x,
+        constraints=[da.unilateral(-x, name="floor", restitution=0.5)],
     )
     runs = da.simulate(ball, {x: [1.0, 2.0]}, (0, 1), parameters={k: 9.81})
     for place, height in enumerate((1.0, 2.0)):
@@ -229,7 +268,9 @@ def test_contacts_and_events_go_through_the_driver():
 def test_inputs_given_as_functions_reach_every_run():
     u = da.inputs("u")
     pushed = da.System(coordinates=[x], kinetic=k / 2 * x.dot**2, forces={x: u}, inputs=[u])
-    runs = da.simulate(pushed, {x: 0.0}, (0, 1), parameters={k: [1.0, 2.0]}, inputs={u: lambda t, state: 2.0})
+    runs = da.simulate(
+        pushed, {x: 0.0}, (0, 1), parameters={k: [1.0, 2.0]}, inputs={u: lambda t, state: 2.0}
+    )
     assert runs.final["x"] == pytest.approx([1.0, 0.5], abs=1e-9)
 
 
@@ -239,18 +280,20 @@ def test_an_engine_of_its_own_may_execute_a_method_and_leave_runs_to_the_driver(
         codes = np.array([0] * (len(parameters) - 1) + [chunks.LEFT])
         return Reached(states, codes, [""] * len(codes), {"steps": np.zeros(len(codes), int)})
 
-    plan, axes = read_plan(oscillator(), {x: [1.0, 2.0, 3.0]}, (0, 1), {k: 1.0}, None, {})
+    plan, axes = read_plan(oscillator(), {x: [1.0, 2.0, 3.0]}, (0, 1), RunOptions({k: 1.0}))
     monkeypatch.setitem(chunks._ENGINES, "dop853", engine)
     results = run_chunk(plan, *flat_values(plan, axes, (3,)))
     assert results.states[:2, 0, 0].tolist() == [1.0, 2.0]  # the engine stands still
     assert results.states[2, 0, 0] == pytest.approx(3 * np.cos(1), abs=1e-9)
 
 
-# -- results ---------------------------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def test_one_run_again_is_a_motion_with_all_steps():
-    runs = da.simulate(oscillator(), {x: [1.0, 2.0]}, (0, 1), parameters={k: [[1.0], [4.0]]}, at=[1.0])
+    runs = da.simulate(
+        oscillator(), {x: [1.0, 2.0]}, (0, 1), parameters={k: [[1.0], [4.0]]}, at=[1.0]
+    )
     motion = runs.motion((1, 1))
     assert len(motion.t) > 3 and motion["x"][-1] == runs["x"][1, 1, 0]
     with pytest.raises(ModelError, match="place"):
@@ -259,15 +302,21 @@ def test_one_run_again_is_a_motion_with_all_steps():
         runs["x_dott"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 def test_runs_are_saved_as_the_table_they_are(tmp_path, suffix):
     runs = da.simulate(falling(), {x: [0.1, 1.0]}, (0, 2), parameters={k: 1.0}, at=[0.5, 2.0])
     path = tmp_path / f"runs{suffix}"
     runs.save(path)
-    found = (xr.open_zarr(path) if suffix == ".zarr" else xr.open_dataset(path, engine="h5netcdf")).load()
+    found = (
+        xr.open_zarr(path) if suffix == ".zarr" else xr.open_dataset(path, engine="h5netcdf")
+    ).load()
     assert np.array_equal(found["x"].values, runs["x"], equal_nan=True)
     assert found["message"].values.tolist() == runs.messages.tolist()
-    codes, names = found["outcome"].attrs["flag_values"], found["outcome"].attrs["flag_meanings"].split()
+    codes, names = (
+        found["outcome"].attrs["flag_values"],
+        found["outcome"].attrs["flag_meanings"].split(),
+    )
     assert names[list(codes).index(int(found["outcome"][1]))] == "blew_up"
     assert len(OUTCOMES) + 1 == len(names)
     found.close()
@@ -293,7 +342,10 @@ def test_a_name_is_given_once():
     x = da.coordinates("x")
     k = da.parameters("k")
     spring = da.System([x], kinetic=x.dot**2 / 2, potential=k * x**2 / 2)
-    for start, parameters in (({x: [1.0, 2.0], "x": [3.0, 4.0]}, {k: 1.0}), ({x: 1.0}, {k: [1.0, 2.0], "k": 3.0})):
+    for start, parameters in (
+        ({x: [1.0, 2.0], "x": [3.0, 4.0]}, {k: 1.0}),
+        ({x: 1.0}, {k: [1.0, 2.0], "k": 3.0}),
+    ):
         with pytest.raises(da.errors.ModelError, match="twice"):
             da.simulate(spring, start, (0, 1), parameters=parameters)
     with pytest.raises(da.errors.ModelError, match="twice"):

@@ -1,4 +1,6 @@
-"""Integrators of other packages as methods: accuracy, constraints, dense output, stiffness, refusals."""
+"""Integrators of other packages as methods: accuracy, constraints, dense output, stiffness,
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def pendulum() -> da.System:
 def rod() -> da.System:
     x, y = da.coordinates("x y")
     return da.System(
-        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=9.81 * y, constraints=[da.holonomic(x**2 + y**2 - 1, name="rod")]
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=9.81 * y,
+        constraints=[da.holonomic(x**2 + y**2 - 1, name="rod")],
     )
 
 
@@ -51,7 +56,9 @@ def stiff() -> tuple[da.System, dict[str, float]]:
 
 def common(found: Any, other: Any) -> float:
     """The largest difference of the coordinates of two motions."""
-    return max(float(np.max(np.abs(found[q.name] - other[q.name]))) for q in found.system.coordinates)
+    return max(
+        float(np.max(np.abs(found[q.name] - other[q.name]))) for q in found.system.coordinates
+    )
 
 
 every_method = pytest.mark.parametrize("method", list(TOLERANCES))
@@ -62,16 +69,28 @@ every_method = pytest.mark.parametrize("method", list(TOLERANCES))
 @pytest.mark.usefixtures("package")
 def test_a_rolling_disk_is_followed_to_the_tolerance(method: str) -> None:
     disk = da.gallery.load("rolling-disk")
-    exact = da.simulate(disk.system, disk.start, (0, 4), parameters=disk.parameters, rtol=1e-13, at=TIMES)
+    exact = da.simulate(
+        disk.system, disk.start, (0, 4), parameters=disk.parameters, rtol=1e-13, at=TIMES
+    )
     rtol = TOLERANCES[method]
     coarse, fine = (
-        da.simulate(disk.system, disk.start, (0, 4), parameters=disk.parameters, rtol=r, at=TIMES, method=method)
+        da.simulate(
+            disk.system,
+            disk.start,
+            (0, 4),
+            parameters=disk.parameters,
+            rtol=r,
+            at=TIMES,
+            method=method,
+        )
         for r in (100 * rtol, rtol)
     )
     assert fine.success and fine.statistics["method"] == method
     assert common(fine, exact) < 200 * rtol
     assert common(fine, exact) < common(coarse, exact)
-    assert method == "heyoka" or fine.statistics["steps"] > coarse.statistics["steps"]  # heyoka raises the order instead
+    assert (
+        method == "heyoka" or fine.statistics["steps"] > coarse.statistics["steps"]
+    )  # heyoka raises the order instead
     assert fine.statistics["form"] == ("lagrange" if method == "ida-ggl" else "maggi")
 
 
@@ -81,7 +100,10 @@ def test_a_rolling_disk_is_followed_to_the_tolerance(method: str) -> None:
 def test_steps_and_times_end_on_the_constraints_unless_told_otherwise(method: str) -> None:
     exact = da.simulate(rod(), {"x": 1.0}, (0, 4), rtol=1e-13, at=TIMES)
     rtol = TOLERANCES[method]
-    kept, free = (da.simulate(rod(), {"x": 1.0}, (0, 4), rtol=rtol, at=TIMES, method=method, project=p) for p in (True, False))
+    kept, free = (
+        da.simulate(rod(), {"x": 1.0}, (0, 4), rtol=rtol, at=TIMES, method=method, project=p)
+        for p in (True, False)
+    )
     for motion in (kept, free):
         assert common(motion, exact) < 200 * rtol
     assert kept.worst_residual["position"] < 1e-13
@@ -122,7 +144,12 @@ def test_expressions_of_heyoka_have_the_rates_of_the_kernel(method: str) -> None
     hy: Any = pytest.importorskip(method)
     x = da.coordinates("x")
     k, w = da.parameters("k w")
-    system = da.System([x], kinetic=x.dot**2 / (2 + sin(x)), potential=k * cos(x), forces={x: cos(w * da.t) - x.dot**3})
+    system = da.System(
+        [x],
+        kinetic=x.dot**2 / (2 + sin(x)),
+        potential=k * cos(x),
+        forces={x: cos(w * da.t) - x.dot**3},
+    )
     equations = da.derive(system)
     pairs = equations.to_heyoka()
     assert [str(symbol) for symbol, _ in pairs] == ["x", "x_dot"]
@@ -139,7 +166,9 @@ def test_expressions_of_heyoka_have_the_rates_of_the_kernel(method: str) -> None
 def test_stiff_equations_take_far_fewer_implicit_steps(method: str) -> None:
     system, parameters = stiff()
     other, found = (
-        da.simulate(system, {"x": 1.0}, (0, 2), parameters=parameters, rtol=1e-5, at=[2.0], method=m)
+        da.simulate(
+            system, {"x": 1.0}, (0, 2), parameters=parameters, rtol=1e-5, at=[2.0], method=m
+        )
         for m in ("dop853", method)
     )
     assert found.success
@@ -151,13 +180,18 @@ def test_stiff_equations_take_far_fewer_implicit_steps(method: str) -> None:
 @pytest.mark.parametrize("method", ["ida-ggl"])
 @pytest.mark.usefixtures("package")
 def test_the_stabilised_formulation_does_not_drift(method: str) -> None:
-    """Without projection: both residuals stay at the tolerance, where those of the rates alone grow with time."""
+    """Without projection: both residuals stay at the tolerance, where those of the rates alone grow
+    with time.
+    """
     x, y, s = da.coordinates("x y s")
     mixed = da.System(
         [x, y, s],
         kinetic=(x.dot**2 + y.dot**2 + s.dot**2) / 2,
         potential=9.81 * y,
-        constraints=[da.holonomic(x**2 + y**2 - 1, name="rod"), da.velocity(s.dot - x * y.dot + y * x.dot, name="roll")],
+        constraints=[
+            da.holonomic(x**2 + y**2 - 1, name="rod"),
+            da.velocity(s.dot - x * y.dot + y * x.dot, name="roll"),
+        ],
     )
     found = da.simulate(mixed, {"x": 1.0}, (0, 12), rtol=1e-6, method=method, project=False)
     worst = found.worst_residual
@@ -180,7 +214,12 @@ def test_what_cannot_be_followed_is_refused(method: str) -> None:
     pushed = da.System([angle], kinetic=angle.dot**2 / 2, forces={angle: u}, inputs=[u])
     with pytest.raises(FormError, match="inputs that are expressions"):
         da.simulate(pushed, {}, (0, 1), method=method, inputs={u: lambda t, state: 0.0})
-    ball = da.System([angle], kinetic=angle.dot**2 / 2, potential=angle, constraints=[da.unilateral(angle, name="floor")])
+    ball = da.System(
+        [angle],
+        kinetic=angle.dot**2 / 2,
+        potential=angle,
+        constraints=[da.unilateral(angle, name="floor")],
+    )
     with pytest.raises(FormError, match="one-sided"):
         da.simulate(ball, {"angle": 1.0}, (0, 1), method=method)
     with pytest.raises(ModelError, match="chooses its steps"):
@@ -190,10 +229,14 @@ def test_what_cannot_be_followed_is_refused(method: str) -> None:
 @pytest.mark.extras
 @every_method
 @pytest.mark.usefixtures("package")
-def test_a_motion_that_blows_up_ends_there_and_prints_nothing(method: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_motion_that_blows_up_ends_there_and_prints_nothing(
+    method: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     x = da.coordinates("x")
     wild = da.System([x], kinetic=x.dot**2 / 2, potential=-(x**4) / 2)
-    motion = da.simulate(wild, {"x": 1.0, "x_dot": 1.0}, (0, 2), method=method, rtol=1e-6)  # x = 1 / (1 - t)
+    motion = da.simulate(
+        wild, {"x": 1.0, "x_dot": 1.0}, (0, 2), method=method, rtol=1e-6
+    )  # x = 1 / (1 - t)
     assert not motion.success
     assert abs(motion.t[-1] - 1.0) < 1e-3
     assert capfd.readouterr() == ("", "")
@@ -206,7 +249,9 @@ def test_many_runs_are_those_of_the_same_method(method: str) -> None:
     starts = np.array([1.0, 2.0])
     many = da.simulate(pendulum(), {"angle": starts}, (0, 1), at=[1.0], rtol=1e-6, method=method)
     for k, start in enumerate(starts):
-        one = da.simulate(pendulum(), {"angle": float(start)}, (0, 1), at=[1.0], rtol=1e-6, method=method)
+        one = da.simulate(
+            pendulum(), {"angle": float(start)}, (0, 1), at=[1.0], rtol=1e-6, method=method
+        )
         assert many["angle"][k, 0] == one["angle"][0]
 
 
@@ -224,9 +269,15 @@ def test_heyoka_refuses_what_is_not_smooth_and_a_second_tolerance(method: str) -
 
 @pytest.mark.parametrize(
     ("method", "package", "extra"),
-    [("heyoka", "heyoka", "heyoka"), ("cvode-bdf", "sksundae.cvode", "sundials"), ("ida-ggl", "sksundae.ida", "sundials")],
+    [
+        ("heyoka", "heyoka", "heyoka"),
+        ("cvode-bdf", "sksundae.cvode", "sundials"),
+        ("ida-ggl", "sksundae.ida", "sundials"),
+    ],
 )
-def test_a_missing_package_is_one_sentence(method: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_one_sentence(
+    method: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf'pip install "dalembert\[{extra}\]"'):
         da.simulate(pendulum(), {"angle": 1.0}, (0, 1), method=method)
@@ -247,4 +298,6 @@ def test_independent_velocities_are_chosen_anew_where_the_choice_degenerates(met
     found = da.simulate(skate, start, (0, 6), form="voronets", method=method, rtol=1e-9)
     assert found.success
     assert len(found.switches) >= 2
-    assert abs(found["x"][-1] - np.sin(6.0)) < 1e-6 and abs(found["y"][-1] - (1 - np.cos(6.0))) < 1e-6
+    assert (
+        abs(found["x"][-1] - np.sin(6.0)) < 1e-6 and abs(found["y"][-1] - (1 - np.cos(6.0))) < 1e-6
+    )

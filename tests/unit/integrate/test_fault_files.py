@@ -1,4 +1,6 @@
-"""Full disks, kills and damage: the old file or the new one, else a sentence, and no number that was not saved."""
+"""Full disks, kills and damage: the old file or the new one, else a sentence, and no number that
+was not saved.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from dalembert.model.io.atomic_file import PREFIX, place_beside, replaced_whole,
 from dalembert.model.io.files import loads
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="children are forked")
-MODEL = 'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot = 1.0}\nsimulate = {t = [0, 1]}'
+MODEL = (
+    'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot ='
+    " 1.0}\nsimulate = {t = [0, 1]}"
+)
 OLD = b"the old file"
 
 
@@ -32,7 +37,9 @@ def motion(tmp_path_factory: pytest.TempPathFactory) -> da.Motion:
 
 
 def status_of(work: Callable[[], None]) -> int:
-    """The exit status of a child that does some work, 2 where it is refused, or minus the signal that ended it."""
+    """The exit status of a child that does some work, 2 where it is refused, or minus the signal
+    that ended it.
+    """
     child = os.fork()
     if child == 0:
         try:
@@ -45,21 +52,31 @@ def status_of(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [0, 8192])
-def test_a_motion_on_a_full_disk_is_refused_and_can_be_saved_elsewhere(motion: da.Motion, tmp_path: Path, most: int) -> None:
-    """HDF5 itself does not survive a disk that is full: the process ended with a violation of memory."""
+def test_a_motion_on_a_full_disk_is_refused_and_can_be_saved_elsewhere(
+    motion: da.Motion, tmp_path: Path, most: int
+) -> None:
+    """HDF5 itself does not survive a disk that is full: the process ended with a violation of
+    memory.
+    """
     target, elsewhere = tmp_path / "motion.nc", tmp_path / "elsewhere.nc"
     target.write_bytes(OLD)
 
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
-        with pytest.raises(FileError, match=r"cannot be saved as .* \(seen: File too large\): .* elsewhere"):
+        with pytest.raises(
+            FileError, match=r"cannot be saved as .* \(seen: File too large\): .* elsewhere"
+        ):
             motion.save(target)
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         motion.save(elsewhere)
 
     assert status_of(work) == 0
-    assert target.read_bytes() == OLD and sorted(os.listdir(tmp_path)) == ["elsewhere.nc", "motion.nc"]
+    assert target.read_bytes() == OLD and sorted(os.listdir(tmp_path)) == [
+        "elsewhere.nc",
+        "motion.nc",
+    ]
     assert np.array_equal(da.load(elsewhere).y, motion.y)
 
 
@@ -82,7 +99,9 @@ WRITERS: dict[str, tuple[str, Callable[[da.Motion, Path], Any]]] = {
 def test_every_file_takes_its_name_in_one_move(
     kind: str, motion: da.Motion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Up to the move the old file is there, and a disk that refuses it leaves that one and nothing else."""
+    """Up to the move the old file is there, and a disk that refuses it leaves that one and nothing
+    else.
+    """
     suffix, write = WRITERS[kind]
     target = tmp_path / f"target{suffix}"
     target.write_bytes(OLD)
@@ -109,7 +128,9 @@ def test_a_killed_writer_leaves_the_old_file_and_the_next_one_cleans_up(tmp_path
     (left,) = [name for name in os.listdir(tmp_path) if name.startswith(PREFIX)]
     assert target.read_bytes() == OLD
     write_whole(target, "new")
-    assert left in os.listdir(tmp_path)  # too young: its writer may be on a machine with the same name
+    assert left in os.listdir(
+        tmp_path
+    )  # too young: its writer may be on a machine with the same name
     os.utime(tmp_path / left, (1.0, 1.0))
     own = place_beside(target)
     own.write_text("")
@@ -118,14 +139,18 @@ def test_a_killed_writer_leaves_the_old_file_and_the_next_one_cleans_up(tmp_path
     assert sorted(os.listdir(tmp_path)) == [own.name, "file.txt"] and target.read_text() == "newer"
 
 
-def test_links_are_followed_modes_kept_and_devices_not_replaced(tmp_path: Path, motion: da.Motion) -> None:
+def test_links_are_followed_modes_kept_and_devices_not_replaced(
+    tmp_path: Path, motion: da.Motion
+) -> None:
     """A superuser who saved to /dev/null had a plain file there afterwards."""
     plain, link, pipe = tmp_path / "plain", tmp_path / "link", tmp_path / "pipe"
     plain.write_bytes(OLD)
     plain.chmod(0o640)
     link.symlink_to(plain)
     write_whole(link, b"new")
-    assert link.is_symlink() and plain.read_bytes() == b"new" and plain.stat().st_mode & 0o777 == 0o640
+    assert (
+        link.is_symlink() and plain.read_bytes() == b"new" and plain.stat().st_mode & 0o777 == 0o640
+    )
     os.mkfifo(pipe)
     with pytest.raises(FileError, match="no plain file"):
         motion.save(pipe)
@@ -143,7 +168,7 @@ def test_a_file_that_is_protected_is_not_replaced(tmp_path: Path) -> None:
         write_whole(target, b"new")
 
 
-# -- damage ------------------------------------------------------------------------------------------------------------
+# -- damage ----------------------------------------------------------------------------------------
 
 
 def test_a_digit_that_changed_in_a_file_is_noticed(motion: da.Motion, tmp_path: Path) -> None:
@@ -161,9 +186,24 @@ def test_every_cut_and_every_bit_is_noticed(motion: da.Motion, tmp_path: Path) -
     path = tmp_path / "motion.nc"
     motion.save(path)
     content, draw = path.read_bytes(), np.random.default_rng(2)
-    changed = [content[:n] for n in (0, 1, 8, len(content) // 2, len(content) - 49, len(content) - 48, len(content) - 1)]
+    changed = [
+        content[:n]
+        for n in (
+            0,
+            1,
+            8,
+            len(content) // 2,
+            len(content) - 49,
+            len(content) - 48,
+            len(content) - 1,
+        )
+    ]
     for place in (*draw.integers(len(content), size=12), len(content) - 40, len(content) - 1):
-        changed.append(content[:place] + bytes([content[place] ^ 1 << int(draw.integers(8))]) + content[place + 1 :])
+        changed.append(
+            content[:place]
+            + bytes([content[place] ^ 1 << int(draw.integers(8))])
+            + content[place + 1 :]
+        )
     for data in changed:
         path.write_bytes(data)
         with pytest.raises(FileError):

@@ -1,4 +1,6 @@
-"""The store of a sweep: damage is noticed by every reader and made good by going on, and one process at a time writes."""
+"""The store of a sweep: damage is noticed by every reader and made good by going on, and one
+process at a time writes.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,13 @@ import zarr
 import dalembert as da
 from dalembert.errors import FileError, RunError
 from dalembert.integrate.ensemble.cluster import _Rounds
-from dalembert.integrate.ensemble.store import Blocks
+from dalembert.integrate.ensemble.store import RunBlocks
 from dalembert.model.io.files import loads
 
-MODEL = 'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot = 1.0}\nsimulate = {t = [0, 1]}'
+MODEL = (
+    'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot ='
+    " 1.0}\nsimulate = {t = [0, 1]}"
+)
 OVER = {"m": [1.0, 2.0, 3.0, 4.0], "x": [0.0, 1.0]}
 
 
@@ -39,13 +44,19 @@ def store(whole: Path, tmp_path: Path) -> Path:
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    return {
+        str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()
+    }
 
 
 @pytest.mark.parametrize("name", ["x/c.1.0.0", "outcome/c.2.0", "steps/c.0.0", "m/c/0"])
 @pytest.mark.parametrize("damage", ["a bit", "cut", "empty", "missing"])
-def test_going_on_makes_good_what_is_damaged(name: str, damage: str, store: Path, whole: Path) -> None:
-    """A bit that changed in a chunk was read as another number, and a chunk that was lost as runs that gave nothing."""
+def test_going_on_makes_good_what_is_damaged(
+    name: str, damage: str, store: Path, whole: Path
+) -> None:
+    """A bit that changed in a chunk was read as another number, and a chunk that was lost as runs
+    that gave nothing.
+    """
     file = store / name
     content = file.read_bytes()
     if damage == "missing":
@@ -71,7 +82,17 @@ def test_a_store_without_checksums_is_gone_on_with(store: Path, whole: Path) -> 
     for file in store.rglob("zarr.json"):
         text = file.read_text()
         file.write_text(text.replace('"name": "crc32c"', '"name": "GONE"'))
-    for name in ("x", "x_dot", "steps", "energy_drift", "outcome", "message", "m", "x_start", "time"):
+    for name in (
+        "x",
+        "x_dot",
+        "steps",
+        "energy_drift",
+        "outcome",
+        "message",
+        "m",
+        "x_start",
+        "time",
+    ):
         for file in (store / name).rglob("c*"):
             if file.is_file():
                 file.write_bytes(file.read_bytes()[:-4])
@@ -89,7 +110,11 @@ def _without_codecs(store: Path) -> None:
         if isinstance(value, dict):
             return {key: changed(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [changed(item) for item in value if not (isinstance(item, dict) and item.get("name") == "GONE")]
+            return [
+                changed(item)
+                for item in value
+                if not (isinstance(item, dict) and item.get("name") == "GONE")
+            ]
         return value
 
     for file in store.rglob("zarr.json"):
@@ -114,7 +139,9 @@ def test_two_cannot_write_to_one_store(store: Path) -> None:
 def test_texts_are_written_as_zarr_writes_them(tmp_path: Path) -> None:
     """A run that blows up has a sentence, which comes back through zarr."""
     model = da.gallery.load("blow-up")
-    runs = da.sweep(model, {"q": [0.01, 1.0, 2.0]}, start={"q_dot": 0.0}, store=tmp_path / "runs.zarr", chunk=2)
+    runs = da.sweep(
+        model, {"q": [0.01, 1.0, 2.0]}, start={"q_dot": 0.0}, store=tmp_path / "runs.zarr", chunk=2
+    )
     texts = zarr.open_group(tmp_path / "runs.zarr", mode="r")["message"][...]
     assert texts.tolist() == runs.messages.tolist() and texts[0] == "" and "blew up" in texts[1]
 
@@ -131,32 +158,42 @@ def _refuse(*_: Any, **__: Any) -> None:
     raise OSError(28, "No space left on device")
 
 
+@pytest.mark.long
 def test_a_scheduler_that_has_gone_is_a_sentence() -> None:
-    """What Dask raises when its connection breaks, for whatever it is asked; trouble of our own passes."""
+    """What Dask raises when its connection breaks, for whatever it is asked; trouble of our own
+    passes.
+    """
     distributed = pytest.importorskip("distributed")
 
     class Gone:
         def nthreads(self) -> dict[str, int]:
-            raise distributed.comm.CommClosedError("in <TCP (closed)>: ConnectionResetError: [Errno 104]")
+            raise distributed.comm.CommClosedError(
+                "in <TCP (closed)>: ConnectionResetError: [Errno 104]"
+            )
 
         def as_current(self) -> Any:
             return contextlib.nullcontext()
 
     class Kept:
-        blocks, runs_done = Blocks.of((2,), 1), 0
+        blocks, runs_done = RunBlocks.of((2,), 1), 0
 
     class Work:
         count = 2
 
-    with pytest.raises(RunError, match=r"scheduler .* has gone \(seen: CommClosedError; 0 of 2 runs .*\): .* resume"):
+    with pytest.raises(
+        RunError,
+        match=r"scheduler .* has gone \(seen: CommClosedError; 0 of 2 runs .*\): .* resume",
+    ):
         _Rounds(distributed, Gone(), Work(), Kept(), set()).run()
 
 
 def test_two_sweeps_on_one_scheduler_do_not_share_names() -> None:
-    """Dask gives equal keys equal results; an address in memory, which stood in the keys, may be equal in two processes."""
+    """Dask gives equal keys equal results; an address in memory, which stood in the keys, may be
+    equal in two processes.
+    """
 
     class Kept:
-        blocks = Blocks.of((2,), 1)
+        blocks = RunBlocks.of((2,), 1)
 
     first = _Rounds(None, None, None, Kept(), set())
     place = id(first)

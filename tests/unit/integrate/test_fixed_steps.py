@@ -1,4 +1,6 @@
-"""Runs with fixed steps: what is stored, what lies between, how they end, what is refused, and that files keep them."""
+"""Runs with fixed steps: what is stored, what lies between, how they end, what is refused, and that
+files keep them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ import sympy
 import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.integrate.methods.fixed.step_grid import SLACK
+from dalembert.integrate.methods.table import fixed_methods
 from dalembert.model.builders.bracket_flows import toda
 from dalembert.model.io.files import dumps, loads
-from dalembert.model.method_names import FIXED_STEP
 from moving_matrices import ON_GROUPS, ORDERS, body, skew
 
 X, Y, V = da.coordinates("x y v")
@@ -28,17 +30,27 @@ def swing(**options: Any) -> da.Motion:
 
 
 def test_every_method_has_its_tests() -> None:
-    """The others have files of their own; tests/verification/test_long_runs.py measures them all."""
-    assert set(ORDERS) == {name for name in FIXED_STEP if name.startswith(("gauss", "isospectral", "lie-", "rkmk"))}
+    """The others have files of their own; tests/verification/test_long_runs.py measures them
+    all.
+    """
+    assert set(ORDERS) == {
+        name
+        for name in fixed_methods()
+        if name.startswith(("gauss", "isospectral", "lie-", "rkmk"))
+    }
 
 
-# -- what is stored --------------------------------------------------------------------------------------------------------
+# -- what is stored --------------------------------------------------------------------------------
 
 
 def test_every_step_is_stored_with_everything_observed() -> None:
     motion = swing(step=0.1)
     assert np.array_equal(motion.t, [*(0.1 * np.arange(20)), 2.0])
-    assert motion.statistics["steps"] == 20 and motion.statistics["step"] == 0.1 and "rtol" not in motion.statistics
+    assert (
+        motion.statistics["steps"] == 20
+        and motion.statistics["step"] == 0.1
+        and "rtol" not in motion.statistics
+    )
     assert np.allclose(motion["x_ddot"], -np.sin(motion["x"]), atol=1e-15)
     assert np.allclose(motion.energy, motion["x_dot"] ** 2 / 2 - np.cos(motion["x"]), atol=1e-15)
 
@@ -79,12 +91,15 @@ def test_against_dop853_with_a_small_step() -> None:
     assert np.allclose(motion.y[:, -1], exact.y[:, 0], atol=1e-13)
 
 
-# -- between the steps -----------------------------------------------------------------------------------------------------
+# -- between the steps -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("every", [1, 7])
 def test_dense_output(every: int) -> None:
-    motion, exact = swing(step=0.02, every=every), da.simulate(PENDULUM, {X: 1.0}, (0, 2), rtol=1e-13)
+    motion, exact = (
+        swing(step=0.02, every=every),
+        da.simulate(PENDULUM, {X: 1.0}, (0, 2), rtol=1e-13),
+    )
     times = np.array([1.99, 0.0, 0.011, 1.2345, 0.3, 2.0])
     assert np.abs(motion.sol(times) - exact.sol(times)).max() < 1e-8
     assert motion.sol(times.reshape(2, 3)).shape == (2, 2, 3)
@@ -94,11 +109,13 @@ def test_dense_output(every: int) -> None:
 
 
 def test_dense_output_of_a_stiff_run() -> None:
-    motion = da.simulate(STIFF, {X: 2.0}, (0, 5), parameters={K: 1000.0}, method="gauss4", step=0.05, every=10)
+    motion = da.simulate(
+        STIFF, {X: 2.0}, (0, 5), parameters={K: 1000.0}, method="gauss4", step=0.05, every=10
+    )
     assert np.isfinite(motion.sol(np.linspace(0.01, 4.9, 7))).all()
 
 
-# -- the implicit equations ------------------------------------------------------------------------------------------------
+# -- the implicit equations ------------------------------------------------------------------------
 
 STIFF = da.Flow({X: V, V: K * (1 - X**2) * V - X}, name="van der Pol")
 
@@ -108,12 +125,17 @@ def test_newton_takes_over_where_sweeps_do_not_contract(method: str) -> None:
     """h |f_y| = 150: sweeps would diverge. The slow motion along the attractor is followed."""
     motion = da.simulate(STIFF, {X: 2.0}, (0, 20), parameters={K: 1000.0}, method=method, step=0.05)
     exact = da.simulate(STIFF, {X: 2.0}, (0, 20), parameters={K: 1000.0}, rtol=1e-10, at=[20.0])
-    assert motion.success and motion.statistics["nfev"] > motion.statistics["sweeps"] * int(method[-1]) // 2
+    assert (
+        motion.success
+        and motion.statistics["nfev"] > motion.statistics["sweeps"] * int(method[-1]) // 2
+    )
     assert np.abs(motion.y[:, -1] - exact.y[:, 0]).max() < 1e-7
 
 
 def test_stages_that_run_away_are_no_singularity() -> None:
-    """x' = -50 x^3 from far out: sweeps overflow at once, Newton's method follows x = x_0 / sqrt(1 + 100 x_0^2 t)."""
+    """x' = -50 x^3 from far out: sweeps overflow at once, Newton's method follows x = x_0 / sqrt(1
+    + 100 x_0^2 t).
+    """
     decay = da.Flow({X: -50 * X**3})
     motion = da.simulate(decay, {X: 3.0}, (0, 1), method="gauss4", step=0.01)
     assert motion.success, motion.message
@@ -124,8 +146,12 @@ def test_stages_that_run_away_are_no_singularity() -> None:
 def test_a_step_against_a_reference_with_either_solver(stiffness: float) -> None:
     """h |f_y|^(1/2) is 0.5, where sweeps contract, and 5, where they do not."""
     quick = da.System([X], kinetic=X.dot**2 / 2, potential=K * X**2 / 2 + X**4)
-    motion = da.simulate(quick, {X: 1.0}, (0, 0.1), parameters={K: stiffness}, method="gauss4", step=0.1)
-    theirs = _gauss4(lambda y: np.array([y[1], -stiffness * y[0] - 4 * y[0] ** 3]), np.array([1.0, 0.0]), 0.1)
+    motion = da.simulate(
+        quick, {X: 1.0}, (0, 0.1), parameters={K: stiffness}, method="gauss4", step=0.1
+    )
+    theirs = _gauss4(
+        lambda y: np.array([y[1], -stiffness * y[0] - 4 * y[0] ** 3]), np.array([1.0, 0.0]), 0.1
+    )
     assert np.allclose(motion.y[:, 1], theirs, rtol=0, atol=1e-10)
 
 
@@ -140,7 +166,9 @@ def _gauss4(rates: Any, y: np.ndarray, h: float) -> np.ndarray:
 
     k = np.tile(rates(y), 2)
     for _ in range(30):
-        jacobian = np.array([(residual(k + d) - residual(k - d)) / 2e-5 for d in 1e-5 * np.eye(len(k))]).T
+        jacobian = np.array(
+            [(residual(k + d) - residual(k - d)) / 2e-5 for d in 1e-5 * np.eye(len(k))]
+        ).T
         k = k - np.linalg.solve(jacobian, residual(k))
     return y + h / 2 * k.reshape(2, -1).sum(axis=0)
 
@@ -151,7 +179,7 @@ def test_rest_stays_at_rest() -> None:
     assert motion.success and np.array_equal(motion.y[:, -1], motion.y[:, 0])
 
 
-# -- endings ---------------------------------------------------------------------------------------------------------------
+# -- endings ---------------------------------------------------------------------------------------
 
 
 def test_a_step_that_has_no_solution_ends_the_run_with_what_was_reached() -> None:
@@ -164,6 +192,7 @@ def test_a_step_that_has_no_solution_ends_the_run_with_what_was_reached() -> Non
     assert motion["x"][3] == pytest.approx(1 / (1 - 0.9), rel=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["isospectral2", "lie-verlet"])
 def test_sweeps_on_a_group_that_do_not_contract(method: str) -> None:
     fast = BODY.start(M=skew(3, 2, 200.0), Q=np.eye(3))
@@ -171,10 +200,15 @@ def test_sweeps_on_a_group_that_do_not_contract(method: str) -> None:
     assert motion.outcome is da.Outcome.UNSOLVED and motion.t.tolist() == [0.0]
 
 
+@pytest.mark.long
 def test_values_that_are_not_finite() -> None:
     Q = sympy.Matrix(2, 2, list(da.coordinates("q1 q2 q3 q4")))
     side = sympy.ImmutableMatrix([[0, sympy.log(2 - da.t)], [-sympy.log(2 - da.t), 0]])
-    flow = da.Flow(dict(zip(list(Q), list(side * Q), strict=True)), matrices={"Q": Q}, actions=[da.lie.Action("Q", side)])
+    flow = da.Flow(
+        dict(zip(list(Q), list(side * Q), strict=True)),
+        matrices={"Q": Q},
+        actions=[da.lie.Action("Q", side)],
+    )
     for method in ("rkmk4", "isospectral4", "lie-verlet"):
         motion = da.simulate(flow, flow.start(Q=np.eye(2)), (0, 4), method=method, step=0.1)
         assert not motion.success and np.isfinite(motion.y).all()
@@ -201,12 +235,14 @@ def test_progress_and_interruption() -> None:
         if fraction > 0.1:
             raise KeyboardInterrupt
 
-    motion = da.simulate(PENDULUM, {X: 1.0}, (0, 10_000), method="gauss2", step=0.01, every=100, progress=progress)
+    motion = da.simulate(
+        PENDULUM, {X: 1.0}, (0, 10_000), method="gauss2", step=0.01, every=100, progress=progress
+    )
     assert motion.outcome is da.Outcome.INTERRUPTED and seen == sorted(seen)
     assert 0.1 < motion.t[-1] / 10_000 < 1 and np.isfinite(motion.y).all()
 
 
-# -- systems of all kinds --------------------------------------------------------------------------------------------------
+# -- systems of all kinds --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["lagrange", "maggi", "hamel", "voronets"])
@@ -219,7 +255,12 @@ def test_nonholonomic_systems(form: str) -> None:
     assert motion.worst_residual["velocity"] < 1e-13
     assert len(motion.switches) == (0 if form == "lagrange" else 1)
     inside = np.array([0.123, 0.777, 5.4321])
-    assert np.abs(motion.sol(inside) - da.simulate(sleigh, span=(0, 8), rtol=1e-12, form=form).sol(inside)).max() < 1e-10
+    assert (
+        np.abs(
+            motion.sol(inside) - da.simulate(sleigh, span=(0, 8), rtol=1e-12, form=form).sol(inside)
+        ).max()
+        < 1e-10
+    )
 
 
 def test_reduced_equations_and_the_way_back() -> None:
@@ -245,7 +286,9 @@ def test_inputs_as_functions_and_as_expressions() -> None:
 
     options: dict[str, Any] = {"method": "gauss4", "step": 0.05}
     called = da.simulate(driven, {X: 1.0}, (0, 2), inputs={u: torque}, **options)
-    formula = da.simulate(driven, {X: 1.0}, (0, 2), inputs={u: sympy.sin(2 * da.t) - 0.1 * X.dot}, **options)
+    formula = da.simulate(
+        driven, {X: 1.0}, (0, 2), inputs={u: sympy.sin(2 * da.t) - 0.1 * X.dot}, **options
+    )
     assert np.allclose(called.y, formula.y, atol=1e-13)
     assert np.allclose(called["u"], formula["u"], atol=1e-13)
     assert np.allclose(called.sol(0.333), formula.sol(0.333), atol=1e-13)
@@ -256,36 +299,63 @@ def test_generators_that_depend_on_an_input() -> None:
     a, b = da.coordinates("a b")
     Q = sympy.Matrix([[a, -b], [b, a]])
     side = sympy.ImmutableMatrix([[0, -u], [u, 0]])
-    flow = da.Flow({a: -u * b, b: u * a}, inputs=[u], matrices={"Q": Q}, actions=[da.lie.Action("Q", side)])
-    motion = da.simulate(flow, {a: 1.0}, (0, 1), inputs={u: lambda t, state: 2 * t}, method="lie-verlet", step=0.1)
+    flow = da.Flow(
+        {a: -u * b, b: u * a}, inputs=[u], matrices={"Q": Q}, actions=[da.lie.Action("Q", side)]
+    )
+    motion = da.simulate(
+        flow, {a: 1.0}, (0, 1), inputs={u: lambda t, state: 2 * t}, method="lie-verlet", step=0.1
+    )
     assert motion["a"][-1] == pytest.approx(np.cos(1.0), abs=1e-14)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["gauss4", "isospectral4", "rkmk4"])
 def test_files_keep_such_motions(method: str, tmp_path: Any) -> None:
     motion = da.simulate(BODY, START, (0, 2), method=method, step=0.05, every=4)
     motion.save(tmp_path / "body.nc")
     read = da.load(tmp_path / "body.nc")
-    assert np.array_equal(read.y, motion.y) and read.statistics["step"] == 0.05 and read.statistics["every"] == 4
+    assert (
+        np.array_equal(read.y, motion.y)
+        and read.statistics["step"] == 0.05
+        and read.statistics["every"] == 4
+    )
     assert np.array_equal(read["M"], motion["M"])
     assert np.array_equal(read.sol([0.111, 1.5]), motion.sol([0.111, 1.5]))
     again = da.simulate(read.scenario)
     assert np.array_equal(again.y, motion.y)
 
 
-# -- calls that are wrong --------------------------------------------------------------------------------------------------
+# -- calls that are wrong --------------------------------------------------------------------------
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no step": ({"method": "gauss4"}, "gauss4 needs a step"),
-    "tolerance": ({"method": "gauss4", "step": 0.1, "rtol": 1e-8}, "takes fixed steps .seen: rtol = 1e-08"),
-    "absolute tolerance": ({"method": "gauss4", "step": 0.1, "atol": 1e-8}, "takes fixed steps .seen: atol"),
-    "largest step": ({"method": "gauss4", "step": 0.1, "max_step": 0.1}, "takes fixed steps .seen: max_step"),
-    "first step": ({"method": "gauss4", "step": 0.1, "first_step": 0.1}, "takes fixed steps .seen: first_step"),
+    "tolerance": (
+        {"method": "gauss4", "step": 0.1, "rtol": 1e-8},
+        "takes fixed steps .seen: rtol = 1e-08",
+    ),
+    "absolute tolerance": (
+        {"method": "gauss4", "step": 0.1, "atol": 1e-8},
+        "takes fixed steps .seen: atol",
+    ),
+    "largest step": (
+        {"method": "gauss4", "step": 0.1, "max_step": 0.1},
+        "takes fixed steps .seen: max_step",
+    ),
+    "first step": (
+        {"method": "gauss4", "step": 0.1, "first_step": 0.1},
+        "takes fixed steps .seen: first_step",
+    ),
     "step of dop853": ({"step": 0.1}, "dop853 chooses its steps .seen: step = 0.1"),
-    "every of dop853": ({"method": "dop853", "every": 3}, "dop853 chooses its steps .seen: every = 3"),
+    "every of dop853": (
+        {"method": "dop853", "every": 3},
+        "dop853 chooses its steps .seen: every = 3",
+    ),
     "negative step": ({"method": "gauss4", "step": -0.1}, "must be positive"),
     "no number": ({"method": "gauss4", "step": "tiny"}, "must be positive"),
-    "span": ({"method": "gauss4", "step": 0.3}, "no whole number of steps .seen: 2 in steps of 0.3"),
+    "span": (
+        {"method": "gauss4", "step": 0.3},
+        "no whole number of steps .seen: 2 in steps of 0.3",
+    ),
     "at": ({"method": "gauss4", "step": 0.1, "at": [0.25]}, "lies between two steps"),
     "every": ({"method": "gauss4", "step": 0.1, "every": 2.5}, "every must be a whole number"),
     "events": ({"method": "gauss4", "step": 0.1, "events": [X]}, "does not look for events"),
@@ -306,12 +376,18 @@ def test_the_step_that_is_proposed_fits() -> None:
     with pytest.raises(da.errors.ModelError) as caught:
         da.simulate(PENDULUM, {X: 1.0}, (0, 1), method="gauss4", step=0.34)
     step = float(str(caught.value.remedy).split("step=")[1].split(",")[0])
-    assert abs(1 / step - 3) < SLACK and da.simulate(PENDULUM, {X: 1.0}, (0, 1), method="gauss4", step=step).success
+    assert (
+        abs(1 / step - 3) < SLACK
+        and da.simulate(PENDULUM, {X: 1.0}, (0, 1), method="gauss4", step=step).success
+    )
 
 
 def test_constraints_of_positions_and_contacts_are_refused() -> None:
     rod = da.System(
-        [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")], potential=Y
+        [X, Y],
+        kinetic=(X.dot**2 + Y.dot**2) / 2,
+        constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")],
+        potential=Y,
     )
     with pytest.raises(da.errors.FormError, match=r"such as `rod`.*dop853"):
         da.simulate(rod, {X: 1.0}, (0, 1), method="gauss4", step=0.1)
@@ -322,7 +398,9 @@ def test_constraints_of_positions_and_contacts_are_refused() -> None:
 
 @pytest.mark.parametrize("method", ON_GROUPS)
 def test_a_pattern_that_the_group_leaves_is_refused(method: str) -> None:
-    """Tridiagonal matrices do not stay tridiagonal under rotations; Gauss's method on their symbols does not care."""
+    """Tridiagonal matrices do not stay tridiagonal under rotations; Gauss's method on their symbols
+    does not care.
+    """
     lattice, start = toda(3), {"a_1": 1.0, "b_1": 1.0, "b_2": 0.5}
     with pytest.raises(da.errors.FormError, match="out of its pattern"):
         da.simulate(lattice, start, (0, 1), method=method, step=0.1)
@@ -335,7 +413,9 @@ def test_a_symbol_that_two_actions_move_is_refused() -> None:
     square = sympy.Matrix([[a, -b], [b, a]])
     column = sympy.Matrix([a, b])
     flow = da.Flow(
-        {a: -b, b: a}, matrices={"S": square, "c": column}, actions=[da.lie.Action("S", turn), da.lie.Action("c", turn)]
+        {a: -b, b: a},
+        matrices={"S": square, "c": column},
+        actions=[da.lie.Action("S", turn), da.lie.Action("c", turn)],
     )
     with pytest.raises(da.errors.FormError, match="moved by two actions"):
         da.simulate(flow, {a: 1.0}, (0, 1), method="rkmk4", step=0.1)
@@ -351,7 +431,7 @@ def test_symbols_that_stand_together_in_entries() -> None:
     assert motion["a"][-1] == pytest.approx(np.cos(1.0) + 0.5 * np.sin(1.0), abs=1e-14)
 
 
-# -- scenarios and files ---------------------------------------------------------------------------------------------------
+# -- scenarios and files ---------------------------------------------------------------------------
 
 MODEL = """
 coordinates = ["x"]

@@ -1,4 +1,6 @@
-"""Results that someone else made, sealed as ours are: read as they are, or refused in a sentence, from this file alone."""
+"""Results that someone else made, sealed as ours are: read as they are, or refused in a sentence,
+from this file alone.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ from dalembert.integrate.storage import file_image, stored_arrays
 from dalembert.integrate.storage.file_image import DIGEST, MARK, sealed
 from dalembert.model.io.files import loads
 
-MODEL = 'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot = 1.0}\nsimulate = {t = [0, 1]}'
+MODEL = (
+    'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\nparameters = {m = 1.5}\nstart = {x_dot ='
+    " 1.0}\nsimulate = {t = [0, 1]}"
+)
 OVER = {"m": [1.0, 2.0, 3.0]}
 
 
@@ -49,7 +54,9 @@ def changed(unsealed: Path, path: Path, change: Callable[[Any], Any]) -> Path:
 
 
 def replaced(file: Any, make: Callable[[Any, Any], Any]) -> None:
-    """Another thing in place of the times of the steps; `make` is given the group and the honest values."""
+    """Another thing in place of the times of the steps; `make` is given the group and the honest
+    values.
+    """
     group = file["dalembert"]
     values = group["step_t"][()]
     del group["step_t"]
@@ -65,7 +72,9 @@ def linked(kind: str, outside: Path) -> Callable[[Any], None]:
         group.create_virtual_dataset("step_t", layout)
 
     def external(group: Any, values: Any) -> None:
-        group.create_dataset("step_t", values.shape, "f8", external=[(str(outside), 0, values.nbytes)])
+        group.create_dataset(
+            "step_t", values.shape, "f8", external=[(str(outside), 0, values.nbytes)]
+        )
 
     def by(link: Any) -> Callable[[Any], None]:
         return lambda file: replaced(file, lambda group, _: group.__setitem__("step_t", link))
@@ -87,7 +96,14 @@ def linked(kind: str, outside: Path) -> Callable[[Any], None]:
 
 @pytest.mark.parametrize(
     "kind",
-    ["external link", "soft link", "link to the passwords", "group of another file", "virtual", "external storage"],
+    [
+        "external link",
+        "soft link",
+        "link to the passwords",
+        "group of another file",
+        "virtual",
+        "external storage",
+    ],
 )
 def test_nothing_outside_of_a_file_is_read(kind: str, unsealed: Path, tmp_path: Path) -> None:
     """A file whose parts were links to another one was loaded, with what that one held."""
@@ -125,7 +141,9 @@ def far_too_long(group: Any, values: Any) -> None:
 
 
 def inflated(group: Any, values: Any) -> None:
-    """A chunk of a few numbers that unpacks to 20 MB; HDF5 unpacks all of it before it looks at the size."""
+    """A chunk of a few numbers that unpacks to 20 MB; HDF5 unpacks all of it before it looks at the
+    size.
+    """
     array = group.create_dataset("step_t", values.shape, "f8", chunks=values.shape, compression=1)
     array.id.write_direct_chunk((0,), zlib.compress(bytes(20_000_000)))
 
@@ -161,7 +179,9 @@ def test_few_bytes_do_not_become_many(kind: str, unsealed: Path, tmp_path: Path)
         da.load(path)
 
 
-def test_one_long_text_is_not_read_very_often(unsealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_long_text_is_not_read_very_often(
+    unsealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A text of variable length is a reference into the file, and many of them may be the same."""
 
     def change(file: Any) -> None:
@@ -181,14 +201,18 @@ def test_one_long_text_is_not_read_very_often(unsealed: Path, tmp_path: Path, mo
             arrays["many"]
 
 
-def test_a_file_that_is_too_large_is_not_read(honest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_is_not_read(
+    honest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(file_image, "LARGEST_FILE", 1000)
     with pytest.raises(FileError, match=r"too large .* xarray"):
         da.load(honest)
 
 
 def test_attributes_change_no_number(honest: Path, unsealed: Path, tmp_path: Path) -> None:
-    """A scale in an attribute, which readers of netCDF apply, gave other numbers; a reference for a unit gave an error."""
+    """A scale in an attribute, which readers of netCDF apply, gave other numbers; a reference for a
+    unit gave an error.
+    """
 
     def change(file: Any) -> None:
         file["x"].attrs["scale_factor"] = 1e6
@@ -198,7 +222,9 @@ def test_attributes_change_no_number(honest: Path, unsealed: Path, tmp_path: Pat
         file.attrs["loop"] = file.ref
 
     found, expected = da.load(changed(unsealed, tmp_path / "motion.nc", change)), da.load(honest)
-    assert np.array_equal(found.y, expected.y) and np.array_equal(found.segments[0].step_t, expected.segments[0].step_t)
+    assert np.array_equal(found.y, expected.y) and np.array_equal(
+        found.segments[0].step_t, expected.segments[0].step_t
+    )
 
 
 #: Parts of the record that lie, and what is said of them.
@@ -214,11 +240,23 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "counts of all": ({"passages": [2**40], "events": ["a"]}, "do not fit together"),
     "impacts of one": ({"impacts": [[1.0]]}, "'impacts'"),
     "no statistics": ({"statistics": "many"}, "'statistics'"),
-    "a path for a name": ({"variables": {"x": "dalembert/step_t", "x_dot": "/etc/passwd"}}, "path for a name"),
-    "a power tower": ({"model": MODEL.replace("m*x_dot**2/2", "m*x_dot**2/2 + x**9**9**9**9")}, "model"),
-    "deep brackets": ({"model": MODEL.replace("m*x_dot", "(" * 20_000 + "m" + ")" * 20_000 + "*x_dot")}, "model"),
+    "a path for a name": (
+        {"variables": {"x": "dalembert/step_t", "x_dot": "/etc/passwd"}},
+        "path for a name",
+    ),
+    "a power tower": (
+        {"model": MODEL.replace("m*x_dot**2/2", "m*x_dot**2/2 + x**9**9**9**9")},
+        "model",
+    ),
+    "deep brackets": (
+        {"model": MODEL.replace("m*x_dot", "(" * 20_000 + "m" + ")" * 20_000 + "*x_dot")},
+        "model",
+    ),
     "a form with a path": ({"form": "../../etc/passwd"}, "model"),
-    "a deep option": ({"options": {"quasi_velocities": {"w": ["expression", "(" * 9999 + "x", "x"]}}}, "model"),
+    "a deep option": (
+        {"options": {"quasi_velocities": {"w": ["expression", "(" * 9999 + "x", "x"]}}},
+        "model",
+    ),
 }
 
 
@@ -240,7 +278,14 @@ def test_a_record_is_what_a_motion_needs(lie: str, unsealed: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"format": ' + "9" * 10_000 + "}", "null", '{"format": true}', '{"format": 3}']
+    "text",
+    [
+        "[" * 100_000,
+        '{"format": ' + "9" * 10_000 + "}",
+        "null",
+        '{"format": true}',
+        '{"format": 3}',
+    ],
 )
 def test_records_of_any_text_are_refused(text: str, unsealed: Path, tmp_path: Path) -> None:
     with pytest.raises(FileError):
@@ -255,7 +300,7 @@ def test_points_belong_to_segments_that_there_are(unsealed: Path, tmp_path: Path
         da.load(changed(unsealed, tmp_path / "motion.nc", change))
 
 
-# -- stores of sweeps --------------------------------------------------------------------------------------------------
+# -- stores of sweeps ------------------------------------------------------------------------------
 
 
 def swept(path: Path, resume: bool = True) -> da.Ensemble:
@@ -275,7 +320,11 @@ def store(whole: Path, tmp_path: Path) -> Path:
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(path)): file.read_bytes() for file in [path, *path.rglob("*")] if file.is_file()}
+    return {
+        str(file.relative_to(path)): file.read_bytes()
+        for file in [path, *path.rglob("*")]
+        if file.is_file()
+    }
 
 
 def described(store: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -326,7 +375,9 @@ def test_pipes_are_not_waited_for(name: str, store: Path) -> None:
         swept(store)
 
 
-def test_a_part_that_is_the_same_file_as_another_leaves_it_alone(store: Path, tmp_path: Path) -> None:
+def test_a_part_that_is_the_same_file_as_another_leaves_it_alone(
+    store: Path, tmp_path: Path
+) -> None:
     """A second name of a file is no link that could be seen; it was written into."""
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
@@ -342,10 +393,16 @@ def coded(codec: dict[str, Any], at: int) -> Callable[[dict[str, Any]], None]:
 CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
     "packed": coded({"name": "zstd", "configuration": {"level": 0, "checksum": False}}, 2),
     "pickled": coded({"name": "numcodecs.pickle", "configuration": {}}, 0),
-    "unknown": coded({"name": "https://example.org/codec", "configuration": {"path": "/etc/passwd"}}, 0),
-    "the earlier format": lambda words: words.update(zarr_format=2, filters=[{"id": "pickle"}], dtype="|O"),
-    "absurd chunks": lambda words: words["chunk_grid"]["configuration"].update(
-        chunk_shape=[10**12] * len(words["chunk_grid"]["configuration"]["chunk_shape"])
+    "unknown": coded(
+        {"name": "https://example.org/codec", "configuration": {"path": "/etc/passwd"}}, 0
+    ),
+    "the earlier format": lambda words: words.update(
+        zarr_format=2, filters=[{"id": "pickle"}], dtype="|O"
+    ),
+    "absurd chunks": (
+        lambda words: words["chunk_grid"]["configuration"].update(
+            chunk_shape=[10**12] * len(words["chunk_grid"]["configuration"]["chunk_shape"])
+        )
     ),
     "absurd shape": lambda words: words.update(shape=[10**15] * len(words["shape"])),
     "no chunks": lambda words: words["chunk_grid"]["configuration"].update(chunk_shape=[]),
@@ -359,7 +416,9 @@ CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", CHANGES)
 def test_a_store_is_coded_as_sweeps_code_it(kind: str, store: Path) -> None:
-    """Arrays in codecs of others were taken for ours: chunks were written that no reader could read."""
+    """Arrays in codecs of others were taken for ours: chunks were written that no reader could
+    read.
+    """
     described(store, CHANGES[kind])
     before = contents(store)
     with pytest.raises(FileError, match=r"damaged|not the store of a sweep"):
@@ -368,7 +427,8 @@ def test_a_store_is_coded_as_sweeps_code_it(kind: str, store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "", "{}", "\x00", '{"zarr_format": 3, "node_type": "group", "attributes": []}']
+    "text",
+    ["[" * 100_000, "", "{}", "\x00", '{"zarr_format": 3, "node_type": "group", "attributes": []}'],
 )
 def test_a_description_of_any_text_is_refused(text: str, store: Path) -> None:
     (store / "zarr.json").write_text(text)
@@ -384,14 +444,25 @@ def test_a_description_that_is_a_folder_is_refused(store: Path) -> None:
 
 
 def test_a_store_of_pickles_is_refused(tmp_path: Path) -> None:
-    """The format before ours, whose objects may be pickles; whoever unpickles this one makes a file."""
+    """The format before ours, whose objects may be pickles; whoever unpickles this one makes a
+    file.
+    """
     store, owned = tmp_path / "runs.zarr", tmp_path / "owned"
     (store / "x").mkdir(parents=True)
     (store / ".zgroup").write_text('{"zarr_format": 2}')
     (store / ".zattrs").write_text('{"dalembert_sweep": {}}')
     pickled = f"cos\nsystem\n(S'touch {owned}'\ntR.".encode()
-    words = {"shape": [1], "chunks": [1], "dtype": "|O", "order": "C", "compressor": None, "fill_value": None}
-    (store / "x" / ".zarray").write_text(json.dumps(words | {"zarr_format": 2, "filters": [{"id": "pickle"}]}))
+    words = {
+        "shape": [1],
+        "chunks": [1],
+        "dtype": "|O",
+        "order": "C",
+        "compressor": None,
+        "fill_value": None,
+    }
+    (store / "x" / ".zarray").write_text(
+        json.dumps(words | {"zarr_format": 2, "filters": [{"id": "pickle"}]})
+    )
     (store / "x" / "0").write_bytes(pickled)
     with pytest.raises(FileError, match="not the store of a sweep"):
         swept(store)

@@ -1,4 +1,6 @@
-"""Inputs as expressions, as numbers and as Python functions: the same motion, and errors that come through."""
+"""Inputs as expressions, as numbers and as Python functions: the same motion, and errors that come
+through.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_an_input_of_time(imposed: Any, form: str) -> None:
 
 
 def test_the_system_may_bring_its_inputs() -> None:
-    assert np.allclose(run(DRIVEN.driven({"u": sympy.sin(2 * da.t)}))["x"], closed_form(TIMES), atol=1e-10)
+    assert np.allclose(
+        run(DRIVEN.driven({"u": sympy.sin(2 * da.t)}))["x"], closed_form(TIMES), atol=1e-10
+    )
 
 
 def test_a_given_input_is_replaced_by_one_that_is_passed() -> None:
@@ -55,24 +59,43 @@ def test_a_number() -> None:
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_feedback_of_the_state(form: str) -> None:
-    """u = -3 x - 2 x' as an expression of either symbol, and as a function of the state that the form has."""
+    """u = -3 x - 2 x' as an expression of either symbol, and as a function of the state that the
+    form has.
+    """
     symbols = {"lagrange": X.dot, "hamilton": X.momentum}
     name = symbols[form].name
     expected = run(inputs={U: -3 * X - 2 * X.dot})["x"]
     by_symbol = run(inputs={U: -3 * X - 2 * symbols[form]}, form=form)["x"]
-    by_function = run(inputs={U: lambda t, state: -3 * state["x"] - 2 * state[name]}, form=form)["x"]
+    by_function = run(inputs={U: lambda t, state: -3 * state["x"] - 2 * state[name]}, form=form)[
+        "x"
+    ]
     assert np.allclose(by_symbol, expected, atol=1e-10)
     assert np.allclose(by_function, expected, atol=1e-10)
-    damped = 0.3 * np.exp(-TIMES) * (np.cos(np.sqrt(3) * TIMES) + np.sin(np.sqrt(3) * TIMES) / np.sqrt(3))
+    damped = (
+        0.3
+        * np.exp(-TIMES)
+        * (np.cos(np.sqrt(3) * TIMES) + np.sin(np.sqrt(3) * TIMES) / np.sqrt(3))
+    )
     assert np.allclose(expected, damped, atol=1e-10)
 
 
 def test_several_inputs_of_both_kinds() -> None:
-    system = da.System([X], kinetic=X.dot**2 / 2, potential=X**2 / 2, forces={X: U + 2 * W}, inputs=[U, W])
-    for u, w in ((sympy.sin(2 * da.t) / 3, lambda t, s: np.sin(2 * t) / 3), (lambda t, s: 0.0, lambda t, s: np.sin(2 * t) / 2)):
+    system = da.System(
+        [X], kinetic=X.dot**2 / 2, potential=X**2 / 2, forces={X: U + 2 * W}, inputs=[U, W]
+    )
+    for u, w in (
+        (sympy.sin(2 * da.t) / 3, lambda t, s: np.sin(2 * t) / 3),
+        (lambda t, s: 0.0, lambda t, s: np.sin(2 * t) / 2),
+    ):
         motion = run(system, inputs={U: u, W: w})
         assert np.allclose(motion["x"], closed_form(TIMES), atol=1e-10)
-    mixed = da.System([X], kinetic=X.dot**2 / 2, potential=X**2 / 2, forces={X: U + 2 * W}, inputs={U: 99 * da.t, W: None})
+    mixed = da.System(
+        [X],
+        kinetic=X.dot**2 / 2,
+        potential=X**2 / 2,
+        forces={X: U + 2 * W},
+        inputs={U: 99 * da.t, W: None},
+    )
     motion = run(mixed, inputs={U: lambda t, s: np.sin(2 * t), W: lambda t, s: 0.0})
     assert np.allclose(motion["x"], closed_form(TIMES), atol=1e-10)
 
@@ -85,7 +108,9 @@ def test_events_may_name_an_input() -> None:
 
 def test_the_work_of_an_input_is_the_change_of_energy() -> None:
     times = np.linspace(0, 5, 4001)
-    motion = da.simulate(DRIVEN, {X: 0.3}, (0, 5), at=times, rtol=1e-12, inputs={U: lambda t, s: np.sin(2 * t)})
+    motion = da.simulate(
+        DRIVEN, {X: 0.3}, (0, 5), at=times, rtol=1e-12, inputs={U: lambda t, s: np.sin(2 * t)}
+    )
     power = motion["u"] * motion["x_dot"]
     work = np.sum((power[1:] + power[:-1]) / 2 * np.diff(times))
     assert motion.energy[-1] - motion.energy[0] == pytest.approx(work, abs=1e-6)

@@ -1,4 +1,6 @@
-"""Lobatto IIIA-IIIB steps: tables, orders with variable mass and constraints, symplecticity, reversal, and what is refused."""
+"""Lobatto IIIA-IIIB steps: tables, orders with variable mass and constraints, symplecticity,
+reversal, and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,11 @@ from sympy import cos, sin, sqrt
 
 import dalembert as da
 from dalembert.errors import FormError, ModelError
-from dalembert.integrate.methods.implicit.quadratures import lobatto_pair, polynomial_table, quadrature
+from dalembert.integrate.methods.implicit.quadratures import (
+    lobatto_pair,
+    polynomial_table,
+    quadrature,
+)
 
 x, y, z = da.coordinates("x y z")
 a, b = da.coordinates("a b")
@@ -20,7 +26,10 @@ def ball_in_bowl() -> da.System:
     """A particle whose mass matrix depends on where it is, on an ellipsoid: beyond RATTLE."""
     return da.System(
         [x, y, z],
-        kinetic=(1 + x**2) * x.dot**2 / 2 + (1 + y**2 / 2) * y.dot**2 / 2 + z.dot**2 / 2 + x * y.dot * z.dot / 4,
+        kinetic=(1 + x**2) * x.dot**2 / 2
+        + (1 + y**2 / 2) * y.dot**2 / 2
+        + z.dot**2 / 2
+        + x * y.dot * z.dot / 4,
         potential=4 * z + x * y,
         constraints=[da.holonomic(x**2 + y**2 / 2 + z**2 - 1, name="bowl")],
     )
@@ -54,13 +63,17 @@ def test_the_pair_is_symplectic_and_collocates(stages: int) -> None:
     assert abs(weights @ c ** (2 * stages - 2) - 1 / (2 * stages - 1)) > 1e-4
 
 
-@pytest.mark.parametrize(("kind", "points"), [("gauss", 1), ("gauss", 2), ("gauss", 3), ("lobatto", 2), ("lobatto", 5)])
+@pytest.mark.parametrize(
+    ("kind", "points"), [("gauss", 1), ("gauss", 2), ("gauss", 3), ("lobatto", 2), ("lobatto", 5)]
+)
 def test_polynomials_are_interpolated_exactly(kind: str, points: int) -> None:
     where, weights = quadrature(kind, points)
     for degree in (1, 2, 3, 4):
         table = polynomial_table(degree, kind, points)
         assert np.allclose(table.values @ table.control**degree, where**degree, atol=1e-14)
-        assert np.allclose(table.derivatives @ table.control**degree, degree * where ** (degree - 1), atol=1e-13)
+        assert np.allclose(
+            table.derivatives @ table.control**degree, degree * where ** (degree - 1), atol=1e-13
+        )
     assert weights.sum() == pytest.approx(1, abs=1e-15)
 
 
@@ -76,6 +89,7 @@ def test_the_order_is_twice_the_stages_less_two(case: str, method: str) -> None:
     assert np.log2(errors[0] / errors[1]) == pytest.approx(METHODS[method], abs=0.5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_both_constraints_hold_to_rounding_and_the_energy_does_not_drift(method: str) -> None:
     motion = da.simulate(ball_in_bowl(), BOWL_START, (0, 500), method=method, step=0.05, every=10)
@@ -87,6 +101,7 @@ def test_both_constraints_hold_to_rounding_and_the_energy_does_not_drift(method:
     assert error[half:].max() < 1.5 * error[:half].max() + 1e-11
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_steps_back_return_to_the_start(method: str) -> None:
     there = da.simulate(ball_in_bowl(), BOWL_START, (0, 5), method=method, step=0.05)
@@ -103,14 +118,19 @@ def test_two_stages_are_rattle_where_the_mass_is_constant() -> None:
         constraints=[da.holonomic(x**2 + y**2 + z**2 - 1, name="rod")],
     )
     start = {"x": 0.6, "y": 0.0, "z": -0.8, "y_dot": 1.0}
-    ours, rattle = (da.simulate(swing, start, (0, 5), method=method, step=0.02) for method in ("lobatto2", "rattle2"))
+    ours, rattle = (
+        da.simulate(swing, start, (0, 5), method=method, step=0.02)
+        for method in ("lobatto2", "rattle2")
+    )
     assert np.allclose(ours.y[:3], rattle.y[:3], atol=1e-12)
     other = da.simulate(swing, start, (0, 5), method="variational-midpoint", step=0.02)
     assert np.abs(other.y[:3] - rattle.y[:3]).max() > 1e-6
 
 
 def textbook_step(pair, q0, p0, h):
-    """The equations of a step for a pendulum of variable mass, by a plain Newton method with differences."""
+    """The equations of a step for a pendulum of variable mass, by a plain Newton method with
+    differences.
+    """
     c, weights, first, second = pair
     s, first, second = len(c), weights * first, weights * second
 
@@ -156,7 +176,9 @@ def test_one_step_is_that_of_the_textbook(stages: int) -> None:
     )
     start = {"x": 0.6, "y": -0.8, "x_dot": 0.8, "y_dot": 0.6}
     motion = da.simulate(pendulum, start, (0, 0.1), method=f"lobatto{2 * stages - 2}", step=0.1)
-    reference = textbook_step(lobatto_pair(stages), np.array([0.6, -0.8]), np.array([1.36 * 0.8, 0.6]), 0.1)
+    reference = textbook_step(
+        lobatto_pair(stages), np.array([0.6, -0.8]), np.array([1.36 * 0.8, 0.6]), 0.1
+    )
     assert np.allclose(motion.y[:, -1], reference, atol=1e-12)
 
 
@@ -176,12 +198,17 @@ def test_a_driven_pivot() -> None:
 
 
 def test_a_system_stated_by_its_hamiltonian() -> None:
-    top = da.System([a], hamiltonian=a.momentum**2 / (2 + sin(a)) + a.momentum * cos(a) / 3 - cos(a))
+    top = da.System(
+        [a], hamiltonian=a.momentum**2 / (2 + sin(a)) + a.momentum * cos(a) / 3 - cos(a)
+    )
     motion = da.simulate(top, {"a": 1.0, "p_a": 0.7}, (0, 10), method="lobatto4", step=0.02)
-    other = da.simulate(top, {"a": 1.0, "p_a": 0.7}, (0, 10), rtol=1e-12, form="hamilton", at=[10.0])
+    other = da.simulate(
+        top, {"a": 1.0, "p_a": 0.7}, (0, 10), rtol=1e-12, form="hamilton", at=[10.0]
+    )
     assert np.allclose(motion.y[:, -1], other.y[:, -1], atol=1e-6)
 
 
+@pytest.mark.long
 def test_between_steps_and_from_a_file(tmp_path) -> None:
     motion = da.simulate(ball_in_bowl(), BOWL_START, (0, 2), method="lobatto6", step=0.05)
     exact = da.simulate(ball_in_bowl(), BOWL_START, (0, 2), form="hamilton", rtol=1e-13)
@@ -198,7 +225,9 @@ def test_a_step_that_is_too_large_ends_with_a_sentence() -> None:
 
 REFUSED = {
     "velocities": (
-        da.System([x, y], kinetic=x.dot**2 + y.dot**2, constraints=[da.velocity(x.dot - y * y.dot)]),
+        da.System(
+            [x, y], kinetic=x.dot**2 + y.dot**2, constraints=[da.velocity(x.dot - y * y.dot)]
+        ),
         {},
         "do no work",
     ),
@@ -206,7 +235,9 @@ REFUSED = {
     "mass": (da.System([x, y], kinetic=x.dot**2, potential=y**2), {}, "Legendre"),
     "dependent": (
         da.System(
-            [x, y], kinetic=x.dot**2 + y.dot**2, constraints=[da.holonomic(k * (x**2 + y**2 - 1), name=f"c{k}") for k in (1, 2)]
+            [x, y],
+            kinetic=x.dot**2 + y.dot**2,
+            constraints=[da.holonomic(k * (x**2 + y**2 - 1), name=f"c{k}") for k in (1, 2)],
         ),
         {},
         "2 constraints of rank 1",
@@ -225,7 +256,9 @@ def test_inputs_as_functions_and_steps_off_the_constraints_are_refused() -> None
     push = da.inputs("push")
     driven = da.System([x], kinetic=x.dot**2, forces={x: push}, inputs=[push])
     with pytest.raises(FormError, match="expressions"):
-        da.simulate(driven, {}, (0, 1), method="lobatto4", step=0.1, inputs={push: lambda time, state: 1.0})
+        da.simulate(
+            driven, {}, (0, 1), method="lobatto4", step=0.1, inputs={push: lambda time, state: 1.0}
+        )
     with pytest.raises(ModelError, match="ends every step"):
         da.simulate(ball_in_bowl(), BOWL_START, (0, 1), method="lobatto4", step=0.1, project=False)
     given = da.simulate(driven, {}, (0, 1), method="lobatto4", step=0.1, inputs={push: 2 * da.t})

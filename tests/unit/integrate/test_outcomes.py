@@ -1,4 +1,6 @@
-"""How runs end: one run for each outcome, with the right time, a sentence, and everything computed until then."""
+"""How runs end: one run for each outcome, with the right time, a sentence, and everything computed
+until then.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def assert_kept(motion: da.Motion, outcome: da.Outcome) -> None:
     assert motion.message.endswith(".") and len(motion.message) < 400
     assert np.isfinite(motion.y).all() and np.isfinite(motion.t).all()
     assert np.isfinite(motion.energy).all()
-    assert motion.status == (0 if outcome is da.Outcome.FINISHED else 1 if outcome is da.Outcome.STOPPED else -1)
+    assert motion.status == (
+        0 if outcome is da.Outcome.FINISHED else 1 if outcome is da.Outcome.STOPPED else -1
+    )
 
 
 def test_finished() -> None:
@@ -71,7 +75,10 @@ def test_contradictory() -> None:
     system = da.System(
         [X, Y],
         kinetic=(X.dot**2 + Y.dot**2) / 2,
-        constraints=[da.velocity(X.dot - da.t, name="first"), da.velocity(X.dot - kink, name="second")],
+        constraints=[
+            da.velocity(X.dot - da.t, name="first"),
+            da.velocity(X.dot - kink, name="second"),
+        ],
     )
     motion = da.simulate(system, {Y.dot: 1.0}, (0, 2), project=False)
     assert_kept(motion, da.Outcome.CONTRADICTORY)
@@ -83,20 +90,32 @@ def test_constraints_that_can_no_longer_be_met_end_the_motion() -> None:
     system = da.System(
         [X, Y],
         kinetic=(X.dot**2 + Y.dot**2) / 2,
-        constraints=[da.holonomic(X**2 + Y**2 - 1, name="circle"), da.holonomic(Y - da.t, name="height")],
+        constraints=[
+            da.holonomic(X**2 + Y**2 - 1, name="circle"),
+            da.holonomic(Y - da.t, name="height"),
+        ],
     )
     motion = da.simulate(system, {X: 1.0, Y.dot: 1.0}, (0, 2))
-    assert motion.outcome in (da.Outcome.SINGULAR, da.Outcome.CONTRADICTORY, da.Outcome.BLEW_UP)  # x_dot = -t / x
+    assert motion.outcome in (
+        da.Outcome.SINGULAR,
+        da.Outcome.CONTRADICTORY,
+        da.Outcome.BLEW_UP,
+    )  # x_dot = -t / x
     assert motion.t[-1] == pytest.approx(1.0, abs=1e-3)
     assert np.isfinite(motion.y).all()
 
 
 def test_constraints_that_come_to_depend_on_each_other_are_named() -> None:
-    """x_dot = 1 and y_dot^2 = 1 - x: at x = 1 both constraints bind x_dot, and neither y_dot. No force jumps there."""
+    """x_dot = 1 and y_dot^2 = 1 - x: at x = 1 both constraints bind x_dot, and neither y_dot. No
+    force jumps there.
+    """
     system = da.System(
         [X, Y],
         kinetic=(X.dot**2 + Y.dot**2) / 2,
-        constraints=[da.velocity(X.dot - 1, name="drive"), da.velocity(X.dot + Y.dot**2 - (2 - X), name="speed")],
+        constraints=[
+            da.velocity(X.dot - 1, name="drive"),
+            da.velocity(X.dot + Y.dot**2 - (2 - X), name="speed"),
+        ],
     )
     motion = da.simulate(system, {X.dot: 1.0, Y.dot: 1.0}, (0, 2))
     assert_kept(motion, da.Outcome.SINGULAR)
@@ -107,12 +126,16 @@ def test_constraints_that_come_to_depend_on_each_other_are_named() -> None:
 def test_step_too_small() -> None:
     """A force that switches so fast that no step resolves it."""
     wild = sympy.sin(1e18 * da.t) * 1e12
-    motion = da.simulate(da.System([X], kinetic=X.dot**2 / 2, forces={X: wild}), {X: 1.0}, (1, 2), rtol=1e-12)
+    motion = da.simulate(
+        da.System([X], kinetic=X.dot**2 / 2, forces={X: wild}), {X: 1.0}, (1, 2), rtol=1e-12
+    )
     assert_kept(motion, da.Outcome.STEP_TOO_SMALL)
 
 
 def test_step_too_small_at_a_jump_that_is_met_again_and_again() -> None:
-    """Dry friction by sign(v): the velocity reaches zero and the force has no value that keeps it there."""
+    """Dry friction by sign(v): the velocity reaches zero and the force has no value that keeps it
+    there.
+    """
     system = da.System([X], kinetic=X.dot**2 / 2, forces={X: -sympy.sign(X.dot)})
     motion = da.simulate(system, {X.dot: 1.0}, (0, 3), rtol=1e-10)
     assert_kept(motion, da.Outcome.STEP_TOO_SMALL)
@@ -134,8 +157,14 @@ def test_exactly_enough_steps_is_enough() -> None:
     options: dict[str, Any] = {"rtol": 0.1, "max_step": 0.5, "first_step": 0.5}
     needed = da.simulate(system, {X: 1.0}, (0, 5), **options).statistics
     count = needed["steps"] + needed["rejected"]
-    assert da.simulate(system, {X: 1.0}, (0, 5), max_steps=count, **options).outcome is da.Outcome.FINISHED
-    assert da.simulate(system, {X: 1.0}, (0, 5), max_steps=count - 1, **options).outcome is da.Outcome.TOO_MANY_STEPS
+    assert (
+        da.simulate(system, {X: 1.0}, (0, 5), max_steps=count, **options).outcome
+        is da.Outcome.FINISHED
+    )
+    assert (
+        da.simulate(system, {X: 1.0}, (0, 5), max_steps=count - 1, **options).outcome
+        is da.Outcome.TOO_MANY_STEPS
+    )
 
 
 def test_interrupted() -> None:
@@ -165,14 +194,18 @@ def test_other_exceptions_of_the_progress_report_come_through() -> None:
 def test_progress_runs_from_nothing_to_everything() -> None:
     seen: list[tuple[float, float]] = []
     system = da.System([X], kinetic=X.dot**2 / 2, potential=X**2 / 2)
-    da.simulate(system, {X: 1.0}, (0, 2000), progress=lambda fraction, t: seen.append((fraction, t)))
+    da.simulate(
+        system, {X: 1.0}, (0, 2000), progress=lambda fraction, t: seen.append((fraction, t))
+    )
     fractions = [fraction for fraction, _ in seen]
     assert len(seen) > 2 and fractions == sorted(fractions) and fractions[-1] == 1.0
     assert all(t == pytest.approx(2000 * fraction) for fraction, t in seen)
 
 
 def test_unsolved() -> None:
-    """A fixed step across the place where the motion ends: its implicit equations have no solution."""
+    """A fixed step across the place where the motion ends: its implicit equations have no
+    solution.
+    """
     system = da.System([X], kinetic=X.dot**2 / 2, potential=-2 * X**3)
     motion = da.simulate(system, {X: 1.0, X.dot: 2.0}, (0, 2), method="gauss4", step=0.05)
     assert_kept(motion, da.Outcome.UNSOLVED)
@@ -188,14 +221,18 @@ def test_every_outcome_is_tested() -> None:
 def test_a_long_span_is_no_reason_to_stop() -> None:
     """Steps of 1e-6 of a fast oscillator are short beside a span of 1e6, and as they should be."""
     system = da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=1e10 * X**2 / 2)
-    motion = da.simulate(system, {X: 1.0, Y.dot: 1.0}, (0, 1e6), events=[da.event(Y - 0.2, terminal=True)], rtol=1e-6)
+    motion = da.simulate(
+        system, {X: 1.0, Y.dot: 1.0}, (0, 1e6), events=[da.event(Y - 0.2, terminal=True)], rtol=1e-6
+    )
     assert_kept(motion, da.Outcome.STOPPED)
     assert motion.t[-1] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_a_pole_of_the_coordinates_is_told(form: str) -> None:
-    """A spherical pendulum that nearly passes its pole: angles cannot follow, and no force jumps."""
+    """A spherical pendulum that nearly passes its pole: angles cannot follow, and no force
+    jumps.
+    """
     kinetic = (X.dot**2 + sympy.sin(X) ** 2 * Y.dot**2) / 2
     system = da.System([X, Y], kinetic=kinetic, potential=9.81 * sympy.cos(X))
     motion = da.simulate(system, {X: 1.0, Y.dot: 1e-9}, (0, 10), form=form)
@@ -225,6 +262,7 @@ def test_a_denominator_without_zeros_is_not_blamed() -> None:
     assert "denominator" not in motion.message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["dop853", "taylor"])
 def test_stiff_equations_are_told(method: str) -> None:
     system = da.System([X], kinetic=X.dot**2 / 2, forces={X: -1e4 * X.dot - X})

@@ -1,4 +1,6 @@
-"""Where a motion is stored: steps, chosen times, dense output, both directions of time, and no time at all."""
+"""Where a motion is stored: steps, chosen times, dense output, both directions of time, and no time
+at all.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ OSCILLATOR = da.System([X], kinetic=X.dot**2 / 2, potential=X**2 / 2)
 def pendulum() -> tuple[da.System, dict]:
     x, y = da.coordinates("x y")
     system = da.System(
-        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=y, constraints=[da.holonomic(x**2 + y**2 - 1, name="rod")]
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=y,
+        constraints=[da.holonomic(x**2 + y**2 - 1, name="rod")],
     )
     return system, {x: 1.0, y: 0.0}
 
@@ -43,9 +48,13 @@ def test_a_single_time() -> None:
 
 @pytest.mark.parametrize("count", [40, 1000])
 def test_chosen_times_do_not_change_the_steps(count: int) -> None:
-    """Few times are reached by steps of their own, many by dense output: neither moves the grid of steps."""
+    """Few times are reached by steps of their own, many by dense output: neither moves the grid of
+    steps.
+    """
     times = np.linspace(0, 10, count)
-    plain, chosen = (da.simulate(OSCILLATOR, {X: 1.0}, (0, 10), at=at, rtol=1e-9) for at in (None, times))
+    plain, chosen = (
+        da.simulate(OSCILLATOR, {X: 1.0}, (0, 10), at=at, rtol=1e-9) for at in (None, times)
+    )
     assert plain.statistics["steps"] == chosen.statistics["steps"]
     assert np.array_equal(plain.y[:, -1], chosen.y[:, -1])
 
@@ -126,7 +135,18 @@ def test_everything_has_a_name() -> None:
     system, start = pendulum()
     x = system.coordinates[0]
     motion = da.simulate(system, start, (0, 1))
-    assert set(motion.names) >= {"t", "x", "y", "x_dot", "y_dot", "x_ddot", "y_ddot", "p_x", "p_y", "energy"}
+    assert set(motion.names) >= {
+        "t",
+        "x",
+        "y",
+        "x_dot",
+        "y_dot",
+        "x_ddot",
+        "y_ddot",
+        "p_x",
+        "p_y",
+        "energy",
+    }
     for name in motion.names:
         assert motion[name].shape == motion.t.shape, name
     assert np.array_equal(motion[x.dot], motion["x_dot"])
@@ -135,7 +155,9 @@ def test_everything_has_a_name() -> None:
     assert motion.reactions["rod"].force.shape == (2, len(motion.t))
     assert motion.nfev == motion.statistics["nfev"] > 0
     tension = motion.reactions["rod"].multiplier[0]
-    assert np.allclose(motion.total_reaction, [2 * tension * motion["x"], 2 * tension * motion["y"]], atol=1e-12)
+    assert np.allclose(
+        motion.total_reaction, [2 * tension * motion["x"], 2 * tension * motion["y"]], atol=1e-12
+    )
     # Newton: the acceleration is the reaction and gravity, for unit mass
     assert np.allclose(motion["x_ddot"], motion.total_reaction[0], atol=1e-10)
     assert np.allclose(motion["y_ddot"], motion.total_reaction[1] - 1, atol=1e-10)
@@ -176,10 +198,13 @@ def test_wrong_calls_are_refused_before_anything_runs(options: dict, message: st
         da.simulate(OSCILLATOR, **arguments)
 
 
+@pytest.mark.long
 def test_a_motion_outlives_everything_it_was_made_with() -> None:
     u = da.inputs("u")
     driven = da.System([X], kinetic=X.dot**2 / 2, forces={X: u}, inputs=[u])
-    motion = da.simulate(driven, {X: 0.0}, (0, 3), inputs={u: lambda t, state: np.cos(t)}, rtol=1e-10)
+    motion = da.simulate(
+        driven, {X: 0.0}, (0, 3), inputs={u: lambda t, state: np.cos(t)}, rtol=1e-10
+    )
     gc.collect()
     assert np.allclose(motion["u"], np.cos(motion.t), atol=1e-14)
     assert abs(motion.sol(1.5)[0] - (1 - np.cos(1.5))) < 1e-8
@@ -188,13 +213,17 @@ def test_a_motion_outlives_everything_it_was_made_with() -> None:
 
 def test_dense_output_takes_times_in_any_order_and_none():
     x = da.coordinates("x")
-    motion = da.simulate(da.System([x], kinetic=x.dot**2 / 2, potential=x**2 / 2), {x: 1.0}, (0, 30))
+    motion = da.simulate(
+        da.System([x], kinetic=x.dot**2 / 2, potential=x**2 / 2), {x: 1.0}, (0, 30)
+    )
     times = np.random.default_rng(0).uniform(0, 30, (40, 5))
     assert np.max(np.abs(motion.sol(times)[0] - np.cos(times))) < 1e-8
     assert motion.sol([]).shape == (2, 0)
 
 
-@pytest.mark.parametrize(("name", "part"), [("rod", "force"), ("mu_rod", "multiplier"), ("lambda_rod", "multiplier")])
+@pytest.mark.parametrize(
+    ("name", "part"), [("rod", "force"), ("mu_rod", "multiplier"), ("lambda_rod", "multiplier")]
+)
 def test_the_name_of_a_constraint_points_to_its_reaction(name, part):
     motion = _held()
     for ask in (lambda: motion[name], lambda: motion.plot([name])):
@@ -206,15 +235,29 @@ def test_reactions_say_what_was_meant_and_are_a_mapping():
     reactions = _held().reactions
     with pytest.raises(KeyError, match="did you mean `rod`") as caught:
         reactions["rodd"]
-    assert isinstance(caught.value, ModelError) and str(caught.value).startswith("The motion has no reaction")
-    assert list(reactions) == ["rod"] and "rod" in reactions and "rodd" not in reactions and reactions.get("rodd") is None
+    assert isinstance(caught.value, ModelError) and str(caught.value).startswith(
+        "The motion has no reaction"
+    )
+    assert (
+        list(reactions) == ["rod"]
+        and "rod" in reactions
+        and "rodd" not in reactions
+        and reactions.get("rodd") is None
+    )
     x = da.coordinates("x")
     np.testing.assert_allclose(reactions["rod"].force[0], -2.0, atol=1e-12)
-    np.testing.assert_array_equal(reactions[da.holonomic(x, name="rod")].force, reactions["rod"].force)
+    np.testing.assert_array_equal(
+        reactions[da.holonomic(x, name="rod")].force, reactions["rod"].force
+    )
 
 
 def _held():
     """x is held against the force 2."""
     x, y = da.coordinates("x y")
-    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, forces={x: 2}, constraints=[da.holonomic(x, name="rod")])
+    system = da.System(
+        [x, y],
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        forces={x: 2},
+        constraints=[da.holonomic(x, name="rod")],
+    )
     return da.simulate(system, {y.dot: 1.0}, (0, 1), at=[0, 0.5, 1])

@@ -1,4 +1,6 @@
-"""RATTLE and its compositions: orders, constraints to rounding, no drift of the energy, and what is refused."""
+"""RATTLE and its compositions: orders, constraints to rounding, no drift of the energy, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ METHODS = {"rattle2": 2, "rattle4": 4, "rattle6": 6, "rattle8": 8}
 
 
 def double_pendulum() -> da.System:
-    """Two masses on rods, in Cartesian coordinates, with a spring that makes the force depend on the position."""
+    """Two masses on rods, in Cartesian coordinates, with a spring that makes the force depend on
+    the position.
+    """
     return da.System(
         [x, y, u, v],
         kinetic=(m * (x.dot**2 + y.dot**2) + u.dot**2 + v.dot**2) / 2,
@@ -30,11 +34,24 @@ def double_pendulum() -> da.System:
 
 
 PARAMETERS = {"m": 1.5, "k": 2.0}
-START = {"x": np.sin(1.0), "y": -np.cos(1.0), "u": np.sin(1.0) + np.sin(0.4), "v": -np.cos(1.0) - np.cos(0.4)}
+START = {
+    "x": np.sin(1.0),
+    "y": -np.cos(1.0),
+    "u": np.sin(1.0) + np.sin(0.4),
+    "v": -np.cos(1.0) - np.cos(0.4),
+}
 
 
 def run(method: str, step: float, end: float = 2.0, **options) -> da.Motion:
-    return da.simulate(double_pendulum(), START, (0, end), parameters=PARAMETERS, method=method, step=step, **options)
+    return da.simulate(
+        double_pendulum(),
+        START,
+        (0, end),
+        parameters=PARAMETERS,
+        method=method,
+        step=step,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("order", METHODS.values())
@@ -48,9 +65,12 @@ def test_coefficients_satisfy_the_conditions_of_their_order(order: int) -> None:
         assert abs(np.sum(gamma ** (order + 1))) > 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_the_order_is_the_one_it_says(method: str) -> None:
-    exact = da.simulate(double_pendulum(), START, (0, 2), parameters=PARAMETERS, rtol=1e-14, at=[2.0]).y[:, -1]
+    exact = da.simulate(
+        double_pendulum(), START, (0, 2), parameters=PARAMETERS, rtol=1e-14, at=[2.0]
+    ).y[:, -1]
     coarse = {"rattle2": 0.01, "rattle4": 0.02, "rattle6": 0.05, "rattle8": 0.1}[method]
     errors = [np.abs(run(method, step).y[:, -1] - exact).max() for step in (coarse, coarse / 2)]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(METHODS[method], abs=0.35)
@@ -67,6 +87,7 @@ def test_constraints_hold_to_rounding_and_the_energy_does_not_drift(method: str)
     assert error[half:].max() < 3 * error[:half].max() + 1e-11
 
 
+@pytest.mark.long
 def test_higher_orders_have_smaller_energy_errors() -> None:
     errors = [np.ptp(run(method, 0.02, 20.0).energy) for method in METHODS]
     assert errors[0] > 30 * errors[1] > 900 * errors[2] > 9000 * errors[3]
@@ -76,7 +97,15 @@ def test_higher_orders_have_smaller_energy_errors() -> None:
 def test_steps_back_return_to_the_start(method: str) -> None:
     there = run(method, 0.02)
     end = {symbol.name: value for symbol, value in zip(there.state, there.y[:, -1], strict=True)}
-    back = da.simulate(double_pendulum(), end, (2, 0), parameters=PARAMETERS, method=method, step=0.02, project_start=False)
+    back = da.simulate(
+        double_pendulum(),
+        end,
+        (2, 0),
+        parameters=PARAMETERS,
+        method=method,
+        step=0.02,
+        project_start=False,
+    )
     assert np.allclose(back.y[:, -1], there.y[:, 0], atol=1e-11)
 
 
@@ -87,7 +116,9 @@ def test_one_step_is_that_of_the_formulas() -> None:
 
     def derivatives(q):
         a, b, c, d = q
-        return np.array([[2 * a, 2 * b, 0, 0], [2 * (a - c), 2 * (b - d), 2 * (c - a), 2 * (d - b)]])
+        return np.array(
+            [[2 * a, 2 * b, 0, 0], [2 * (a - c), 2 * (b - d), 2 * (c - a), 2 * (d - b)]]
+        )
 
     def gaps(q):
         a, b, c, d = q
@@ -103,14 +134,18 @@ def test_one_step_is_that_of_the_formulas() -> None:
         multipliers = multipliers + np.linalg.solve(derivatives(new) @ along, gaps(new))
     half = (new - q) / h
     late, rows = half + h / 2 * field(new), derivatives(new)
-    late = late - np.linalg.solve(mass, rows.T) @ np.linalg.solve(rows @ np.linalg.solve(mass, rows.T), rows @ late)
+    late = late - np.linalg.solve(mass, rows.T) @ np.linalg.solve(
+        rows @ np.linalg.solve(mass, rows.T), rows @ late
+    )
     motion = run("rattle2", h, h)
     assert np.allclose(motion.y[:, -1], [*new, *late], atol=1e-13)
 
 
 def test_without_constraints_it_is_the_method_of_verlet() -> None:
     oscillator = da.System([x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2)
-    motion = da.simulate(oscillator, {x: 1.0}, (0, 0.2), parameters={"m": 2.0, "k": 3.0}, method="rattle2", step=0.1)
+    motion = da.simulate(
+        oscillator, {x: 1.0}, (0, 0.2), parameters={"m": 2.0, "k": 3.0}, method="rattle2", step=0.1
+    )
     q, w, h = 1.0, 0.0, 0.1
     for _ in range(2):
         w -= h / 2 * 1.5 * q
@@ -135,9 +170,13 @@ def test_a_driven_pivot() -> None:
     assert motion.worst_residual["velocity"] < 1e-12
 
 
+@pytest.mark.long
 def test_a_long_chain() -> None:
     count = 30
-    xs, ys = da.coordinates(" ".join(f"x{i}" for i in range(count))), da.coordinates(" ".join(f"y{i}" for i in range(count)))
+    xs, ys = (
+        da.coordinates(" ".join(f"x{i}" for i in range(count))),
+        da.coordinates(" ".join(f"y{i}" for i in range(count))),
+    )
     before = [(sympy.Integer(0), sympy.Integer(0)), *zip(xs, ys, strict=True)]
     chain = da.System(
         [*xs, *ys],
@@ -155,10 +194,14 @@ def test_a_long_chain() -> None:
 
 
 def test_between_steps_there_is_a_shorter_step() -> None:
-    motion, exact = run("rattle6", 0.02), da.simulate(double_pendulum(), START, (0, 2), parameters=PARAMETERS, rtol=1e-13)
+    motion, exact = (
+        run("rattle6", 0.02),
+        da.simulate(double_pendulum(), START, (0, 2), parameters=PARAMETERS, rtol=1e-13),
+    )
     assert np.allclose(motion.sol(1.2345), exact.sol(1.2345), atol=1e-6)
 
 
+@pytest.mark.long
 def test_it_comes_back_from_a_file(tmp_path) -> None:
     motion = run("rattle4", 0.02)
     motion.save(tmp_path / "swing.nc")
@@ -174,12 +217,20 @@ def test_a_step_that_is_too_large_ends_with_a_sentence() -> None:
 REFUSED = {
     "mass": (da.System([x], kinetic=(1 + x**2) * x.dot**2), "constant mass"),
     "friction": (da.System([x], kinetic=x.dot**2, forces={x: -x.dot}), "depends on velocities"),
-    "velocities": (da.System([x, y], kinetic=x.dot**2 + y.dot**2, constraints=[da.velocity(x.dot - y * y.dot)]), "do no work"),
+    "velocities": (
+        da.System(
+            [x, y], kinetic=x.dot**2 + y.dot**2, constraints=[da.velocity(x.dot - y * y.dot)]
+        ),
+        "do no work",
+    ),
     "dependent": (
         da.System(
             [x, y],
             kinetic=x.dot**2 + y.dot**2,
-            constraints=[da.holonomic(x**2 + y**2 - 1, name="a"), da.holonomic(2 * x**2 + 2 * y**2 - 2, name="b")],
+            constraints=[
+                da.holonomic(x**2 + y**2 - 1, name="a"),
+                da.holonomic(2 * x**2 + 2 * y**2 - 2, name="b"),
+            ],
         ),
         "2 constraints of rank 1",
     ),
@@ -209,4 +260,12 @@ def test_flows_are_refused() -> None:
 
 def test_it_needs_the_form_of_lagrange() -> None:
     with pytest.raises(FormError, match='form="lagrange"'):
-        da.simulate(double_pendulum(), START, (0, 1), parameters=PARAMETERS, method="rattle4", step=0.1, form="maggi")
+        da.simulate(
+            double_pendulum(),
+            START,
+            (0, 1),
+            parameters=PARAMETERS,
+            method="rattle4",
+            step=0.1,
+            form="maggi",
+        )

@@ -1,4 +1,6 @@
-"""Arrays of results cannot be written to: what is computed from them later would silently follow."""
+"""Arrays of results cannot be written to: what is computed from them later would silently
+follow.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ def bouncing() -> Any:
     x, y = da.coordinates("x y")
     floor = da.unilateral(-y, name="floor", restitution=0.5)
     wire = da.holonomic(x, name="wire")
-    ball = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=9.81 * y, constraints=[wire, floor])
+    ball = da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=9.81 * y, constraints=[wire, floor]
+    )
     turning = da.event(y.dot, name="turning")
     return da.simulate(ball, {"y": 1.0}, (0, 1), events=[turning], form="lagrange")
 
@@ -23,14 +27,28 @@ def bouncing() -> Any:
 def arrays_of(motion: Any) -> Iterator[tuple[str, Any]]:
     """Every array that a motion shows."""
     yield from ((name, motion[name]) for name in motion.names)
-    yield from (("t", motion.t), ("y", motion.y), ("energy", motion.energy), ("owner", motion.owner))
-    yield from ((f"event {kind}", array) for kind in ("t_events", "y_events") for array in getattr(motion, kind))
+    yield from (
+        ("t", motion.t),
+        ("y", motion.y),
+        ("energy", motion.energy),
+        ("owner", motion.owner),
+    )
+    yield from (
+        (f"event {kind}", array)
+        for kind in ("t_events", "y_events")
+        for array in getattr(motion, kind)
+    )
     for table in (motion.residuals.position, motion.residuals.velocity):
         yield from table.items()
     for segment in motion.segments:
-        yield from (("step_t", segment.step_t), ("step_y", segment.step_y), ("full_y", segment.full_y))
+        yield from (
+            ("step_t", segment.step_t),
+            ("step_y", segment.step_y),
+            ("full_y", segment.full_y),
+        )
 
 
+@pytest.mark.long
 def test_the_arrays_of_a_motion_are_read_only() -> None:
     """`motion.y[0, 0] = 9` changed the energy that was computed afterwards."""
     motion = bouncing()
@@ -67,7 +85,16 @@ def test_the_arrays_of_an_ensemble_are_read_only() -> None:
     k = da.parameters("k", positive=True)
     spring = da.System([x], kinetic=x.dot**2 / 2, potential=k * x**2 / 2)
     runs = da.simulate(spring, {"x": [1.0, 2.0]}, (0, 1), parameters={"k": 4.0}, at=[0, 1])
-    arrays = [runs.states, runs.codes, runs.messages, runs.steps, runs.energy_drift, runs.outcomes, runs.remarked, runs.t]
+    arrays = [
+        runs.states,
+        runs.codes,
+        runs.messages,
+        runs.steps,
+        runs.energy_drift,
+        runs.outcomes,
+        runs.remarked,
+        runs.t,
+    ]
     arrays += [runs["x"], runs["x_dot"], runs["t"], *runs.columns.values(), *runs.final.values()]
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
@@ -77,10 +104,13 @@ def test_the_arrays_of_an_ensemble_are_read_only() -> None:
     assert runs["x"][0, 0] == 1.0
 
 
+@pytest.mark.long
 def test_derivatives_along_a_motion_are_read_only() -> None:
     x = da.coordinates("x")
     k = da.parameters("k", positive=True)
     spring = da.System([x], kinetic=x.dot**2 / 2, potential=k * x**2 / 2)
-    found = da.sensitivities(da.simulate(spring, {"x": 1.0}, (0, 1), parameters={"k": 4.0}), wrt=["k"])
+    found = da.sensitivities(
+        da.simulate(spring, {"x": 1.0}, (0, 1), parameters={"k": 4.0}), wrt=["k"]
+    )
     with pytest.raises(ValueError, match="read-only"):
         found.t[0] = 9.0

@@ -1,4 +1,6 @@
-"""What a single run says about its digits is kept for each of many: in threads, in lanes, in a store, on a cluster."""
+"""What a single run says about its digits is kept for each of many: in threads, in lanes, in a
+store, on a cluster.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +37,43 @@ BLADES = da.System(
     [x, y, theta],
     kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2,
     potential=-3 * x - 5 * y,
-    constraints=[da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="A"), da.velocity(y.dot, name="B")],
+    constraints=[
+        da.velocity(x.dot * sympy.sin(theta) - y.dot * sympy.cos(theta), name="A"),
+        da.velocity(y.dot, name="B"),
+    ],
 )
 #: Two masses of which the second is carried by the first.
 CARRIED = da.System([x, y], kinetic=x.dot**2 / 2 + m * (x.dot + y.dot) ** 2 / 2, potential=x**2 / 2)
-BALL = da.System([x], kinetic=x.dot**2 / 2, potential=k * x, constraints=[da.unilateral(-x, restitution=0.5, name="floor")])
+BALL = da.System(
+    [x],
+    kinetic=x.dot**2 / 2,
+    potential=k * x,
+    constraints=[da.unilateral(-x, restitution=0.5, name="floor")],
+)
 
 ANGLES = [0.5, 1e-3, 1e-5, 1e-8, 1e-12]
 MASSES = [1.0, 1e3, 1e5, 1e6, 1e9]
 #: Model, what differs, what is the same, options; each with runs that have nothing to say.
 CASES: dict[str, Any] = {
     "walls": (WALLS, {"a": ANGLES}, {"x_dot": 1.0}, {"form": "lagrange"}),
-    "walls in fixed steps": (WALLS, {"a": ANGLES}, {"x_dot": 1.0}, {"form": "lagrange", "method": "gauss4", "step": 0.1}),
-    "walls in lanes": (WALLS, {"a": ANGLES}, {"x_dot": 1.0}, {"form": "lagrange", "method": "taylor"}),
-    "more steps than the buffer has": (WALLS, {"a": [0.5, 1e-8]}, {"x_dot": 1.0}, {"form": "lagrange", "max_step": 2e-4}),
+    "walls in fixed steps": (
+        WALLS,
+        {"a": ANGLES},
+        {"x_dot": 1.0},
+        {"form": "lagrange", "method": "gauss4", "step": 0.1},
+    ),
+    "walls in lanes": (
+        WALLS,
+        {"a": ANGLES},
+        {"x_dot": 1.0},
+        {"form": "lagrange", "method": "taylor"},
+    ),
+    "more steps than the buffer has": (
+        WALLS,
+        {"a": [0.5, 1e-8]},
+        {"x_dot": 1.0},
+        {"form": "lagrange", "max_step": 2e-4},
+    ),
     "more fixed steps": (
         WALLS,
         {"a": [0.5, 1e-8]},
@@ -58,9 +83,19 @@ CASES: dict[str, Any] = {
     "blades": (BLADES, {"theta": [0.5, 0.0, -0.2]}, {"theta_dot": 1.0}, {"form": "lagrange"}),
     "masses": (CARRIED, {"m": MASSES}, {"x": 1.0}, {}),
     "masses in lanes": (CARRIED, {"m": MASSES}, {"x": 1.0}, {"method": "taylor"}),
-    "masses by Taylor one by one": (CARRIED, {"m": MASSES}, {"x": 1.0}, {"method": "taylor", "first_step": 0.01}),
+    "masses by Taylor one by one": (
+        CARRIED,
+        {"m": MASSES},
+        {"x": 1.0},
+        {"method": "taylor", "first_step": 0.01},
+    ),
     "small letters": (SPRING, {"x": [1.0, 1e-11, 5e-324, 0.0]}, {"m": 1.0, "k": 1.0}, {}),
-    "small letters in lanes": (SPRING, {"x": [1.0, 1e-11, 0.0, 2.0, 3e-10]}, {"m": 1.0, "k": 1.0}, {"method": "taylor"}),
+    "small letters in lanes": (
+        SPRING,
+        {"x": [1.0, 1e-11, 0.0, 2.0, 3e-10]},
+        {"m": 1.0, "k": 1.0},
+        {"method": "taylor"},
+    ),
     "small letters in fixed steps": (
         SPRING,
         {"x": [1.0, 1e-11, 5e-324]},
@@ -74,7 +109,12 @@ CASES: dict[str, Any] = {
         {"m": 1.0, "k": 1.0},
         {"span": (1e12, 1e12 + 8), "method": "taylor"},
     ),
-    "endings by a coarse clock": (SPRING, {"k": [1.0, 1e8]}, {"m": 1.0, "x": 1.0}, {"span": (1e12, 1e12 + 8), "max_steps": 50}),
+    "endings by a coarse clock": (
+        SPRING,
+        {"k": [1.0, 1e8]},
+        {"m": 1.0, "x": 1.0},
+        {"span": (1e12, 1e12 + 8), "max_steps": 50},
+    ),
     "contacts": (BALL, {"x": [1.0, 1e-11]}, {"k": 1e-12}, {}),
 }
 
@@ -88,18 +128,28 @@ def parted(model: da.System, values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def alone(model: da.System, over: dict[str, Any], same: dict[str, Any], options: dict[str, Any]) -> list[str]:
+def alone(
+    model: da.System, over: dict[str, Any], same: dict[str, Any], options: dict[str, Any]
+) -> list[str]:
     """The messages of single runs, without the first sentence of those that finished."""
     ((name, values),) = over.items()
     found = []
     for value in values:
-        motion = da.simulate(model, **parted(model, same | {name: value}), **{"span": (0, 1), **options})
+        motion = da.simulate(
+            model, **parted(model, same | {name: value}), **{"span": (0, 1), **options}
+        )
         is_finished = motion.outcome is da.Outcome.FINISHED
         found.append(motion.message.partition(". ")[2] if is_finished else motion.message)
     return found
 
 
-def swept(model: da.System, over: dict[str, Any], same: dict[str, Any], options: dict[str, Any], **further: Any) -> da.Ensemble:
+def swept(
+    model: da.System,
+    over: dict[str, Any],
+    same: dict[str, Any],
+    options: dict[str, Any],
+    **further: Any,
+) -> da.Ensemble:
     return da.sweep(model, over, **parted(model, same), **{"span": (0, 1), **options}, **further)
 
 
@@ -109,25 +159,37 @@ def test_runs_have_the_diagnostics_of_single_runs_in_threads_and_blocks(case: st
     expected = alone(model, over, same, options)
     assert any(expected)
     for workers in (1, 3):
-        runs = da.simulate(model, **parted(model, same | over), **{"span": (0, 1), **options}, workers=workers)
+        runs = da.simulate(
+            model, **parted(model, same | over), **{"span": (0, 1), **options}, workers=workers
+        )
         assert runs.messages.tolist() == expected
     assert np.array_equal(runs.remarked, ~runs.failed & [bool(text) for text in expected])
     for chunk in (1, 2):
         again = swept(model, over, same, options, chunk=chunk, workers=2)
-        assert again.messages.tolist() == expected and np.array_equal(again.states, runs.states, equal_nan=True)
+        assert again.messages.tolist() == expected and np.array_equal(
+            again.states, runs.states, equal_nan=True
+        )
 
 
-@pytest.mark.parametrize("case", ["walls", "masses in lanes", "small letters in fixed steps", "contacts"])
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "case", ["walls", "masses in lanes", "small letters in fixed steps", "contacts"]
+)
 def test_a_store_keeps_diagnostics_and_going_on_makes_the_same(case: str, tmp_path: Path) -> None:
     model, over, same, options = CASES[case]
     expected, path = alone(model, over, same, options), tmp_path / "runs.zarr"
     runs = swept(model, over, same, options, store=path, chunk=1)
     assert runs.messages.tolist() == expected
     table = xr.open_zarr(path).load()
-    assert table["message"].values.tolist() == expected and table["message"].attrs["long_name"] == MESSAGE
+    assert (
+        table["message"].values.tolist() == expected
+        and table["message"].attrs["long_name"] == MESSAGE
+    )
     before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
     (path / "outcome" / "c.0").unlink()
-    (path / "message" / "c.1").unlink()  # a diagnostic that was lost is noticed, although the runs are there
+    (
+        path / "message" / "c.1"
+    ).unlink()  # a diagnostic that was lost is noticed, although the runs are there
     again = swept(model, over, same, options, store=path, chunk=1, resume=True)
     assert again.statistics["runs_before"] == len(expected) - 2
     assert again.messages.tolist() == expected
@@ -138,7 +200,9 @@ def test_a_cluster_sends_diagnostics_back() -> None:
     distributed = pytest.importorskip("distributed")
     model, over, same, options = CASES["masses in lanes"]
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         runs = swept(model, over, same, options, client=client, chunk=2)
@@ -150,13 +214,22 @@ def test_saved_ensembles_and_their_words_have_diagnostics(suffix: str, tmp_path:
     model, over, same, options = CASES["walls"]
     expected = alone(model, over, same, options)
     runs = da.simulate(model, **parted(model, same | over), span=(0, 1), **options)
-    assert runs.success and not runs.failed.any() and runs.remarked.tolist() == [False, True, True, True, True]
+    assert (
+        runs.success
+        and not runs.failed.any()
+        and runs.remarked.tolist() == [False, True, True, True, True]
+    )
     assert f"5 finished; 4 of 5 runs have diagnostics, e.g. run (1,): {expected[1]}>" in repr(runs)
     assert runs.to_xarray()["message"].values.tolist() == expected
     path = tmp_path / f"runs{suffix}"
     runs.save(path)
-    found = (xr.open_zarr(path) if suffix == ".zarr" else xr.open_dataset(path, engine="h5netcdf")).load()
-    assert found["message"].values.tolist() == expected and found["message"].attrs["long_name"] == MESSAGE
+    found = (
+        xr.open_zarr(path) if suffix == ".zarr" else xr.open_dataset(path, engine="h5netcdf")
+    ).load()
+    assert (
+        found["message"].values.tolist() == expected
+        and found["message"].attrs["long_name"] == MESSAGE
+    )
 
 
 def test_runs_that_an_event_stops_count_only_where_they_say_more() -> None:
@@ -164,9 +237,16 @@ def test_runs_that_an_event_stops_count_only_where_they_say_more() -> None:
     given = {"span": (0, 2), "events": [stop], "parameters": {m: 1.0, k: 1.0}}
     quiet = da.simulate(SPRING, {x: [1.0, 0.2]}, **given)
     assert quiet.outcomes.tolist() == ["stopped by event", "finished"] and not quiet.remarked.any()
-    assert "Stopped by the event" in quiet.messages[0] and quiet.messages[1] == "" and quiet.diagnostic == ""
+    assert (
+        "Stopped by the event" in quiet.messages[0]
+        and quiet.messages[1] == ""
+        and quiet.diagnostic == ""
+    )
     told = da.simulate(SPRING, {x: [1.0, 0.2]}, atol=0.1, **given)
-    assert told.remarked.all() and "2 of 2 runs have diagnostics, e.g. run (0,): No symbol was larger" in repr(told)
+    assert (
+        told.remarked.all()
+        and "2 of 2 runs have diagnostics, e.g. run (0,): No symbol was larger" in repr(told)
+    )
 
 
 def test_an_ordinary_run_is_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +257,13 @@ def test_an_ordinary_run_is_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(LightRun, "_buffered", looked)
     for method in ("dop853", "taylor"):
-        runs = da.simulate(SPRING, {x: [1.0, 0.0], x.dot: [0.0, 1.0]}, (0, 1), parameters={m: 1.0, k: 1.0}, method=method)
+        runs = da.simulate(
+            SPRING,
+            {x: [1.0, 0.0], x.dot: [0.0, 1.0]},
+            (0, 1),
+            parameters={m: 1.0, k: 1.0},
+            method=method,
+        )
         assert runs.success and not runs.remarked.any()
 
 
@@ -194,8 +280,9 @@ def test_a_store_of_before_is_gone_on_with_and_said_to_have_no_diagnostics(tmp_p
     (path / "outcome" / "c.1").unlink()
     found = swept(model, over, same, options, store=path, chunk=2, resume=True)
     assert found.messages.tolist() == ["", "", *expected[2:4], ""] and found.success
-    assert "diagnostics were not kept for the 3 runs that an earlier version stored; 2 of 5 runs have diagnostics" in repr(
-        found
+    assert (
+        "diagnostics were not kept for the 3 runs that an earlier version stored; 2 of 5 runs have"
+        " diagnostics" in repr(found)
     )
     file = path / "message" / "zarr.json"
     file.write_text(file.read_text().replace(MESSAGE_BEFORE, "something else"))

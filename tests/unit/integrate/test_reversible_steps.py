@@ -1,5 +1,5 @@
-"""Steps that vary with the state and stay reversible: energies, reversal to rounding, independent implementations, and what is
-refused.
+"""Steps that vary with the state and stay reversible: energies, reversal to rounding, independent
+implementations, and what is refused.
 """
 
 from __future__ import annotations
@@ -21,13 +21,19 @@ SIZE = RADIUS**1.5
 
 
 def orbit(method: str, step: float, turns: float, adapt=SIZE, start=START, **options) -> da.Motion:
-    motion = da.simulate(PLANET, start, (0, turns * PERIOD), method=method, step=step, adapt=adapt, **options)
+    motion = da.simulate(
+        PLANET, start, (0, turns * PERIOD), method=method, step=step, adapt=adapt, **options
+    )
     assert motion.success, motion.message
     return motion
 
 
-def hand_made(step: float, until: float, reversible: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Verlet's method in plain Python, with the reversible control or with h = step * s at the beginning of each step."""
+def hand_made(
+    step: float, until: float, reversible: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Verlet's method in plain Python, with the reversible control or with h = step * s at the
+    beginning of each step.
+    """
     a, b, u, v = START["x"], 0.0, 0.0, START["y_dot"]
     time, rows, density = 0.0, [], (a * a + b * b) ** -0.75
     half = -0.75 * step * (a * u + b * v) / (a * a + b * b)
@@ -48,7 +54,9 @@ def hand_made(step: float, until: float, reversible: bool) -> tuple[np.ndarray, 
 
 
 def drift(times: np.ndarray, energy: np.ndarray) -> float:
-    """The change of the energy over the whole time, by a straight line through means over whole turns."""
+    """The change of the energy over the whole time, by a straight line through means over whole
+    turns.
+    """
     turns = (times / PERIOD).astype(int)
     means = np.array([energy[turns == k].mean() for k in range(turns.max())])
     return float(np.polyfit(np.arange(len(means)), means, 1)[0] * len(means))
@@ -77,16 +85,24 @@ def test_steps_follow_the_size() -> None:
     assert np.allclose(steps / middle, 0.02, rtol=0.01)
     assert steps.max() / steps.min() > 80
     assert motion.t[-1] == 5 * PERIOD
-    equal = da.simulate(PLANET, START, (0, 5 * PERIOD), method="rattle4", step=5 * PERIOD / len(motion.t))
+    equal = da.simulate(
+        PLANET, START, (0, 5 * PERIOD), method="rattle4", step=5 * PERIOD / len(motion.t)
+    )
     assert np.ptp(equal.energy) > 100 * np.ptp(motion.energy)
 
 
 @pytest.mark.parametrize(
-    "method", ["rattle2", "rattle6", "gauss4", "lobatto2", "lobatto6", "galerkin4", "variational-midpoint"]
+    "method",
+    ["rattle2", "rattle6", "gauss4", "lobatto2", "lobatto6", "galerkin4", "variational-midpoint"],
 )
 def test_reversed_velocities_lead_back_to_the_start(method: str) -> None:
     there = orbit(method, 0.05, 4)
-    last = there.y[:, -2] * [1, 1, -1, -1]  # the step that ends at the end of the span is a shorter one
+    last = there.y[:, -2] * [
+        1,
+        1,
+        -1,
+        -1,
+    ]  # the step that ends at the end of the span is a shorter one
     start = dict(zip((symbol.name for symbol in there.state), last, strict=True))
     steps = da.ReversibleSteps(SIZE, density=there.statistics["density"])
     back = da.simulate(PLANET, start, (0, there.t[-2]), method=method, step=0.05, adapt=steps)
@@ -117,6 +133,7 @@ def test_the_length_of_arc(method: str) -> None:
     assert np.allclose(lengths[:-1], 0.05, rtol=0.05)
 
 
+@pytest.mark.long
 def test_a_constrained_system_keeps_its_constraints() -> None:
     """A particle on a sphere that a strong centre attracts."""
     near = sqrt((x - 1) ** 2 + y**2 + z**2 + 0.01)
@@ -188,7 +205,11 @@ def test_a_density_that_vanishes_ends_with_a_sentence() -> None:
         ({"method": "rattle2", "step": 0.1, "adapt": 3}, ModelError, "expression"),
         ({"method": "rattle2", "step": 0.1, "adapt": -SIZE}, ModelError, "positive"),
         ({"method": "rattle2", "adapt": SIZE}, ModelError, "needs a step"),
-        ({"method": "gauss2", "step": 0.1, "adapt": "arclength", "form": "kane"}, FormError, "symmetric"),
+        (
+            {"method": "gauss2", "step": 0.1, "adapt": "arclength", "form": "kane"},
+            FormError,
+            "symmetric",
+        ),
     ],
 )
 def test_what_it_cannot_do_is_refused(options, kind, words) -> None:

@@ -1,4 +1,6 @@
-"""A constraint whose gradient vanishes along the motion ends it there, in every form and method, at every tolerance."""
+"""A constraint whose gradient vanishes along the motion ends it there, in every form and method, at
+every tolerance.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ POTENTIAL = 9.81 * Z + 0.3 * X
 START = {X: 0, Y: 0, Z: 0, X.dot: 3, Y.dot: 4, Z.dot: 2.5}
 #: Where the speed on the cone vanishes, as the form with a root has it.
 APEX = 1.2328646
-#: A quarter of the length of the lemniscate, which is passed with speed one: Gauss's constant times pi / 2.
+#: A quarter of the length of the lemniscate, which is passed with speed one: Gauss's constant times
+#: pi / 2.
 NODE = 1.3110287771460599
 LOOP = {X: 1.0, Y: 0.0, X.dot: 0.0, Y.dot: 1.0}
 
@@ -32,7 +35,9 @@ SQUARED = cone(da.velocity(Z.dot**2 - (X.dot**2 + Y.dot**2) / 4, name="cone"))
 
 def lemniscate(offset: float = 0.0) -> da.System:
     oval = (X**2 + Y**2) ** 2 - X**2 + Y**2 - offset
-    return da.System([X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, constraints=[da.holonomic(oval, name="oval")])
+    return da.System(
+        [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, constraints=[da.holonomic(oval, name="oval")]
+    )
 
 
 def assert_vanishes(motion: da.Motion, time: float, name: str, within: float = 1e-6) -> None:
@@ -54,7 +59,11 @@ def test_a_cone_in_the_velocities_ends_at_its_apex(form: str, rtol: float) -> No
 
 def test_a_cone_in_the_momenta_ends_there_too() -> None:
     px, py, pz = X.momentum, Y.momentum, Z.momentum
-    assert_vanishes(da.simulate(cone(da.momentum(pz**2 - (px**2 + py**2) / 4, name="cone")), START, (0, 3)), APEX, "cone")
+    assert_vanishes(
+        da.simulate(cone(da.momentum(pz**2 - (px**2 + py**2) / 4, name="cone")), START, (0, 3)),
+        APEX,
+        "cone",
+    )
 
 
 def test_with_the_root_written_out_it_is_the_same_instant() -> None:
@@ -76,14 +85,29 @@ def test_fixed_steps_on_the_cone(method: str) -> None:
     assert motion.t[-1] == pytest.approx(1.23)
 
 
-FORMS = ("lagrange", "hamilton", "maggi", "voronets", "hamel", "gibbs-appell", "bates-sniatycki", "implicit-lagrangian")
+FORMS = (
+    "lagrange",
+    "hamilton",
+    "maggi",
+    "voronets",
+    "hamel",
+    "gibbs-appell",
+    "bates-sniatycki",
+    "implicit-lagrangian",
+)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["dop853", "taylor"])
 @pytest.mark.parametrize("form", [*FORMS, "vakonomic"])
 def test_the_node_of_a_lemniscate_ends_the_motion(form: str, method: str) -> None:
     for rtol in (1e-6, 1e-10):
-        assert_vanishes(da.simulate(lemniscate(), LOOP, (0, 6), form=form, method=method, rtol=rtol), NODE, "oval", 1e-5)
+        assert_vanishes(
+            da.simulate(lemniscate(), LOOP, (0, 6), form=form, method=method, rtol=rtol),
+            NODE,
+            "oval",
+            1e-5,
+        )
 
 
 @pytest.mark.parametrize("every", [1, 10])
@@ -91,22 +115,32 @@ def test_the_node_of_a_lemniscate_ends_the_motion(form: str, method: str) -> Non
 def test_fixed_steps_on_the_lemniscate(method: str, every: int) -> None:
     motion = da.simulate(lemniscate(), LOOP, (0, 6), method=method, step=0.01, every=every)
     assert_vanishes(motion, NODE, "oval", within=2e-4)
-    assert motion.t[-1] == pytest.approx(1.3 if every == 10 else 1.31) and len(set(motion.t)) == len(motion.t)
+    assert motion.t[-1] == pytest.approx(1.3 if every == 10 else 1.31) and len(
+        set(motion.t)
+    ) == len(motion.t)
 
 
-@pytest.mark.parametrize("options", [{"method": "dop853"}, {"method": "taylor"}, {"method": "rattle4", "step": 0.01}])
+@pytest.mark.parametrize(
+    "options", [{"method": "dop853"}, {"method": "taylor"}, {"method": "rattle4", "step": 0.01}]
+)
 def test_many_runs_end_there(options: dict[str, Any]) -> None:
-    runs = da.simulate(lemniscate(), LOOP | {Y.dot: np.array([1.0, 1.25])}, (0, 3), at=[1.0, 3.0], **options)
+    runs = da.simulate(
+        lemniscate(), LOOP | {Y.dot: np.array([1.0, 1.25])}, (0, 3), at=[1.0, 3.0], **options
+    )
     assert list(runs.outcomes) == ["became singular"] * 2
     assert "t = 1.3110" in runs.messages[0] and "t = 1.0488" in runs.messages[1]
 
 
 def test_events_before_the_node_are_met_and_none_behind_it() -> None:
     near = da.event(X - 0.01, name="near")
-    motion = da.simulate(lemniscate(), LOOP, (0, 6), method="taylor", events=[near, da.event(X + 0.1)])
+    motion = da.simulate(
+        lemniscate(), LOOP, (0, 6), method="taylor", events=[near, da.event(X + 0.1)]
+    )
     assert_vanishes(motion, NODE, "oval", 1e-5)
     assert len(motion.t_events[0]) == 1 and len(motion.t_events[1]) == 0
-    stopped = da.simulate(lemniscate(), LOOP, (0, 6), method="taylor", events=[da.event(X - 0.01, terminal=True)])
+    stopped = da.simulate(
+        lemniscate(), LOOP, (0, 6), method="taylor", events=[da.event(X - 0.01, terminal=True)]
+    )
     assert stopped.outcome is da.Outcome.STOPPED
 
 
@@ -122,8 +156,12 @@ def test_an_oval_beside_the_lemniscate_is_followed(method: str, offset: float) -
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_units_do_not_matter(scale: float) -> None:
-    """The same cone where velocities are of size 1e-9 or 1e9, and its expression of size 1e-18 or 1e18."""
-    system = da.System([X, Y, Z], kinetic=KINETIC, potential=scale * POTENTIAL, constraints=SQUARED.constraints)
+    """The same cone where velocities are of size 1e-9 or 1e9, and its expression of size 1e-18 or
+    1e18.
+    """
+    system = da.System(
+        [X, Y, Z], kinetic=KINETIC, potential=scale * POTENTIAL, constraints=SQUARED.constraints
+    )
     start = {key: scale * value for key, value in START.items()}
     assert_vanishes(da.simulate(system, start, (0, 3), atol=1e-12 * scale), APEX, "cone")
 
@@ -134,7 +172,10 @@ def test_a_row_that_follows_from_others_may_vanish() -> None:
     system = da.System(
         [X, Y],
         kinetic=(X.dot**2 + Y.dot**2) / 2,
-        constraints=[da.holonomic(circle, name="circle"), da.holonomic((X - sympy.Rational(1, 2)) * circle, name="twice")],
+        constraints=[
+            da.holonomic(circle, name="circle"),
+            da.holonomic((X - sympy.Rational(1, 2)) * circle, name="twice"),
+        ],
     )
     motion = da.simulate(system, LOOP, (0, 6), form="lagrange")
     assert motion.success, motion.message
@@ -143,6 +184,10 @@ def test_a_row_that_follows_from_others_may_vanish() -> None:
 
 def test_rows_that_cannot_vanish_are_not_watched() -> None:
     disk = da.gallery.load("rolling-disk").system
-    edge = da.System([X, Y, Z], kinetic=KINETIC, constraints=[da.velocity(sympy.sin(Z) * X.dot - sympy.cos(Z) * Y.dot)])
+    edge = da.System(
+        [X, Y, Z],
+        kinetic=KINETIC,
+        constraints=[da.velocity(sympy.sin(Z) * X.dot - sympy.cos(Z) * Y.dot)],
+    )
     for system, expected in ((disk, False), (edge, False), (SQUARED, True), (lemniscate(), True)):
         assert is_watched(kernel_of(da.derive(system, "lagrange"), system.parameters)) is expected

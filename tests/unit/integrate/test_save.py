@@ -1,4 +1,6 @@
-"""A motion that is saved and loaded is the same motion; a file that is not one is refused in a sentence."""
+"""A motion that is saved and loaded is the same motion; a file that is not one is refused in a
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from dalembert.errors import FileError, ModelError
 from dalembert.integrate.storage.file_image import DIGEST, MARK, sealed
 from dalembert.integrate.storage.save import scenario_of
 
-#: Hamiltonian, dependent constraints, contact, image, vakonomic, driven, singular mass matrix, and one that ends early.
+#: Hamiltonian, dependent constraints, contact, image, vakonomic, driven, singular mass matrix, and
+#: one that ends early.
 KINDS = (
     "spherical-pendulum",
     "two-particles-incline",
@@ -51,15 +54,28 @@ def assert_same(first: da.Motion, second: da.Motion) -> None:
         np.testing.assert_array_equal(reaction.multiplier, second.reactions[name].multiplier)
     np.testing.assert_array_equal(first.total_reaction, second.total_reaction)
     assert first.worst_residual == second.worst_residual
-    for name in ("outcome", "message", "start", "start_report", "statistics", "impacts", "event_names", "nfev", "success"):
+    for name in (
+        "outcome",
+        "message",
+        "start",
+        "start_report",
+        "statistics",
+        "impacts",
+        "event_names",
+        "nfev",
+        "success",
+    ):
         assert getattr(first, name) == getattr(second, name), name
     assert dict(first.parameters) == dict(second.parameters)
-    for a, b in zip((*first.t_events, *first.y_events), (*second.t_events, *second.y_events), strict=True):
+    for a, b in zip(
+        (*first.t_events, *first.y_events), (*second.t_events, *second.y_events), strict=True
+    ):
         np.testing.assert_array_equal(a, b)
     times = np.linspace(first.segments[0].step_t[0], first.segments[-1].step_t[-1], 37)
     np.testing.assert_allclose(second.sol(times), first.sol(times), rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_system_comes_back(name: str, tmp_path: Path) -> None:
     motion = da.simulate(da.gallery.load(name))
@@ -72,6 +88,7 @@ def test_every_kind_of_system_comes_back(name: str, tmp_path: Path) -> None:
     assert_same(motion, da.load(tmp_path / "again.nc"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "form"), FORMS)
 def test_every_kind_of_form_comes_back(name: str, form: str, tmp_path: Path) -> None:
     motion = da.simulate(da.gallery.load(name), form=form)
@@ -84,7 +101,9 @@ def test_every_kind_of_form_comes_back(name: str, form: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("at", [[0.25, 1.0], [0.5], []])
 def test_chosen_times_events_and_backward_runs_come_back(at: list[float], tmp_path: Path) -> None:
     x = da.coordinates("x")
-    system = da.System(coordinates=[x], kinetic=x.dot**2 / 2, potential=x**2 / 2, name="Oscillator θ")
+    system = da.System(
+        coordinates=[x], kinetic=x.dot**2 / 2, potential=x**2 / 2, name="Oscillator θ"
+    )
     events = [da.event(x, name="zero"), da.event(x - 9, name="never")]
     for span in ((0, 10), (10, 0)):
         motion = da.simulate(system, {x: 1.0}, span, at=at, events=events)
@@ -110,7 +129,9 @@ def test_overrides_are_what_is_kept(tmp_path: Path) -> None:
     assert loaded.scenario.simulate["span"] == (0, 2)
 
 
-def test_inputs_that_were_functions_keep_their_values_and_say_what_is_missing(tmp_path: Path) -> None:
+def test_inputs_that_were_functions_keep_their_values_and_say_what_is_missing(
+    tmp_path: Path,
+) -> None:
     x = da.coordinates("x")
     u = da.inputs("u")
     system = da.System(coordinates=[x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
@@ -125,7 +146,9 @@ def test_inputs_that_were_functions_keep_their_values_and_say_what_is_missing(tm
         loaded.sol(0.5)
 
 
-def test_a_model_without_a_text_is_saved_and_says_so(disk: da.Motion, tmp_path: Path, monkeypatch) -> None:
+def test_a_model_without_a_text_is_saved_and_says_so(
+    disk: da.Motion, tmp_path: Path, monkeypatch
+) -> None:
     def refuse(_: object, **options: object) -> str:
         raise ModelError("A model file has no place for this")
 
@@ -147,7 +170,10 @@ def test_the_dataset_reads_like_the_motion(disk: da.Motion) -> None:
     np.testing.assert_array_equal(residual, disk.residuals.velocity["rolling_x"])
     assert json.loads(dataset.attrs["parameters"]) == dict(disk.parameters)
     assert json.loads(dataset.attrs["statistics"])["steps"] == disk.statistics["steps"]
-    assert dataset.attrs["outcome"] == "finished" and dataset.attrs["dalembert_version"] == da.__version__
+    assert (
+        dataset.attrs["outcome"] == "finished"
+        and dataset.attrs["dalembert_version"] == da.__version__
+    )
     from dalembert.model.io.files import loads
 
     assert loads(dataset.attrs["model"]).parameters == dict(disk.parameters)
@@ -191,10 +217,12 @@ def test_the_frame_has_time_as_index(disk: da.Motion) -> None:
     frame = disk.to_dataframe()
     assert frame.index.name == "t"
     np.testing.assert_array_equal(frame["psi_dot"].to_numpy(), disk["psi_dot"])
-    np.testing.assert_array_equal(frame["reaction rolling_x x"].to_numpy(), disk.reactions["rolling_x"].force[3])
+    np.testing.assert_array_equal(
+        frame["reaction rolling_x x"].to_numpy(), disk.reactions["rolling_x"].force[3]
+    )
 
 
-# -- files that cannot be written or read -------------------------------------------------------------------------------
+# -- files that cannot be written or read ----------------------------------------------------------
 
 
 def sentence(error: pytest.ExceptionInfo[FileError]) -> str:
@@ -203,6 +231,7 @@ def sentence(error: pytest.ExceptionInfo[FileError]) -> str:
     return text
 
 
+@pytest.mark.long
 def test_an_unwritable_place_is_named(disk: da.Motion, tmp_path: Path) -> None:
     with pytest.raises(FileError) as error:
         disk.save(tmp_path / "missing" / "motion.nc")
@@ -213,6 +242,7 @@ def test_an_unwritable_place_is_named(disk: da.Motion, tmp_path: Path) -> None:
         disk.save("/proc/motion.nc")
 
 
+@pytest.mark.long
 def test_a_failed_save_leaves_the_old_file_and_nothing_else(
     disk: da.Motion, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,6 @@
-"""Native parts of the discrete body: numbers in two parts against exact fractions, Lyapunov's equation against SciPy."""
+"""Native parts of the discrete body: numbers in two parts against exact fractions, Lyapunov's
+equation against SciPy.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ def in_parts(values):
 
 
 def exact(high, low):
-    return [[Fraction(h) + Fraction(s) for h, s in zip(*rows, strict=True)] for rows in zip(high, low, strict=True)]
+    return [
+        [Fraction(h) + Fraction(s) for h, s in zip(*rows, strict=True)]
+        for rows in zip(high, low, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
@@ -44,7 +49,11 @@ def test_products_in_two_parts_have_eighty_bits(n):
     high, low = np.zeros((n, n)), np.zeros((n, n))
     FUNCTIONS["product_in_parts"](n, A, a, B, b, high, low)
     first, second, found = exact(A, a), exact(B, b), exact(high, low)
-    worst = max(abs(sum(first[i][k] * second[k][j] for k in range(n)) - found[i][j]) for i in range(n) for j in range(n))
+    worst = max(
+        abs(sum(first[i][k] * second[k][j] for k in range(n)) - found[i][j])
+        for i in range(n)
+        for j in range(n)
+    )
     assert worst < n * Fraction(1, 2**78)
     assert np.array_equal(high * 2.0**26, np.round(high * 2.0**26))
     assert np.max(np.abs(low)) <= 2.0**-26
@@ -61,7 +70,9 @@ def test_products_in_two_parts_have_eighty_bits(n):
 def test_equations_on_skew_matrices(n, definite):
     random = np.random.default_rng(n)
     S, M, R = random.standard_normal((3, n, n))
-    X = np.ascontiguousarray(S @ S.T / n + np.eye(n) if definite else np.diag(np.linspace(1, 2, n)) + np.triu(4 * S, 1))
+    X = np.ascontiguousarray(
+        S @ S.T / n + np.eye(n) if definite else np.diag(np.linspace(1, 2, n)) + np.triu(4 * S, 1)
+    )
     X = X + (M - M.T) / 2 if definite else X
     assert np.min(np.linalg.eigvals(X).real) > 0
     assert (np.min(np.linalg.eigvalsh(X + X.T)) > 0) == definite or n == 2
@@ -85,7 +96,12 @@ def test_inverse_and_mean_of_the_pivots():
     mean = FUNCTIONS["invert"](5, A, np.zeros(25), np.zeros(5, np.int64), result)
     assert np.allclose(result @ A, np.eye(5), atol=1e-12)
     assert mean == pytest.approx(abs(np.linalg.det(A)) ** 0.2)
-    assert FUNCTIONS["invert"](2, np.zeros((2, 2)), np.zeros(4), np.zeros(2, np.int64), np.zeros((2, 2))) == 0.0
+    assert (
+        FUNCTIONS["invert"](
+            2, np.zeros((2, 2)), np.zeros(4), np.zeros(2, np.int64), np.zeros((2, 2))
+        )
+        == 0.0
+    )
 
 
 @pytest.mark.parametrize("unit", [1e-40, 1e40])
@@ -96,5 +112,7 @@ def test_the_sign_iteration_works_in_any_unit(unit):
     R = R - R.T
     expected = solve_continuous_lyapunov(X.T, R)
     found = R.copy()
-    assert FUNCTIONS["solve_planes_by_sign"](5, unit * X, found, np.zeros(100), np.zeros(10, np.int64))
+    assert FUNCTIONS["solve_planes_by_sign"](
+        5, unit * X, found, np.zeros(100), np.zeros(10, np.int64)
+    )
     assert np.allclose(unit * found, expected, rtol=0, atol=1e-10 * np.max(np.abs(expected)))

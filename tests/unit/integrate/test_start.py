@@ -16,7 +16,10 @@ from dalembert.errors import ContradictionError, ModelError, SingularError, Star
 X, Y, THETA = da.coordinates("x y theta")
 M = da.parameters("m", positive=True)
 POINT = da.System(
-    [X, Y], kinetic=(X.dot**2 + 3 * Y.dot**2) / 2, potential=Y, constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")]
+    [X, Y],
+    kinetic=(X.dot**2 + 3 * Y.dot**2) / 2,
+    potential=Y,
+    constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")],
 )
 SKATE = da.System(
     [X, Y, THETA],
@@ -88,7 +91,9 @@ def test_whatever_is_moved_is_reported_or_refused(factor: float, off: float) -> 
 
 def test_a_start_of_another_run_is_taken_as_it_is() -> None:
     motion = da.simulate(POINT, {X: 0.7, Y: 0.8, X.dot: 0.1}, (0, 5))
-    again = start_of(POINT, dict(zip(motion.start, motion.y[:, -1], strict=True)), project_start=False)
+    again = start_of(
+        POINT, dict(zip(motion.start, motion.y[:, -1], strict=True)), project_start=False
+    )
     assert not again.start_report
 
 
@@ -125,7 +130,9 @@ def test_velocities_and_momenta_are_both_understood(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_velocities_and_momenta_of_one_coordinate_must_agree(form: str) -> None:
-    assert start_of(SKATE, {X.momentum: 2.0, X.dot: 0.5}, parameters={M: 4}, form=form)["x_dot"][0] == pytest.approx(0.5)
+    assert start_of(SKATE, {X.momentum: 2.0, X.dot: 0.5}, parameters={M: 4}, form=form)["x_dot"][
+        0
+    ] == pytest.approx(0.5)
     with pytest.raises(StartError, match=r"x_dot|p_x"):
         start_of(SKATE, {X.momentum: 2.0, X.dot: 1.0}, parameters={M: 4}, form=form)
 
@@ -171,6 +178,7 @@ def test_the_start_of_a_motion_is_a_start() -> None:
     assert np.allclose(again.y, motion.y, atol=1e-15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_random_starts_of_random_systems_end_on_their_constraints(seed: int) -> None:
     system = random_system(seed, n=4, kinds=["hv", "ra", "hn", "rv"][seed])
@@ -185,29 +193,42 @@ def test_random_starts_of_random_systems_end_on_their_constraints(seed: int) -> 
 def test_the_multipliers_of_a_vakonomic_start() -> None:
     motion = start_of(SKATE, {X.dot: 1.0, "chi_blade": 0.5}, parameters={M: 1}, form="vakonomic")
     assert motion.start["chi_blade"] == 0.5
-    assert start_of(SKATE, {X.dot: 1.0}, parameters={M: 1}, form="vakonomic").start["chi_blade"] == 0.0
+    assert (
+        start_of(SKATE, {X.dot: 1.0}, parameters={M: 1}, form="vakonomic").start["chi_blade"] == 0.0
+    )
     with pytest.raises(StartError, match="chi_blade"):
         start_of(SKATE, {X.dot: 1.0, "chi_blade": 0.5}, parameters={M: 1}, form="lagrange")
 
 
 def test_a_scenario_is_overridden_by_arguments() -> None:
-    scenario = da.Scenario(SKATE, {"m": 1.0}, {"x": 1.0, "x_dot": 1.0}, {"span": (0, 2), "rtol": 1e-6})
+    scenario = da.Scenario(
+        SKATE, {"m": 1.0}, {"x": 1.0, "x_dot": 1.0}, {"span": (0, 2), "rtol": 1e-6}
+    )
     motion = da.simulate(scenario, {"x": 5.0}, (0, 1), parameters={M: 2.0}, at=[1.0])
     assert motion["x"].tolist() == pytest.approx([6.0])
     assert motion.parameters == {"m": 2.0} and motion.statistics["rtol"] == 1e-6
     assert da.simulate(scenario).t[-1] == 2.0
 
 
-# -- the same start in every form --------------------------------------------------------------------------------------
+# -- the same start in every form ------------------------------------------------------------------
 
-ARM = da.System([X, Y], lagrangian=X.dot**2 + sympy.cos(X - Y) * X.dot * Y.dot + Y.dot**2 + (0.4 + Y) * X.dot - X**2)
+ARM = da.System(
+    [X, Y],
+    lagrangian=X.dot**2 + sympy.cos(X - Y) * X.dot * Y.dot + Y.dot**2 + (0.4 + Y) * X.dot - X**2,
+)
 
 
 @pytest.mark.parametrize(
-    "start", [{X: 0.3, X.dot: 0.5}, {X: 0.3}, {Y.dot: -0.2, Y: 0.1, X.dot: 0.1}], ids=["some", "none", "all"]
+    "start",
+    [{X: 0.3, X.dot: 0.5}, {X: 0.3}, {Y.dot: -0.2, Y: 0.1, X.dot: 0.1}],
+    ids=["some", "none", "all"],
 )
-@pytest.mark.parametrize("options", [{"form": "hamilton"}, {"method": "galerkin4", "step": 0.1}], ids=["form", "method"])
-def test_missing_velocities_are_zero_also_where_the_symbols_are_momenta(start: Any, options: Any) -> None:
+@pytest.mark.parametrize(
+    "options", [{"form": "hamilton"}, {"method": "galerkin4", "step": 0.1}], ids=["form", "method"]
+)
+def test_missing_velocities_are_zero_also_where_the_symbols_are_momenta(
+    start: Any, options: Any
+) -> None:
     motion = da.simulate(ARM, start, (0, 0.1), **options)
     assert motion.equations.form == "hamilton"
     for symbol in (X.dot, Y.dot):
@@ -216,8 +237,12 @@ def test_missing_velocities_are_zero_also_where_the_symbols_are_momenta(start: A
 
 def test_a_velocity_is_completed_from_the_constraints_in_momenta_as_in_velocities() -> None:
     """Two speeds are to be found for one row: the least ones, whatever the masses are."""
-    rolling = ARM.replacing(coordinates=[X, Y, THETA], lagrangian=ARM.lagrangian + THETA.dot**2 * (2 + X))
-    rolling = rolling.replacing(constraints=[da.velocity(X.dot - 0.3 * Y.dot + (1 + X) * THETA.dot, name="row")])
+    rolling = ARM.replacing(
+        coordinates=[X, Y, THETA], lagrangian=ARM.lagrangian + THETA.dot**2 * (2 + X)
+    )
+    rolling = rolling.replacing(
+        constraints=[da.velocity(X.dot - 0.3 * Y.dot + (1 + X) * THETA.dot, name="row")]
+    )
     start = {X: 0.3, X.dot: 0.5}
     motions = [start_of(rolling, start, form=form) for form in ("lagrange", "hamilton")]
     for symbol in (X.dot, Y.dot, THETA.dot):
@@ -241,14 +266,20 @@ def test_velocities_become_momenta_in_any_units(unit: float) -> None:
 
 def rod_with_mass(mass: float, form: str) -> da.System:
     momenta = (X.momentum**2 + Y.momentum**2) / (2 * mass)
-    energies = {"hamiltonian": momenta} if form == "hamilton" else {"kinetic": mass * (X.dot**2 + Y.dot**2) / 2}
+    energies = (
+        {"hamiltonian": momenta}
+        if form == "hamilton"
+        else {"kinetic": mass * (X.dot**2 + Y.dot**2) / 2}
+    )
     return da.System([X, Y], constraints=[da.holonomic(X**2 + Y**2 - 1, name="rod")], **energies)
 
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 @pytest.mark.parametrize("mass", [1e-15, 1.0, 1e15])
 def test_a_start_on_the_constraints_is_accepted_in_any_unit_of_mass(mass: float, form: str) -> None:
-    """A step of the coordinates in Hamilton's form is found as one of momenta, whose unit says nothing of coordinates."""
+    """A step of the coordinates in Hamilton's form is found as one of momenta, whose unit says
+    nothing of coordinates.
+    """
     start = {X: 0.6, Y: 0.8 + 2e-16, X.dot: 0.8, Y.dot: -0.6}
     motion = da.simulate(rod_with_mass(mass, form), start, (0, 1), at=[0, 1])
     assert motion.equations.form == form and not motion.start_report
@@ -256,8 +287,12 @@ def test_a_start_on_the_constraints_is_accepted_in_any_unit_of_mass(mass: float,
 
 
 @pytest.mark.parametrize("mass", [1e-15, 1.0, 1e15])
-@pytest.mark.parametrize(("x", "speed", "level"), [(0.6003, 0.8, "position"), (0.6, 0.8003, "velocity")])
-def test_a_broken_constraint_is_told_in_any_unit_of_mass(mass: float, x: float, speed: float, level: str) -> None:
+@pytest.mark.parametrize(
+    ("x", "speed", "level"), [(0.6003, 0.8, "position"), (0.6, 0.8003, "velocity")]
+)
+def test_a_broken_constraint_is_told_in_any_unit_of_mass(
+    mass: float, x: float, speed: float, level: str
+) -> None:
     system = rod_with_mass(mass, "hamilton")
     start = {X: x, Y: 0.8, "p_x": speed * mass, "p_y": -0.6 * mass}
     motion = start_of(system, start)
@@ -283,11 +318,18 @@ def test_a_velocity_that_is_rounding_beside_the_coordinates_is_rest(mass: float)
     assert abs(motion.start["p_x"]) < 1e-16 * mass
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("speed", [3.0, 6.0])
 def test_a_given_speed_is_kept_where_other_rates_are_rounding(speed: float) -> None:
-    """The vertical velocities of a bicycle vanish up to rounding, beside which no residual is small."""
-    motion = da.simulate(whipple_bicycle.system(), {"x_dot": speed}, (0, 0.01), parameters=whipple_bicycle.BENCHMARK)
-    assert motion["x_dot"][0] == pytest.approx(speed, rel=1e-14) and "x_dot" not in " ".join(motion.start_report)
+    """The vertical velocities of a bicycle vanish up to rounding, beside which no residual is
+    small.
+    """
+    motion = da.simulate(
+        whipple_bicycle.system(), {"x_dot": speed}, (0, 0.01), parameters=whipple_bicycle.BENCHMARK
+    )
+    assert motion["x_dot"][0] == pytest.approx(speed, rel=1e-14) and "x_dot" not in " ".join(
+        motion.start_report
+    )
 
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton", "maggi", "kane"])

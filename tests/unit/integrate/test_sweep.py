@@ -1,4 +1,6 @@
-"""Sweeps: every run is there, the same numbers whoever computes them, and a store that outlives a kill."""
+"""Sweeps: every run is there, the same numbers whoever computes them, and a store that outlives a
+kill.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,15 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.errors import FileError, ModelError, RunError
 from dalembert.integrate.ensemble import cluster as sweep_cluster
-from dalembert.integrate.ensemble.store import Blocks
+from dalembert.integrate.ensemble.store import RunBlocks
 from dalembert.integrate.ensemble.sweep import latin_hypercube
 from dalembert.integrate.ensemble.sweep_plan import execute, order_of
 
 x = da.coordinates("x")
 k = da.parameters("k", positive=True)
-OSCILLATOR = da.System(coordinates=[x], kinetic=x.dot**2 / 2, potential=k / 2 * x**2, name="oscillator")
+OSCILLATOR = da.System(
+    coordinates=[x], kinetic=x.dot**2 / 2, potential=k / 2 * x**2, name="oscillator"
+)
 #: x'' = 6 k x^2 leaves every bound where it starts high enough.
 FALLING = da.System(coordinates=[x], kinetic=x.dot**2 / 2, potential=-2 * k * x**3, name="falling")
 GRID = {"k": [1.0, 4.0, 9.0], "x": [0.5, 1.0, 1.5, 2.0]}
@@ -35,7 +39,7 @@ def swept(**options):
     return da.sweep(OSCILLATOR, GRID, span=(0, 1), **options)
 
 
-# -- the runs --------------------------------------------------------------------------------------------------------
+# -- the runs --------------------------------------------------------------------------------------
 
 
 def test_a_grid_has_every_combination_and_its_closed_form():
@@ -45,18 +49,27 @@ def test_a_grid_has_every_combination_and_its_closed_form():
     assert runs.table.dims == ("k", "x_start") and runs["x"] == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"workers": 3, "chunk": 1}, {"workers": 2, "chunk": 5}, {"workers": 1, "chunk": 100}])
+@pytest.mark.parametrize(
+    "options",
+    [{"workers": 3, "chunk": 1}, {"workers": 2, "chunk": 5}, {"workers": 1, "chunk": 100}],
+)
 def test_the_numbers_depend_neither_on_threads_nor_on_blocks(options):
     assert np.array_equal(swept(**options).states, swept().states)
 
 
 def test_pairs_and_samples_are_lists_of_runs():
     listed = da.sweep(OSCILLATOR, {"k": [1.0, 4.0], "x": [1.0, 2.0]}, paired=True, span=(0, 1))
-    assert listed.table.dims == ("run",) and listed.final["x"] == pytest.approx([np.cos(1), 2 * np.cos(2)], abs=1e-9)
+    assert listed.table.dims == ("run",) and listed.final["x"] == pytest.approx(
+        [np.cos(1), 2 * np.cos(2)], abs=1e-9
+    )
     bounds = {"k": (1.0, 9.0), "x": (1.0, 2.0)}
-    drawn, again, other = (da.sweep(OSCILLATOR, bounds, sample=8, seed=s, span=(0, 1)) for s in (1, 1, 2))
+    drawn, again, other = (
+        da.sweep(OSCILLATOR, bounds, sample=8, seed=s, span=(0, 1)) for s in (1, 1, 2)
+    )
     assert np.array_equal(drawn.states, again.states) and not np.array_equal(drawn["k"], other["k"])
-    assert drawn.final["x"] == pytest.approx(drawn["x_start"] * np.cos(np.sqrt(drawn["k"])), abs=1e-9)
+    assert drawn.final["x"] == pytest.approx(
+        drawn["x_start"] * np.cos(np.sqrt(drawn["k"])), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("count", [1, 7, 40])
@@ -67,17 +80,24 @@ def test_a_latin_hypercube_has_one_value_in_every_part(count):
         assert sorted(parts) == list(range(count))
 
 
-@given(shape=st.lists(st.integers(1, 7), min_size=1, max_size=3).map(tuple), count=st.integers(1, 60))
+@pytest.mark.long
+@given(
+    shape=st.lists(st.integers(1, 7), min_size=1, max_size=3).map(tuple), count=st.integers(1, 60)
+)
 @settings(max_examples=60, deadline=None)
 def test_blocks_cover_a_grid_once(shape, count):
-    blocks = Blocks.of(shape, count)
+    blocks = RunBlocks.of(shape, count)
     places = np.concatenate([blocks.places(number) for number in blocks])
     assert sorted(places) == list(range(int(np.prod(shape))))
     assert max(len(blocks.places(number)) for number in blocks) <= count
 
 
 def test_what_cannot_be_swept_is_refused_in_words():
-    for over, words in (({"z": [1.0]}, "neither a parameter nor"), ({}, "something to vary"), ({"k": ["a"]}, "numbers")):
+    for over, words in (
+        ({"z": [1.0]}, "neither a parameter nor"),
+        ({}, "something to vary"),
+        ({"k": ["a"]}, "numbers"),
+    ):
         with pytest.raises(ModelError, match=words):
             da.sweep(OSCILLATOR, over, span=(0, 1))
     with pytest.raises(ModelError, match="no option `progres`"):
@@ -93,12 +113,14 @@ def test_what_cannot_be_swept_is_refused_in_words():
 
 
 def test_a_swept_velocity_takes_the_place_of_the_momentum_of_a_scenario():
-    scenario = da.Scenario(OSCILLATOR, parameters={"k": 1.0}, start={"x": 0.0, "p_x": 5.0}, simulate={"span": (0, 1)})
+    scenario = da.Scenario(
+        OSCILLATOR, parameters={"k": 1.0}, start={"x": 0.0, "p_x": 5.0}, simulate={"span": (0, 1)}
+    )
     runs = da.sweep(scenario, {"x_dot": [1.0, 2.0]})
     assert runs.final["x"] == pytest.approx([np.sin(1), 2 * np.sin(1)], abs=1e-9)
 
 
-# -- the store -------------------------------------------------------------------------------------------------------
+# -- the store -------------------------------------------------------------------------------------
 
 
 def test_a_store_is_a_plain_table(tmp_path):
@@ -113,16 +135,28 @@ def test_a_store_is_a_plain_table(tmp_path):
 
 def test_failures_of_single_runs_are_recorded_and_not_fatal(tmp_path):
     runs = da.sweep(
-        FALLING, {"x": [0.1, 1.0, np.nan]}, parameters={"k": 1.0}, span=(0, 2), at=[0.5, 2], store=tmp_path / "f.zarr"
+        FALLING,
+        {"x": [0.1, 1.0, np.nan]},
+        parameters={"k": 1.0},
+        span=(0, 2),
+        at=[0.5, 2],
+        store=tmp_path / "f.zarr",
     )
     table = xr.open_zarr(tmp_path / "f.zarr").load()
     assert runs.outcomes.tolist() == ["finished", "blew up", "start refused"]
     assert [str(m)[:10] for m in table["message"].values] == ["", "The motion", "The start "]
-    assert np.isfinite(table["x"][1, 0]) and np.isnan(table["x"][1, 1]) and np.isnan(table["x"][2]).all()
+    assert (
+        np.isfinite(table["x"][1, 0])
+        and np.isnan(table["x"][1, 1])
+        and np.isnan(table["x"][2]).all()
+    )
 
 
+@pytest.mark.long
 def test_a_store_can_be_read_and_resumed_after_any_kill(tmp_path):
-    """What a kill leaves: some blocks whole, one with its data and without its outcomes, the others not there."""
+    """What a kill leaves: some blocks whole, one with its data and without its outcomes, the others
+    not there.
+    """
     whole, cut = tmp_path / "whole.zarr", tmp_path / "cut.zarr"
     swept(store=whole, chunk=1)
     shutil.copytree(whole, cut)
@@ -157,7 +191,9 @@ def test_blocks_that_were_broken_off_do_not_count(tmp_path):
 
     path = tmp_path / "runs.zarr"
     options = {"store": path, "chunk": 1, "workers": 2, "progress": press}
-    runs = da.sweep(OSCILLATOR, {"k": [1.0, 2.0, 3.0, 4.0]}, start={"x": 1.0}, span=(0, 3_000), **options)
+    runs = da.sweep(
+        OSCILLATOR, {"k": [1.0, 2.0, 3.0, 4.0]}, start={"x": 1.0}, span=(0, 3_000), **options
+    )
     assert runs.statistics["interrupted"]
     assert max(reported) == 4 - runs.counts["not run"] < 4
 
@@ -170,7 +206,9 @@ def test_another_sweep_does_not_go_into_a_store(tmp_path):
     with pytest.raises(FileError, match="other options"):
         swept(store=path, resume=True, rtol=1e-6)
     with pytest.raises(FileError, match="other values"):
-        da.sweep(OSCILLATOR, {**GRID, "x": [0.5, 1.0, 1.5, 2.5]}, span=(0, 1), store=path, resume=True)
+        da.sweep(
+            OSCILLATOR, {**GRID, "x": [0.5, 1.0, 1.5, 2.5]}, span=(0, 1), store=path, resume=True
+        )
     with pytest.raises(FileError, match="another model"):
         da.sweep(FALLING, GRID, span=(0, 1), store=path, resume=True)
     (tmp_path / "other").mkdir()
@@ -180,11 +218,14 @@ def test_another_sweep_does_not_go_into_a_store(tmp_path):
         swept(store=tmp_path / "nowhere" / "runs.zarr")
 
 
-# -- other processes -------------------------------------------------------------------------------------------------
+# -- other processes -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_block_is_plain_data_and_the_same_in_a_process_of_its_own(tmp_path):
-    """Another process with another order of its dictionaries derives the same equations from the text."""
+    """Another process with another order of its dictionaries derives the same equations from the
+    text.
+    """
     disk = da.gallery.load("rolling-disk")
     order = order_of(disk, {}, {}, (0, 0.3), None, {})
     assert isinstance(order.text, str) and isinstance(order.options, str)
@@ -199,7 +240,9 @@ order = Order(Path({str(tmp_path / "model.toml")!r}).read_text(), {order.options
 values = np.array([[float(v) for v in plan_of(order).task.start.values()]])
 print(execute(order, np.array({parameters.tolist()}), values).states.tobytes().hex())
 """
-    run = partial(subprocess.run, [sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    run = partial(
+        subprocess.run, [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     found = {run(env={**os.environ, "PYTHONHASHSEED": "1"}).stdout}
     here = da.sweep(disk, {"m": [disk.parameters["m"]]}, span=(0, 0.3))
     assert found == {here.states[0].tobytes().hex() + "\n"}
@@ -247,7 +290,9 @@ def test_no_scheduler_is_one_sentence(monkeypatch):
 def test_a_sweep_in_the_threads_of_a_cluster():
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         runs = swept(client=client, chunk=2)
@@ -265,7 +310,9 @@ def test_killing_two_of_four_workers_loses_nothing(tmp_path, nanny):
     over = {"m": np.linspace(0.5, 2, 20), "theta": np.linspace(0.1, 1.0, 25)}
     alone = da.sweep(disk, over, span=(0, 5), workers=1)
     killed: list[int] = []
-    with distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(
+        n_workers=4, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
         nannies = list(cluster.workers.values())
         victims = [worker.pid for worker in nannies[:2]]
 
@@ -284,7 +331,7 @@ def test_killing_two_of_four_workers_loses_nothing(tmp_path, nanny):
     assert np.array_equal(xr.open_zarr(tmp_path / "runs.zarr")["theta"].values, alone["theta"])
 
 
-# -- inputs ----------------------------------------------------------------------------------------------------------
+# -- inputs ----------------------------------------------------------------------------------------
 
 
 def test_the_parameters_of_a_law_are_swept():
@@ -296,10 +343,19 @@ def test_the_parameters_of_a_law_are_swept():
     over = {"w": [1.0, 3.0]}
     runs = da.sweep(driven, over, inputs={u: law}, **options)
     for model in (da.Scenario(driven), da.derive(driven, "lagrange")):
-        assert np.allclose(da.sweep(model, over, inputs={"u": law}, **options).states, runs.states, rtol=1e-12)
+        assert np.allclose(
+            da.sweep(model, over, inputs={"u": law}, **options).states, runs.states, rtol=1e-12
+        )
     assert np.array_equal(da.sweep(driven.driven({u: law}), over, **options).states, runs.states)
     for place, value in enumerate(over["w"]):
-        alone = da.simulate(driven, {x: 0.1}, (0, 2), parameters={**fixed, "w": value}, inputs={u: law}, at=[1.0, 2.0])
+        alone = da.simulate(
+            driven,
+            {x: 0.1},
+            (0, 2),
+            parameters={**fixed, "w": value},
+            inputs={u: law},
+            at=[1.0, 2.0],
+        )
         assert np.array_equal(runs["x"][place], alone["x"])
     assert abs(runs["x"][0] - runs["x"][1]).max() > 0.1
 
@@ -307,5 +363,9 @@ def test_the_parameters_of_a_law_are_swept():
 def test_a_function_as_an_input_is_refused_with_what_to_do():
     u = da.inputs("u")
     driven = OSCILLATOR.replacing(forces={x: u}, inputs=[u])
-    with pytest.raises(ModelError, match=r"must be an expression.*write it in SymPy.*simulate with arrays"):
-        da.sweep(driven, {"k": [1.0]}, inputs={u: lambda t, state: 1.0}, start={x: 0.1}, span=(0, 1))
+    with pytest.raises(
+        ModelError, match=r"must be an expression.*write it in SymPy.*simulate with arrays"
+    ):
+        da.sweep(
+            driven, {"k": [1.0]}, inputs={u: lambda t, state: 1.0}, start={x: 0.1}, span=(0, 1)
+        )

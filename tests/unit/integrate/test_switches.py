@@ -27,10 +27,12 @@ def velocity(force: object, span: tuple[float, float], **options: object) -> flo
     return float(motion["x_dot"][-1])
 
 
-# -- in time -----------------------------------------------------------------------------------------
+# -- in time ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("span", "impulse"), [((0, 2), 1), ((2, 0), -1), ((0, 1.005), 0.5), ((1, 2), 1), ((0, 1.01), 1)])
+@pytest.mark.parametrize(
+    ("span", "impulse"), [((0, 2), 1), ((2, 0), -1), ((0, 1.005), 0.5), ((1, 2), 1), ((0, 1.01), 1)]
+)
 def test_a_short_pulse_is_not_stepped_over(span: tuple[float, float], impulse: float) -> None:
     assert velocity(PULSE, span) == pytest.approx(impulse, abs=1e-12)
 
@@ -59,7 +61,9 @@ def test_times_of_switches_are_met_exactly(force: object, end: float, impulse: f
 
 def test_times_with_parameters_and_times_asked_for() -> None:
     force = Piecewise((1, (T > T1) & (T < 2 * T1)), (0, True))
-    motion = da.simulate(forced(force), {X: 0.0}, (0, 1), parameters={T1: 0.25}, at=[0.0, 0.25, 0.5, 1.0])
+    motion = da.simulate(
+        forced(force), {X: 0.0}, (0, 1), parameters={T1: 0.25}, at=[0.0, 0.25, 0.5, 1.0]
+    )
     assert motion["x_dot"] == pytest.approx([0, 0, 0.25, 0.25], abs=1e-14)
     assert list(motion.t) == [0.0, 0.25, 0.5, 1.0]
 
@@ -84,7 +88,9 @@ def test_too_many_switches_are_refused() -> None:
 @pytest.mark.parametrize("method", ["dop853", "taylor"])
 @pytest.mark.parametrize(("width", "end"), [(0.01, 10.0), (1e-5, 1000.0), (0.3, 10.0)])
 def test_a_gaussian_pulse_is_not_stepped_over(method: str, width: float, end: float) -> None:
-    motion = da.simulate(forced(GAUSS), {X: 0.0}, (0, end), parameters={WIDTH: width}, method=method)
+    motion = da.simulate(
+        forced(GAUSS), {X: 0.0}, (0, end), parameters={WIDTH: width}, method=method
+    )
     assert motion["x_dot"][-1] == pytest.approx(1.0, abs=1e-9)
 
 
@@ -112,7 +118,7 @@ def test_a_narrow_function_of_the_state_is_held_to_the_residual(method: str) -> 
     assert np.any(np.abs(motion["x"] - 5) < 0.2)
 
 
-# -- in the state ------------------------------------------------------------------------------------
+# -- in the state ----------------------------------------------------------------------------------
 
 
 def test_a_thin_slab_is_not_stepped_over() -> None:
@@ -132,7 +138,9 @@ def test_a_sign_of_the_state() -> None:
 
 def test_a_kink_in_the_state() -> None:
     """A wall of springs from x = 2: in with 1, out with -1 after half a period."""
-    motion = da.simulate(forced(-10 * Max(X - 2, 0)), {X: 0.0, X.dot: 1.0}, (0, 3 + np.pi / np.sqrt(10)))
+    motion = da.simulate(
+        forced(-10 * Max(X - 2, 0)), {X: 0.0, X.dot: 1.0}, (0, 3 + np.pi / np.sqrt(10))
+    )
     assert motion["x"][-1] == pytest.approx(1.0, abs=1e-10)
 
 
@@ -152,6 +160,7 @@ def test_sliding_is_told() -> None:
     assert motion.statistics["steps"] < 1000
 
 
+@pytest.mark.long
 def test_switches_that_accumulate_end_soon() -> None:
     motion = da.simulate(forced(-sign(X) - 0.5 * sign(X.dot)), {X: 1.0}, (0, 30))
     assert motion.outcome is da.Outcome.STEP_TOO_SMALL and "switches there again" in motion.message
@@ -165,21 +174,27 @@ def test_an_energy_with_a_jump_is_refused_on_the_way() -> None:
 
 
 def test_a_continuous_potential_in_cases_goes_on() -> None:
-    motion = da.simulate(forced(0, Piecewise((X**2 / 2, X < 1), (X - 0.5, True))), {X: 0.0, X.dot: 2.0}, (0, 3))
+    motion = da.simulate(
+        forced(0, Piecewise((X**2 / 2, X < 1), (X - 0.5, True))), {X: 0.0, X.dot: 2.0}, (0, 3)
+    )
     assert motion.success and np.ptp(motion.energy) < 1e-9
 
 
-# -- elsewhere ---------------------------------------------------------------------------------------
+# -- elsewhere -------------------------------------------------------------------------------------
 
 
 def test_fixed_steps_say_what_they_pass() -> None:
     coarse = da.simulate(forced(PULSE), {X: 0.0}, (0, 2), method="gauss4", step=0.1)
     assert "inside steps" in coarse.message
     fine = da.simulate(forced(PULSE), {X: 0.0}, (0, 2), method="gauss4", step=0.01)
-    assert fine.message.endswith("followed to t = 2.") and fine["x_dot"][-1] == pytest.approx(1.0, abs=1e-12)
+    assert fine.message.endswith("followed to t = 2.") and fine["x_dot"][-1] == pytest.approx(
+        1.0, abs=1e-12
+    )
     state = da.simulate(forced(-sign(X)), {X: 1.0}, (0, 5), method="gauss4", step=0.01)
     assert "inside steps" in state.message
-    narrow = da.simulate(forced(GAUSS), {X: 0.0}, (0, 10), parameters={WIDTH: 0.01}, method="gauss4", step=0.1)
+    narrow = da.simulate(
+        forced(GAUSS), {X: 0.0}, (0, 10), parameters={WIDTH: 0.01}, method="gauss4", step=0.1
+    )
     assert "narrow" in narrow.message
 
 
@@ -197,7 +212,9 @@ def test_derivatives_go_across_a_jump_that_does_not_move() -> None:
     with pytest.raises(ModelError, match="The equations jump along the motion"):
         da.sensitivities(forced(-sign(X)), wrt=["x"], start={X: 1.0}, span=(0, 2))
     fixed = forced(OMEGA * PULSE)
-    found = da.sensitivities(fixed, wrt=[OMEGA], start={X: 0.0}, span=(0, 2), parameters={OMEGA: 2.0})
+    found = da.sensitivities(
+        fixed, wrt=[OMEGA], start={X: 0.0}, span=(0, 2), parameters={OMEGA: 2.0}
+    )
     assert np.asarray(found["x_dot"])[..., -1].ravel()[0] == pytest.approx(1.0, abs=1e-9)
 
 
@@ -211,6 +228,8 @@ def test_a_kink_of_a_holonomic_constraint_ends_the_motion() -> None:
     y = da.coordinates("y")
     wire = da.holonomic(y - Abs(X), name="wire")
     system = da.System([X, y], kinetic=(X.dot**2 + y.dot**2) / 2, constraints=[wire])
-    motion = da.simulate(system, {X: -1.0, y: 1.0, X.dot: 1.0, y.dot: -1.0}, (0, 3), form="lagrange")
+    motion = da.simulate(
+        system, {X: -1.0, y: 1.0, X.dot: 1.0, y.dot: -1.0}, (0, 3), form="lagrange"
+    )
     assert motion.outcome is da.Outcome.SINGULAR and "wire" in motion.message
     assert motion.t[-1] == pytest.approx(1.0, abs=1e-6)

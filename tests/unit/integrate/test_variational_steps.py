@@ -1,4 +1,6 @@
-"""Variational integrators: identities with other methods, momentum maps, symplecticity, forces, time, and constraints."""
+"""Variational integrators: identities with other methods, momentum maps, symplecticity, forces,
+time, and constraints.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,16 @@ METHODS = {
     "galerkin-lobatto4": 4,
     "galerkin-lobatto6": 6,
 }
-SOME = [pytest.param(method, marks=[pytest.mark.long] if "lobatto" in method else []) for method in METHODS]
+SOME = [
+    pytest.param(method, marks=[pytest.mark.long] if "lobatto" in method else [])
+    for method in METHODS
+]
 COARSE = {2: 0.01, 4: 0.04, 6: 0.05}
 SYMPLECTIC = (*METHODS, "lobatto2", "lobatto4", "lobatto6")
 
-WELL = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=(x**2 + y**2) / 2 + x**2 * y - y**3 / 3)
+WELL = da.System(
+    [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=(x**2 + y**2) / 2 + x**2 * y - y**3 / 3
+)
 WELL_START = {"x": 0.3, "y": 0.1, "x_dot": 0.2}
 ARM = da.System(
     [a, b],
@@ -49,7 +56,10 @@ def end(system: da.System, start, method: str, step: float, until: float = 2.0, 
 def measured_order(system: da.System, start, method: str, until: float = 2.0) -> float:
     exact = da.simulate(system, start, (0, until), form="hamilton", rtol=1e-14, at=[until]).y[:, -1]
     step = COARSE[METHODS[method]]
-    errors = [np.abs(end(system, start, method, h, until).y[:, -1] - exact).max() for h in (step, step / 2)]
+    errors = [
+        np.abs(end(system, start, method, h, until).y[:, -1] - exact).max()
+        for h in (step, step / 2)
+    ]
     return float(np.log2(errors[0] / errors[1]))
 
 
@@ -74,14 +84,20 @@ IDENTITIES = [
 
 @pytest.mark.parametrize(("ours", "other"), IDENTITIES)
 def test_with_constant_mass_it_is_a_known_method(ours: str, other: str) -> None:
-    found, reference = (end(WELL, WELL_START, method, 0.1, 10.0, form="hamilton") for method in (ours, other))
+    found, reference = (
+        end(WELL, WELL_START, method, 0.1, 10.0, form="hamilton") for method in (ours, other)
+    )
     assert np.allclose(found.y, reference.y, atol=1e-13)
 
 
 @pytest.mark.parametrize(("ours", "other"), IDENTITIES)
 def test_with_variable_mass_gauss_stays_and_lobatto_differs(ours: str, other: str) -> None:
-    """Collocation at Gauss's points in (q, p) is variational for any mass; in (q, v) it is another method."""
-    found, reference = (end(ARM, ARM_START, method, 0.05, form="hamilton") for method in (ours, other))
+    """Collocation at Gauss's points in (q, p) is variational for any mass; in (q, v) it is another
+    method.
+    """
+    found, reference = (
+        end(ARM, ARM_START, method, 0.05, form="hamilton") for method in (ours, other)
+    )
     if "lobatto" in ours:
         assert np.abs(found.y - reference.y).max() > 1e-9
         return
@@ -90,14 +106,19 @@ def test_with_variable_mass_gauss_stays_and_lobatto_differs(ours: str, other: st
     assert np.abs(by_velocities.y[:2] - found.y[:2]).max() > 1e-9
 
 
-# -- what is kept ----------------------------------------------------------------------------------------------------
+# -- what is kept ----------------------------------------------------------------------------------
 
 
-def derivative_of(step: Callable[[np.ndarray], np.ndarray], at: np.ndarray, width: float = 2e-3) -> np.ndarray:
+def derivative_of(
+    step: Callable[[np.ndarray], np.ndarray], at: np.ndarray, width: float = 2e-3
+) -> np.ndarray:
     """The Jacobian by central differences of order 6."""
     columns = []
     for e in np.eye(len(at)):
-        weighted = (weight * (step(at + k * width * e) - step(at - k * width * e)) for k, weight in ((1, 45), (2, -9), (3, 1)))
+        weighted = (
+            weight * (step(at + k * width * e) - step(at - k * width * e))
+            for k, weight in ((1, 45), (2, -9), (3, 1))
+        )
         columns.append(sum(weighted) / (60 * width))
     return np.array(columns).T
 
@@ -108,7 +129,9 @@ def symplectic_defect(derivative: np.ndarray) -> float:
     return float(np.abs(derivative.T @ form @ derivative - form).max())
 
 
-def step_of(system: da.System, method: str, h: float, **options) -> Callable[[np.ndarray], np.ndarray]:
+def step_of(
+    system: da.System, method: str, h: float, **options
+) -> Callable[[np.ndarray], np.ndarray]:
     equations = da.derive(system, "hamilton")
     names = [symbol.name for symbol in equations.state]
 
@@ -127,7 +150,9 @@ def test_a_step_is_symplectic(method: str) -> None:
 
 
 def test_other_methods_are_not_symplectic() -> None:
-    """A classical Runge-Kutta step, and a variational step under friction, which shrinks the form by exp(-c h)."""
+    """A classical Runge-Kutta step, and a variational step under friction, which shrinks the form
+    by exp(-c h).
+    """
     equations = da.derive(ARM, "hamilton").compile()
 
     def classical(at: np.ndarray, h: float = 0.1) -> np.ndarray:
@@ -176,7 +201,9 @@ def test_the_momentum_of_a_symmetry_is_kept_to_rounding(method: str) -> None:
 
 
 def test_a_cyclic_coordinate_keeps_its_momentum_exactly() -> None:
-    turning = da.System([a, b], kinetic=(2 + cos(a)) * b.dot**2 / 2 + a.dot**2 / 2, potential=sin(a))
+    turning = da.System(
+        [a, b], kinetic=(2 + cos(a)) * b.dot**2 / 2 + a.dot**2 / 2, potential=sin(a)
+    )
     motion = end(turning, {"a": 0.4, "a_dot": 0.3, "b_dot": 0.7}, "galerkin4", 0.1, 100.0)
     assert np.ptp(motion.y[3]) == 0.0
 
@@ -191,22 +218,28 @@ def test_the_energy_does_not_drift(method: str) -> None:
     assert motion.worst_residual["velocity"] < 1e-13
 
 
-# -- forces and time -------------------------------------------------------------------------------------------------
+# -- forces and time -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", SOME)
 def test_forces_and_a_lagrangian_of_time_keep_the_order(method: str) -> None:
     driven = da.System(
         [a],
-        lagrangian=(1 + sin(3 * da.t) / 4) * (1 + cos(a) / 2) * a.dot**2 / 2 + cos(a) + a.dot * sin(a + da.t),
+        lagrangian=(1 + sin(3 * da.t) / 4) * (1 + cos(a) / 2) * a.dot**2 / 2
+        + cos(a)
+        + a.dot * sin(a + da.t),
         forces={a: -a.dot / 3 + cos(2 * da.t)},
     )
-    assert measured_order(driven, {"a": 1.0, "a_dot": 0.2}, method) == pytest.approx(METHODS[method], abs=0.4)
+    assert measured_order(driven, {"a": 1.0, "a_dot": 0.2}, method) == pytest.approx(
+        METHODS[method], abs=0.4
+    )
 
 
 @pytest.mark.parametrize("method", ["galerkin4", "lobatto4"])
 def test_inputs_with_laws_of_velocities_and_momenta_keep_the_order(method: str) -> None:
-    """Feedback: the law is one of (q, p) where the step is, and of (q, v) where the discrete Lagrangian is."""
+    """Feedback: the law is one of (q, p) where the step is, and of (q, v) where the discrete
+    Lagrangian is.
+    """
     rate, push = da.inputs("rate push")
     laws = {rate: -a.dot / 3 + sin(b), push: cos(2 * da.t) - b.momentum / 5}
     fed = ARM.replacing(forces={a: rate * cos(b), b: push}, inputs=laws)
@@ -219,7 +252,9 @@ def test_inputs_with_laws_of_velocities_and_momenta_keep_the_order(method: str) 
 
 
 def test_weak_friction_takes_the_energy_it_should() -> None:
-    """The power of friction over a long time, where a method with artificial damping would take more."""
+    """The power of friction over a long time, where a method with artificial damping would take
+    more.
+    """
     c = 1e-4
     rubbed = WELL.replacing(dissipation=c * (x.dot**2 + y.dot**2) / 2)
     motion = end(rubbed, {"x": 0.01, "y_dot": 0.01}, "galerkin6", 0.2, 2000.0, every=10)

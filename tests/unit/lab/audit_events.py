@@ -1,7 +1,9 @@
-"""Works on hostile models and requests under an audit hook, and prints what it saw: ``python audit_events.py FOLDER [few]``.
+"""Works on hostile models and requests under an audit hook, and prints what it saw: ``python
+audit_events.py FOLDER [few]``.
 
-Everything that is imported late is imported by a good model first, on the same roads. Then the hook watches: text that is
-compiled or executed, imports, pickles, programs, connections, and files outside of FOLDER, the cache and the packages.
+Everything that is imported late is imported by a good model first, on the same roads. Then the hook
+watches: text that is compiled or executed, imports, pickles, programs, connections, and files
+outside of FOLDER, the cache and the packages.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ ROOT = Path(__file__).resolve().parents[3]
 #: What only hostile input names; no event may carry it.
 CANARY = "canary_of_the_test"
 GOOD = (
-    'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\npotential = "m*sin(x)"\nconstraints = []\n[parameters]\nm = 1.0\n'
-    '[start]\nx = 0.5\n[simulate]\nt = [0, 0.1]\n[[drawing]]\npoint = ["sin(x)", "m*x"]\n'
+    'coordinates = ["x"]\nkinetic = "m*x_dot**2/2"\npotential = "m*sin(x)"\nconstraints ='
+    " []\n[parameters]\nm = 1.0\n[start]\nx = 0.5\n[simulate]\nt = [0, 0.1]\n[[drawing]]\npoint ="
+    ' ["sin(x)", "m*x"]\n'
 )
 PAYLOADS = (
     f"__import__('{CANARY}')",
@@ -42,9 +45,28 @@ PAYLOADS = (
     f"{CANARY}[0]",
     f"1 < {CANARY} < 2",
 )
-NAMES = ("sin", "lambda", "import", "exec", "__builtins__", "__class__", "print", "numpy", CANARY, "np", "self", "math")
+NAMES = (
+    "sin",
+    "lambda",
+    "import",
+    "exec",
+    "__builtins__",
+    "__class__",
+    "print",
+    "numpy",
+    CANARY,
+    "np",
+    "self",
+    "math",
+)
 PATHS = (
-    *(f"../{CANARY}.toml", f"..%2f{CANARY}.toml", f"%2e%2e/{CANARY}.toml", f"..%5c{CANARY}.toml", f"/{CANARY}.toml"),
+    *(
+        f"../{CANARY}.toml",
+        f"..%2f{CANARY}.toml",
+        f"%2e%2e/{CANARY}.toml",
+        f"..%5c{CANARY}.toml",
+        f"/{CANARY}.toml",
+    ),
     *(
         f"%2f{CANARY}.toml",
         f"{CANARY}.toml%00",
@@ -53,14 +75,30 @@ PATHS = (
         "link.toml",
         f"....//{CANARY}.toml",
     ),
-    *(f"..%252f{CANARY}.toml", f"%c0%ae%c0%ae/{CANARY}.toml", "nul.toml", "CON.toml", f"~{CANARY}.toml", f".{CANARY}.toml"),
+    *(
+        f"..%252f{CANARY}.toml",
+        f"%c0%ae%c0%ae/{CANARY}.toml",
+        "nul.toml",
+        "CON.toml",
+        f"~{CANARY}.toml",
+        f".{CANARY}.toml",
+    ),
 )
 events: list[list[str]] = []
 learned: set[Any] = set()
 watching = False
 allowed: tuple[str, ...] = ()
 ALWAYS = {
-    *("os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen", "os.fork", "os.forkpty", "pty.spawn"),
+    *(
+        "os.system",
+        "os.exec",
+        "os.posix_spawn",
+        "os.spawn",
+        "subprocess.Popen",
+        "os.fork",
+        "os.forkpty",
+        "pty.spawn",
+    ),
     *(
         "socket.connect",
         "socket.bind",
@@ -70,12 +108,21 @@ ALWAYS = {
         "marshal.load",
         "webbrowser.open",
     ),
-    *("urllib.Request", "ctypes.dlopen", "shutil.rmtree", "code.__new__", "ftplib.connect", "smtplib.connect"),
+    *(
+        "urllib.Request",
+        "ctypes.dlopen",
+        "shutil.rmtree",
+        "code.__new__",
+        "ftplib.connect",
+        "smtplib.connect",
+    ),
 }
 
 
 def hook(event: str, arguments: tuple[Any, ...]) -> None:
-    """Keep what must not happen; what a good model has compiled, annotations of our own sources, may be compiled again."""
+    """Keep what must not happen; what a good model has compiled, annotations of our own sources,
+    may be compiled again.
+    """
     told = repr(arguments)[:200]
     if event == "compile" and arguments[0] is not None and str(arguments[1]).startswith("<"):
         if not watching:
@@ -90,18 +137,26 @@ def hook(event: str, arguments: tuple[Any, ...]) -> None:
         events.append([event, told])
     elif event == "open" and isinstance(arguments[0], (str, bytes, os.PathLike)):
         path = os.path.abspath(os.fsdecode(arguments[0]))
-        if not path.startswith(allowed) and path not in ("/dev/null", "/dev/urandom") and not _of_the_cache(arguments[0]):
+        if (
+            not path.startswith(allowed)
+            and path not in ("/dev/null", "/dev/urandom")
+            and not _of_the_cache(arguments[0])
+        ):
             events.append([event, told])
 
 
 def _of_the_cache(name: str | bytes | os.PathLike) -> bool:
-    """Whether the cache opens a name relative to a folder that it holds open; events do not tell the folder."""
+    """Whether the cache opens a name relative to a folder that it holds open; events do not tell
+    the folder.
+    """
     asked = sys._getframe(2).f_code.co_filename
     return Path(asked).name == "private_folder.py" and CANARY not in os.fsdecode(name)
 
 
 def models() -> Iterator[str]:
-    """Hostile model files: payloads in every place that takes text, and names that mean something elsewhere."""
+    """Hostile model files: payloads in every place that takes text, and names that mean something
+    elsewhere.
+    """
     for payload in PAYLOADS:
         text = json.dumps(payload)
         yield GOOD.replace('"m*sin(x)"', text)
@@ -145,9 +200,17 @@ def main(folder: Path, few: bool) -> None:
     worked(GOOD, folder, not few)
     inside = _lab()[2]
     checked("request", b"GET /api/files/a.toml\n\n")
-    checked("request", b"PUT /api/files/b.toml\n\n" + json.dumps({"text": GOOD, "draft": True}).encode())
+    checked(
+        "request", b"PUT /api/files/b.toml\n\n" + json.dumps({"text": GOOD, "draft": True}).encode()
+    )
     checked("request", b"GET /api/nothing\n\n")
-    packages = {sys.prefix, sys.base_prefix, str(ROOT / "src"), str(ROOT / "soak"), os.path.dirname(os.__file__)}
+    packages = {
+        sys.prefix,
+        sys.base_prefix,
+        str(ROOT / "src"),
+        str(ROOT / "soak"),
+        os.path.dirname(os.__file__),
+    }
     cache = os.environ.get("DALEMBERT_CACHE", str(Path.home() / ".cache" / "dalembert"))
     allowed = (f"{folder}{os.sep}", f"{inside}{os.sep}", f"{cache}{os.sep}", *packages)
     tempfile.tempdir = str(folder)

@@ -1,4 +1,6 @@
-"""Labs to talk to: an application without workers, and a server with them in a process of its own."""
+"""Labs to talk to: an application without workers, and a server with them in a process of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -40,25 +42,36 @@ t = [0, 4]
 
 
 def asked(
-    folder: Path, method: str, path: str, *, base: str = OWN, limits: Limits | None = None, token: bool = True, **options: Any
+    folder: Path,
+    method: str,
+    path: str,
+    *,
+    base: str = OWN,
+    limits: Limits | None = None,
+    token: bool = True,
+    **options: Any,
 ) -> Any:
     """The answer of a lab without workers, to a client with its token or without."""
 
     async def ask() -> Any:
         transport = httpx.ASGITransport(app=create_app(folder, limits=limits, token=TOKEN))
-        async with httpx.AsyncClient(transport=transport, base_url=base, headers=AUTHORISED if token else {}) as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url=base, headers=AUTHORISED if token else {}
+        ) as client:
             return await client.request(method, path, **options)
 
     return asyncio.run(ask())
 
 
 @contextmanager
-def serving(folder: Path, workers: int = 1, **limits: Any) -> Iterator[tuple[httpx.Client, subprocess.Popen[str]]]:
+def serving(
+    folder: Path, workers: int = 1, **limits: Any
+) -> Iterator[tuple[httpx.Client, subprocess.Popen[str]]]:
     """A server on a free port, with a client for it."""
     code = (
-        "import json, sys\nfrom dalembert.lab import Limits, serve\n"
-        "serve(sys.argv[1], 0, workers=int(sys.argv[2]), limits=Limits(**json.loads(sys.argv[3])),\n"
-        "      token=sys.argv[4], ready=lambda address: print(address, flush=True))\n"
+        "import json, sys\nfrom dalembert.lab import Limits, serve\nserve(sys.argv[1], 0,"
+        " workers=int(sys.argv[2]), limits=Limits(**json.loads(sys.argv[3])),\n     "
+        " token=sys.argv[4], ready=lambda address: print(address, flush=True))\n"
     )
     import json
 

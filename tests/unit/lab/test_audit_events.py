@@ -1,4 +1,6 @@
-"""What the interpreter does while hostile models and requests are worked on, by its own audit events."""
+"""What the interpreter does while hostile models and requests are worked on, by its own audit
+events.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,18 @@ def watched(folder: Path, *more: str) -> dict:
 
 @pytest.mark.long
 def test_nothing_of_the_input_is_run_or_opened(tmp_path: Path) -> None:
-    """No text is compiled, nothing imported, unpickled, started or connected, and no file opened outside of the folder."""
+    """No text is compiled, nothing imported, unpickled, started or connected, and no file opened
+    outside of the folder.
+    """
     seen = watched(tmp_path)
     assert seen["events"] == [] and seen["worked"] > 250
 
 
 @pytest.mark.long
 def test_a_few_hostile_inputs_and_that_the_watch_sees(tmp_path: Path) -> None:
-    """The same for a few inputs; then text is compiled and a file opened on purpose, which has to be noticed."""
+    """The same for a few inputs; then text is compiled and a file opened on purpose, which has to
+    be noticed.
+    """
     seen = watched(tmp_path, "few")
     kinds = [event for event, _ in seen["events"]]
     assert seen["worked"] > 20

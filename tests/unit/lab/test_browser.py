@@ -1,4 +1,6 @@
-"""The page of the lab in a real browser: a reader's way through it, on a laptop in the light and on a phone in the dark."""
+"""The page of the lab in a real browser: a reader's way through it, on a laptop in the light and on
+a phone in the dark.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,21 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser test needs playwright")
 pytest.importorskip("uvicorn", reason="the lab needs uvicorn")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="the browser test needs a chromium on the path")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="the browser test needs a chromium on the path"
+)
 
 DEVICES: dict[str, dict[str, Any]] = {
     "laptop-light": {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"},
-    "phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True, "is_mobile": True},
+    "phone-dark": {
+        "viewport": {"width": 390, "height": 844},
+        "color_scheme": "dark",
+        "has_touch": True,
+        "is_mobile": True,
+    },
 }
 TOKEN = "token-of-the-browser-test"
 PIXELS = "canvas => canvas.toDataURL()"
@@ -52,9 +63,17 @@ class Lab:
     def open(self, device: str, fragment: str = "") -> Any:
         page = self.browser.new_context(accept_downloads=True, **DEVICES[device]).new_page()
         page.set_default_timeout(40000)
-        page.on("console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda said: (
+                self.complaints.append(said.text) if said.type in ("error", "warning") else None
+            ),
+        )
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "dialog",
+            lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()),
+        )
         page.on("request", lambda request: self.requests.append(request.url))
         page.goto(f"{self.address}?token={self.token}{fragment}")
         return page
@@ -62,7 +81,11 @@ class Lab:
     def assert_quiet(self) -> None:
         """No complaint in the console, and nothing asked of another machine."""
         assert self.complaints == []
-        assert [url for url in self.requests if not url.startswith((self.address, "blob:" + self.address, "data:"))] == []
+        assert [
+            url
+            for url in self.requests
+            if not url.startswith((self.address, "blob:" + self.address, "data:"))
+        ] == []
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +95,20 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     folder = tmp_path_factory.mktemp("models")
-    command = [sys.executable, "-m", "dalembert.cli", "lab", str(folder), "--port", str(port), "--no-browser"]
+    command = [
+        sys.executable,
+        "-m",
+        "dalembert.cli",
+        "lab",
+        str(folder),
+        "--port",
+        str(port),
+        "--no-browser",
+    ]
     environment = os.environ | {"DALEMBERT_LAB_TOKEN": TOKEN}
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    server = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    )
     try:
         _wait_for(f"http://127.0.0.1:{port}/api/about", server)
         yield f"http://127.0.0.1:{port}/"
@@ -98,7 +132,9 @@ def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser
         browser.close()
 
@@ -133,7 +169,9 @@ def set_field(page: Any, selector: str, value: str) -> None:
 
 
 def run(page: Any) -> None:
-    """Run to the end: the button offers to cancel, then to run again, and the transport is alive."""
+    """Run to the end: the button offers to cancel, then to run again, and the transport is
+    alive.
+    """
     with page.expect_response(lambda answer: answer.url.endswith("/result")):
         page.click("#run")
     page.locator("#run:not(.cancel)").wait_for()
@@ -143,7 +181,9 @@ def run(page: Any) -> None:
 def scrub(page: Any, time_wanted: float) -> str:
     """Move the time slider; the pixels of the animation there."""
     page.locator("#time").evaluate(
-        "(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input', {bubbles: true})); }", time_wanted
+        "(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input', {bubbles:"
+        " true})); }",
+        time_wanted,
     )
     page.wait_for_timeout(60)
     assert page.inner_text("#time-value") == f"t = {time_wanted:.2f}"
@@ -166,11 +206,15 @@ def table(path: Path) -> dict[str, np.ndarray]:
     return {name: np.array([float(row[k]) for row in rows[1:]]) for k, name in enumerate(rows[0])}
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    "device", ["laptop-light", pytest.param("phone-dark", marks=pytest.mark.long)]
+)
 def test_a_way_through_the_lab(lab: Lab, device: str, tmp_path: Path, record_property: Any) -> None:
     page = lab.open(device)
     page.locator("#time:enabled").wait_for()
-    paints = page.evaluate("performance.getEntriesByType('paint').map(entry => [entry.name, entry.startTime])")
+    paints = page.evaluate(
+        "performance.getEntriesByType('paint').map(entry => [entry.name, entry.startTime])"
+    )
     record_property("first paint (ms)", dict(paints)["first-contentful-paint"])
     assert page.evaluate("document.documentElement.dataset.theme") == device.split("-")[1]
     choose(page, "snakeboard")
@@ -213,17 +257,27 @@ def watch_and_scrub(page: Any) -> str:
 
 
 def assert_snakeboard(csv_file: Path, netcdf_file: Path) -> None:
-    """Both files hold one motion: wheels that do not slip, and the energy of the changed parameter, which alone stays."""
+    """Both files hold one motion: wheels that do not slip, and the energy of the changed parameter,
+    which alone stays.
+    """
     columns = table(csv_file)
     assert columns["t"][0] == 0.0 and columns["t"][-1] == 6.0 and len(columns["t"]) > 100
-    x, y, turn, rotor, wheels = (columns[f"{name}_dot"] for name in ("x", "y", "theta", "psi", "phi"))
+    x, y, turn, rotor, wheels = (
+        columns[f"{name}_dot"] for name in ("x", "y", "theta", "psi", "phi")
+    )
     theta, phi = columns["theta"], columns["phi"]
     for side in (1.0, -1.0):
         angle = theta + side * phi
-        assert np.abs(-np.sin(angle) * x + np.cos(angle) * y - side * np.cos(phi) * turn).max() < 1e-9
+        assert (
+            np.abs(-np.sin(angle) * x + np.cos(angle) * y - side * np.cos(phi) * turn).max() < 1e-9
+        )
 
     def drift(inertia: float) -> float:
-        energy = (x**2 + y**2 + turn**2 + inertia * rotor**2) / 2 + inertia * rotor * turn + 0.1 * wheels**2
+        energy = (
+            (x**2 + y**2 + turn**2 + inertia * rotor**2) / 2
+            + inertia * rotor * turn
+            + 0.1 * wheels**2
+        )
         return float(np.ptp(energy))
 
     assert drift(0.4) < 1e-8 < 1e-3 < drift(0.25)
@@ -244,13 +298,20 @@ def assert_restored(lab: Lab, page: Any, device: str, picture: str, folder: Path
     assert other.input_value('[data-parameter="J0"]') == "0.4"
     assert other.input_value("#span-to") == "6"
     (folder / "again").mkdir()
-    first, again = table(download(page, "csv", folder)), table(download(other, "csv", folder / "again"))
-    assert first.keys() == again.keys() and all(np.array_equal(first[name], again[name]) for name in first)
+    first, again = (
+        table(download(page, "csv", folder)),
+        table(download(other, "csv", folder / "again")),
+    )
+    assert first.keys() == again.keys() and all(
+        np.array_equal(first[name], again[name]) for name in first
+    )
     assert other.locator("canvas.scene").first.evaluate(PIXELS) == picture
 
 
 def switch_form(page: Any) -> None:
-    """Another form has other equations; one that does not apply says why; the run takes the one chosen."""
+    """Another form has other equations; one that does not apply says why; the run takes the one
+    chosen.
+    """
     show(page, "equations")
     lines = page.locator("#equation-lines")
     lines.locator("math").first.wait_for()
@@ -260,7 +321,10 @@ def switch_form(page: Any) -> None:
     playwright.expect(lines).to_have_attribute("aria-busy", "false")
     assert lines.inner_text() != before and lines.locator("math").count() > 0
     barred = page.locator('[data-form="elimination"]')
-    assert barred.get_attribute("aria-disabled") == "true" and "constraints on positions" in barred.inner_text()
+    assert (
+        barred.get_attribute("aria-disabled") == "true"
+        and "constraints on positions" in barred.inner_text()
+    )
     page.click("#use-form")
     show(page, "motion")
     run(page)
@@ -272,12 +336,18 @@ HOSTILE = {
     "nesting": 'coordinates = ["x"]\nkinetic = "' + "(" * 5000 + "x_dot" + ")" * 5000 + '"',
     "markup in a fault": 'coordinates = ["x"]\nkinetic = "<script>document.hacked = 1</script>"',
 }
-MARKUP = "name = \"<img src=x onerror='document.hacked = 1'><script>document.hacked = 1</script>\"\n"
-HARMLESS = 'coordinates = ["x"]\nkinetic = "x_dot**2/2"\n[start]\nx_dot = 1.0\n[simulate]\nt = [0, 1]\n'
+MARKUP = (
+    "name = \"<img src=x onerror='document.hacked = 1'><script>document.hacked = 1</script>\"\n"
+)
+HARMLESS = (
+    'coordinates = ["x"]\nkinetic = "x_dot**2/2"\n[start]\nx_dot = 1.0\n[simulate]\nt = [0, 1]\n'
+)
 
 
 def type_hostile_models(page: Any, marker: Path) -> None:
-    """Code, markup and deep nesting in the editor show an error, or their own text, and do nothing."""
+    """Code, markup and deep nesting in the editor show an error, or their own text, and do
+    nothing.
+    """
     show(page, "model")
     for text in HOSTILE.values():
         with page.expect_response("**/api/check"):
@@ -291,7 +361,10 @@ def type_hostile_models(page: Any, marker: Path) -> None:
     assert "<img src=x" in page.locator("#model-name").text_content()
     show(page, "motion")
     run(page)
-    assert page.evaluate("[document.hacked ?? null, document.querySelectorAll('h1 img, h1 script, button img').length]") == [
+    assert page.evaluate(
+        "[document.hacked ?? null, document.querySelectorAll('h1 img, h1 script, button"
+        " img').length]"
+    ) == [
         None,
         0,
     ]
@@ -334,14 +407,24 @@ def test_compare_portrait_files_and_broken_link(lab: Lab, record_property: Any) 
 
 
 def test_the_page_is_small_and_has_nothing_inline_or_foreign() -> None:
-    """What the security policy forbids is not in the files either; a first visit fetches few bytes."""
+    """What the security policy forbids is not in the files either; a first visit fetches few
+    bytes.
+    """
     files = {path.name: path.read_text(encoding="utf-8") for path in PAGE.iterdir()}
     index = files["index.html"]
     assert re.findall(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=|javascript:", index) == []
     named = set(re.findall(r'(?:src|href)="/page/([^"]+)"', index))
-    named |= {name for text in files.values() for name in re.findall(r'(?:from|import\()\s*"\./([^"]+)"', text)}
+    named |= {
+        name
+        for text in files.values()
+        for name in re.findall(r'(?:from|import\()\s*"\./([^"]+)"', text)
+    }
     assert named | {"index.html"} == files.keys()
     for name, text in files.items():
-        foreign = [address for address in re.findall(r"https?://[^\s\"']+", text) if "www.w3.org" not in address]
+        foreign = [
+            address
+            for address in re.findall(r"https?://[^\s\"']+", text)
+            if "www.w3.org" not in address
+        ]
         assert foreign == [] and "innerHTML" not in text and "eval(" not in text, name
     assert sum(map(len, files.values())) < 200_000

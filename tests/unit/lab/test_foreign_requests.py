@@ -1,4 +1,6 @@
-"""Requests that another site, a rebound name or a broken worker could send; no worker is started."""
+"""Requests that another site, a rebound name or a broken worker could send; no worker is
+started.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,15 @@ OUTSIDE = "what stands outside"
             "0x7f.1:8350",
             "0.0.0.0:8350",
         ),
-        *("[::]:8350", "[::ffff:127.0.0.1]:8350", "[::1%25lo]:8350", "::1:8350", "[::1]", "localhost", "localhost:08350"),
+        *(
+            "[::]:8350",
+            "[::ffff:127.0.0.1]:8350",
+            "[::1%25lo]:8350",
+            "::1:8350",
+            "[::1]",
+            "localhost",
+            "localhost:08350",
+        ),
         *(
             "localhost:8350,evil.example",
             "evil.example#localhost:8350",
@@ -63,7 +73,9 @@ def test_nearly_own_origins_are_refused(tmp_path: Path, origin: str) -> None:
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "CONNECT", "PATCH", "PROPFIND", "get", "", "GET\x00", "X" * 9999])
+@pytest.mark.parametrize(
+    "method", ["OPTIONS", "TRACE", "CONNECT", "PATCH", "PROPFIND", "get", "", "GET\x00", "X" * 9999]
+)
 def test_other_methods_are_refused(tmp_path: Path, method: str) -> None:
     status, body = raw(tmp_path, method, b"/api/about")
     assert status == 405 and json.loads(body)["error"]["what"]
@@ -80,7 +92,11 @@ def test_a_head_has_no_body_and_a_websocket_no_answer(tmp_path: Path) -> None:
         return {"type": "websocket.connect"}
 
     for origin in (b"http://evil.example", OWN.encode()):
-        scope = {"type": "websocket", "path": "/", "headers": [(b"host", b"127.0.0.1:8350"), (b"origin", origin)]}
+        scope = {
+            "type": "websocket",
+            "path": "/",
+            "headers": [(b"host", b"127.0.0.1:8350"), (b"origin", origin)],
+        }
         asyncio.run(app(scope, receive, send))
     assert [message["type"] for message in sent] == ["websocket.close"] * 2
 
@@ -103,7 +119,15 @@ def test_addresses_are_ascii(tmp_path: Path, address: bytes) -> None:
             "%2fetc%2fhosts",
             "out.toml%00",
         ),
-        *("link.toml", "....//out.toml", "%c0%ae%c0%ae%2fout.toml", "C:%5cout.toml", "folder.toml", ".hidden.toml", "con.toml"),
+        *(
+            "link.toml",
+            "....//out.toml",
+            "%c0%ae%c0%ae%2fout.toml",
+            "C:%5cout.toml",
+            "folder.toml",
+            ".hidden.toml",
+            "con.toml",
+        ),
     ],
 )
 def test_only_plain_files_of_the_folder(tmp_path: Path, name: str) -> None:
@@ -120,15 +144,33 @@ def test_only_plain_files_of_the_folder(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "out.toml").read_text() == OUTSIDE and len(list(tmp_path.iterdir())) == 2
 
 
-def raw(folder: Path, method: str, address: bytes, host: bytes = b"127.0.0.1:8350", body: bytes = b"") -> tuple[int, bytes]:
+def raw(
+    folder: Path, method: str, address: bytes, host: bytes = b"127.0.0.1:8350", body: bytes = b""
+) -> tuple[int, bytes]:
     """Status and body of an answer to bytes that no client would send."""
     from urllib.parse import unquote
 
     path, _, query = address.partition(b"?")
-    scope = {"type": "http", "method": method, "path": unquote(path.decode("latin-1")), "raw_path": path, "query_string": query}
-    headers = [(b"host", host), (b"content-type", b"application/json"), (b"authorization", f"token {TOKEN}".encode())]
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": unquote(path.decode("latin-1")),
+        "raw_path": path,
+        "query_string": query,
+    }
+    headers = [
+        (b"host", host),
+        (b"content-type", b"application/json"),
+        (b"authorization", f"token {TOKEN}".encode()),
+    ]
     scope |= {"headers": headers, "server": ("127.0.0.1", 8350)}
-    scope |= {"http_version": "1.1", "scheme": "http", "root_path": "", "client": ("127.0.0.1", 9), "asgi": {"version": "3.0"}}
+    scope |= {
+        "http_version": "1.1",
+        "scheme": "http",
+        "root_path": "",
+        "client": ("127.0.0.1", 9),
+        "asgi": {"version": "3.0"},
+    }
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -141,7 +183,7 @@ def raw(folder: Path, method: str, address: bytes, host: bytes = b"127.0.0.1:835
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
 
 
-# -- messages ----------------------------------------------------------------------------------------------------------
+# -- messages --------------------------------------------------------------------------------------
 
 NONSENSE = [
     b"",
@@ -161,9 +203,21 @@ def test_a_worker_reads_jobs_and_stops_at_nonsense() -> None:
     told: list[Any] = []
     assert read_jobs([json.dumps(JOB).encode()], told.append, told.append) and told == [JOB]
     for line in NONSENSE[1:]:
-        assert not read_jobs([line, json.dumps(JOB).encode()], lambda _: pytest.fail("read on"), lambda _: None), line
-    for key, wrong in (("seconds", float("nan")), ("patience", -1), ("seconds", 10**400), ("request", []), ("job", 1.5)):
-        assert not read_jobs([json.dumps(JOB | {key: wrong}).encode()], lambda _: pytest.fail("begun"), lambda _: None)
+        assert not read_jobs(
+            [line, json.dumps(JOB).encode()], lambda _: pytest.fail("read on"), lambda _: None
+        ), line
+    for key, wrong in (
+        ("seconds", float("nan")),
+        ("patience", -1),
+        ("seconds", 10**400),
+        ("request", []),
+        ("job", 1.5),
+    ):
+        assert not read_jobs(
+            [json.dumps(JOB | {key: wrong}).encode()],
+            lambda _: pytest.fail("begun"),
+            lambda _: None,
+        )
 
 
 @pytest.mark.parametrize(
@@ -189,9 +243,15 @@ time.sleep(60)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "line",
-    ['{"job": 1, "progress": 5}', '{"job": 1, "status": {}, "bytes": 1}', '{"job": 1}', "[" * 100_000],
+    [
+        '{"job": 1, "progress": 5}',
+        '{"job": 1, "status": {}, "bytes": 1}',
+        '{"job": 1}',
+        "[" * 100_000,
+    ],
     ids=["progress", "status", "empty", "deep"],
 )
 def test_a_job_ends_whatever_its_worker_says(line: str) -> None:

@@ -32,20 +32,32 @@ COOKIE = "dalembert-lab-8350"
 def routes(folder: Path) -> list[tuple[str, str]]:
     """Method and address of everything that the lab answers."""
     found = Lab(folder, 1, Limits()).routes
-    return [(method, path.replace("{name}", "a.toml").replace("{id}", "x")) for method, path, _ in found]
+    return [
+        (method, path.replace("{name}", "a.toml").replace("{id}", "x")) for method, path, _ in found
+    ]
 
 
 def test_another_user_cannot_write_into_the_folder(tmp_path: Path) -> None:
-    """Whoever could open a connection to 127.0.0.1 could write through the lab, with its user's rights."""
+    """Whoever could open a connection to 127.0.0.1 could write through the lab, with its user's
+    rights.
+    """
     body = b'{"text": "planted", "draft": true}'
     refused = asked(tmp_path, "PUT", "/api/files/a.toml", headers=JSON, content=body, token=False)
     assert refused.status_code == 401 and not list(tmp_path.iterdir())
-    assert asked(tmp_path, "PUT", "/api/files/a.toml", headers=JSON, content=body).status_code == 200
+    assert (
+        asked(tmp_path, "PUT", "/api/files/a.toml", headers=JSON, content=body).status_code == 200
+    )
 
 
+@pytest.mark.long
 def test_no_address_is_answered_without_the_token(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("what stands in the folder")
-    for method, path in (*routes(tmp_path), ("HEAD", "/"), ("GET", "/nothing"), ("GET", "/page/index.html")):
+    for method, path in (
+        *routes(tmp_path),
+        ("HEAD", "/"),
+        ("GET", "/nothing"),
+        ("GET", "/page/index.html"),
+    ):
         answer = asked(tmp_path, method, path, headers=JSON, content=b"{}", token=False)
         assert answer.status_code == 401, (method, path)
         assert "folder" not in answer.text and "<script" not in answer.text
@@ -111,15 +123,23 @@ def test_a_wrong_token_gives_no_cookie(tmp_path: Path) -> None:
 
 
 def test_the_token_in_an_address_opens_the_page_only(tmp_path: Path) -> None:
-    """An address is kept in histories and logs; what computes or writes takes the header or the cookie."""
+    """An address is kept in histories and logs; what computes or writes takes the header or the
+    cookie.
+    """
     for path in ("/api/files", "/page/main.js"):
         assert visited(tmp_path, (f"{path}?token={TOKEN}", {}))[0].status_code == 401
 
 
 def test_a_visit_from_elsewhere_is_led_to_the_page_by_the_lab_itself(tmp_path: Path) -> None:
-    """A browser sends a strict cookie only where the lab's own page asks; a file that opens the lab is elsewhere too."""
-    bounced, page = visited(tmp_path, (f"/?token={TOKEN}", ACROSS), ("/?", {"sec-fetch-site": "same-origin"}))
-    assert bounced.status_code == 200 and "set-cookie" in bounced.headers and TOKEN not in bounced.text
+    """A browser sends a strict cookie only where the lab's own page asks; a file that opens the lab
+    is elsewhere too.
+    """
+    bounced, page = visited(
+        tmp_path, (f"/?token={TOKEN}", ACROSS), ("/?", {"sec-fetch-site": "same-origin"})
+    )
+    assert (
+        bounced.status_code == 200 and "set-cookie" in bounced.headers and TOKEN not in bounced.text
+    )
     policy = bounced.headers["content-security-policy"]
     assert "default-src 'none'" in policy and "sha256-" in policy and "unsafe" not in policy
     assert page.status_code == 200 and "script" in page.text
@@ -128,7 +148,10 @@ def test_a_visit_from_elsewhere_is_led_to_the_page_by_the_lab_itself(tmp_path: P
 
 
 def test_labs_on_two_ports_have_cookies_of_their_own(tmp_path: Path) -> None:
-    names = {visited(tmp_path, (f"/?token={TOKEN}", {}), port=port)[0].headers["set-cookie"][:20] for port in (8350, 8351)}
+    names = {
+        visited(tmp_path, (f"/?token={TOKEN}", {}), port=port)[0].headers["set-cookie"][:20]
+        for port in (8350, 8351)
+    }
     assert len(names) == 2
 
 
@@ -144,17 +167,23 @@ def test_a_token_that_is_chosen_is_long_and_plain(tmp_path: Path, token: str) ->
     assert not token or token not in str(refused.value)
 
 
-def test_the_command_takes_a_token_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_takes_a_token_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from dalembert.cli import main
 
     told: list[Any] = []
     monkeypatch.setattr(command, "serve", lambda *given, token, **_: told.append(token))
     monkeypatch.setenv("DALEMBERT_LAB_TOKEN", TOKEN)
-    assert main(["lab", str(tmp_path)]) == 0 and main(["lab", str(tmp_path), "--token", "y" * 20]) == 0
+    assert (
+        main(["lab", str(tmp_path)]) == 0 and main(["lab", str(tmp_path), "--token", "y" * 20]) == 0
+    )
     assert told == [TOKEN, "y" * 20]
 
 
-def test_the_browser_is_not_given_the_token_as_an_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_browser_is_not_given_the_token_as_an_argument(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every user of a machine can list the arguments of commands; a file leads the browser on."""
     opened: list[tuple[str, str, int, int]] = []
 
@@ -163,7 +192,9 @@ def test_the_browser_is_not_given_the_token_as_an_argument(tmp_path: Path, monke
         opened.append((address, page.read_text(), page.stat().st_mode, page.parent.stat().st_mode))
 
     monkeypatch.setattr(command, "_open", look)
-    monkeypatch.setattr(command, "serve", lambda *_, ready, **__: ready(f"http://127.0.0.1:8350/?token={TOKEN}"))
+    monkeypatch.setattr(
+        command, "serve", lambda *_, ready, **__: ready(f"http://127.0.0.1:8350/?token={TOKEN}")
+    )
     assert command.lab_command(tmp_path, None, browser=True) == 0
     ((address, text, _, folder_mode),) = opened
     assert address.startswith("file:") and TOKEN not in address and TOKEN in text
@@ -171,7 +202,7 @@ def test_the_browser_is_not_given_the_token_as_an_argument(tmp_path: Path, monke
     assert not Path(url2pathname(urlsplit(address).path)).exists()
 
 
-# -- workers -------------------------------------------------------------------------------------------------------------
+# -- workers ---------------------------------------------------------------------------------------
 
 #: A worker that tells where it is and what it was given.
 TELLING = """
@@ -201,7 +232,9 @@ def told_by_a_worker() -> tuple[dict[str, Any], bool]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
-def test_a_worker_has_a_private_folder_and_a_closed_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_has_a_private_folder_and_a_closed_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DALEMBERT_LAB_TOKEN", TOKEN)
     monkeypatch.setenv("PYTHONSTARTUP", "/tmp/startup.py")
     monkeypatch.setenv("LD_PRELOAD_OF_MINE", "x")
@@ -210,13 +243,21 @@ def test_a_worker_has_a_private_folder_and_a_closed_environment(tmp_path: Path, 
     said, is_left = told_by_a_worker()
     assert said["mode"] == 0o700 and not is_left
     assert said["cwd"] != tempfile.gettempdir() and said["environment"]["TMPDIR"] == said["cwd"]
-    assert not {"DALEMBERT_LAB_TOKEN", "PYTHONSTARTUP", "LD_PRELOAD_OF_MINE"} & set(said["environment"])
+    assert not {"DALEMBERT_LAB_TOKEN", "PYTHONSTARTUP", "LD_PRELOAD_OF_MINE"} & set(
+        said["environment"]
+    )
     assert said["environment"]["DALEMBERT_CACHE"] == str(Path.cwd() / "relative")
-    assert str(tmp_path) in said["path"] and said["cwd"] not in said["path"] and "" not in said["path"]
+    assert (
+        str(tmp_path) in said["path"] and said["cwd"] not in said["path"] and "" not in said["path"]
+    )
 
 
-def test_a_module_in_the_temporary_folder_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an empty entry in PYTHONPATH, `sitecustomize` was found in the folder that everybody can write to."""
+def test_a_module_in_the_temporary_folder_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an empty entry in PYTHONPATH, `sitecustomize` was found in the folder that everybody can
+    write to.
+    """
     (tmp_path / "sitecustomize.py").write_text(f"open({str(tmp_path / 'it-ran')!r}, 'w').close()\n")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep)

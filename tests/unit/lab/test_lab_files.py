@@ -23,7 +23,9 @@ def test_what_is_written_is_read_and_listed(tmp_path: Path) -> None:
     written = files.write("disk 1.toml", "name = 'θ'")
     assert files.read("disk 1.toml") == written | {"text": "name = 'θ'"}
     assert files.listed() == [written]
-    assert [path.name for path in tmp_path.iterdir()] == ["disk 1.toml"]  # nothing is left of the writing
+    assert [path.name for path in tmp_path.iterdir()] == [
+        "disk 1.toml"
+    ]  # nothing is left of the writing
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,9 @@ def test_only_plain_toml_files_are_listed(tmp_path: Path) -> None:
     assert [entry["name"] for entry in folder(tmp_path).listed()] == ["a.toml"]
 
 
-@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="symbolic links need no rights on POSIX only")
+@pytest.mark.skipif(
+    not hasattr(os, "O_NOFOLLOW"), reason="symbolic links need no rights on POSIX only"
+)
 def test_links_lead_nowhere(tmp_path: Path) -> None:
     inside, secret = tmp_path / "inside", tmp_path / "secret.toml"
     inside.mkdir()
@@ -94,8 +98,14 @@ def test_page_files_are_those_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("three")
     page = PageFiles(tmp_path)
     first, script = page.get("index.html"), page.get("lab.js")
-    assert first is not None and first.content == b"one" and first.media_type.startswith("text/html")
-    assert script is not None and script.media_type.startswith("text/javascript") and script.etag != first.etag
+    assert (
+        first is not None and first.content == b"one" and first.media_type.startswith("text/html")
+    )
+    assert (
+        script is not None
+        and script.media_type.startswith("text/javascript")
+        and script.etag != first.etag
+    )
     for name in ("notes.txt", "../page_files.py", "/etc/passwd", "..", ""):
         assert page.get(name) is None
     (tmp_path / "index.html").write_text("changed")
@@ -114,18 +124,24 @@ def test_a_page_that_is_known_is_not_sent_again(tmp_path: Path) -> None:
     assert asked(tmp_path, "GET", "/page/..%2Fapp.py").status_code == 404
 
 
+@pytest.mark.long
 def test_the_page_needs_no_algebra(tmp_path: Path) -> None:
     """The server itself never imports what computes."""
     pytest.importorskip("fastapi")
     code = (
-        "import asyncio, sys, httpx\n"
-        "from dalembert.lab import create_app\n"
-        "async def ask():\n"
-        "    transport = httpx.ASGITransport(app=create_app(sys.argv[1], token='x' * 16))\n"
-        "    headers = {'authorization': 'token ' + 'x' * 16}\n"
-        "    async with httpx.AsyncClient(transport=transport, base_url='http://127.0.0.1:1', headers=headers) as client:\n"
-        "        return [(await client.get(path)).status_code for path in ('/', '/api/about', '/api/files')]\n"
-        "print(asyncio.run(ask()), [m for m in ('sympy', 'numpy', 'casadi', 'llvmlite', 'matplotlib') if m in sys.modules])\n"
+        "import asyncio, sys, httpx\nfrom dalembert.lab import create_app\nasync def ask():\n   "
+        " transport = httpx.ASGITransport(app=create_app(sys.argv[1], token='x' * 16))\n    headers"
+        " = {'authorization': 'token ' + 'x' * 16}\n    async with"
+        " httpx.AsyncClient(transport=transport, base_url='http://127.0.0.1:1', headers=headers) as"
+        " client:\n        return [(await client.get(path)).status_code for path in ('/',"
+        " '/api/about', '/api/files')]\nprint(asyncio.run(ask()), [m for m in ('sympy', 'numpy',"
+        " 'casadi', 'llvmlite', 'matplotlib') if m in sys.modules])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     assert done.stdout.strip() == "[200, 200, 200] []"

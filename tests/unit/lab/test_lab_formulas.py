@@ -50,7 +50,11 @@ class Elements(HTMLParser):
 def test_nothing_but_mathematics_comes_out(latex: str) -> None:
     found = Elements(mathml(latex))
     assert found.tags <= {"math", "mtext", "mrow", "mi", "mo", "mn", "msub", "mspace", "mstyle"}
-    assert not {name for name in found.attributes if name.startswith("on") or name in ("href", "src", "style")}
+    assert not {
+        name
+        for name in found.attributes
+        if name.startswith("on") or name in ("href", "src", "style")
+    }
 
 
 def test_a_name_from_a_model_cannot_bring_markup() -> None:

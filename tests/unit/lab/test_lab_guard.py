@@ -24,7 +24,14 @@ def test_its_own_names_are_answered(tmp_path: Path, base: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example:8350", "127.0.0.1.evil.example:8350", "127.0.0.1:8351", "127.0.0.1", "", "localhost:8350@evil.example"],
+    [
+        "evil.example:8350",
+        "127.0.0.1.evil.example:8350",
+        "127.0.0.1:8351",
+        "127.0.0.1",
+        "",
+        "localhost:8350@evil.example",
+    ],
 )
 def test_other_names_are_refused(tmp_path: Path, host: str) -> None:
     """A name that someone else makes point here is not ours."""
@@ -51,7 +58,9 @@ def test_other_names_are_refused(tmp_path: Path, host: str) -> None:
         ({}, 400),
     ],
 )
-def test_what_changes_something_comes_from_the_page(tmp_path: Path, headers: dict[str, str], status: int) -> None:
+def test_what_changes_something_comes_from_the_page(
+    tmp_path: Path, headers: dict[str, str], status: int
+) -> None:
     answer = asked(tmp_path, "PUT", "/api/nothing", headers=headers, content=b"{}")
     assert answer.status_code == status
     assert set(answer.json()["error"]) >= {"what", "seen", "remedy", "line"}
@@ -61,33 +70,58 @@ def test_other_pages_read_nothing_but_links_lead_to_the_page(tmp_path: Path) -> 
     across = {"sec-fetch-site": "cross-site"}
     assert asked(tmp_path, "GET", "/api/files", headers=across).status_code == 403
     assert asked(tmp_path, "GET", "/", headers=across).status_code == 403  # as a frame or a script
-    assert asked(tmp_path, "GET", "/", headers=across | {"sec-fetch-mode": "navigate"}).status_code == 200
+    assert (
+        asked(tmp_path, "GET", "/", headers=across | {"sec-fetch-mode": "navigate"}).status_code
+        == 200
+    )
 
 
 def test_a_header_that_decides_comes_once(tmp_path: Path) -> None:
-    twice = [("content-type", "application/json"), ("origin", OWN), ("origin", "http://evil.example")]
-    assert asked(tmp_path, "PUT", "/api/files/a.toml", headers=twice, content=b"{}").status_code == 400
+    twice = [
+        ("content-type", "application/json"),
+        ("origin", OWN),
+        ("origin", "http://evil.example"),
+    ]
+    assert (
+        asked(tmp_path, "PUT", "/api/files/a.toml", headers=twice, content=b"{}").status_code == 400
+    )
 
 
-@pytest.mark.parametrize("path", ["/", "/api/about", "/nothing", "/page/nothing.js", "/api/files/.hidden"])
+@pytest.mark.parametrize(
+    "path", ["/", "/api/about", "/nothing", "/page/nothing.js", "/api/files/.hidden"]
+)
 def test_every_answer_has_the_headers(tmp_path: Path, path: str) -> None:
     headers = asked(tmp_path, "GET", path).headers
     policy = headers["content-security-policy"]
-    assert "default-src 'self'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
-    assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+    assert (
+        "default-src 'self'" in policy
+        and "frame-ancestors 'none'" in policy
+        and "unsafe" not in policy
+    )
+    assert (
+        headers["x-content-type-options"] == "nosniff"
+        and headers["referrer-policy"] == "no-referrer"
+    )
 
 
 def test_bodies_are_bounded(tmp_path: Path) -> None:
     small = Limits(body_bytes=1000)
     for size, status in ((900, 400), (2000, 413)):
-        answer = asked(tmp_path, "POST", "/api/check", limits=small, headers=JSON, content=b"x" * size)
+        answer = asked(
+            tmp_path, "POST", "/api/check", limits=small, headers=JSON, content=b"x" * size
+        )
         assert answer.status_code == status
 
     async def pieces() -> Any:  # without a Content-Length
         for _ in range(100):
             yield b"x" * 100
 
-    assert asked(tmp_path, "POST", "/api/check", limits=small, headers=JSON, content=pieces()).status_code == 413
+    assert (
+        asked(
+            tmp_path, "POST", "/api/check", limits=small, headers=JSON, content=pieces()
+        ).status_code
+        == 413
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,10 +156,17 @@ def test_requests_that_say_nothing_sensible_are_refused(tmp_path: Path, body: by
 
 
 def test_a_portrait_has_two_axes_and_a_result_a_number_of_frames(tmp_path: Path) -> None:
-    """A portrait of a symbol against itself was a fault of ours, with status 500; 2.5 frames were two."""
+    """A portrait of a symbol against itself was a fault of ours, with status 500; 2.5 frames were
+    two.
+    """
     body = {"system": "rolling-disk", "points": [[1, 2]], "x": "theta", "y": "theta"}
-    for path, said in (("/api/portrait", body), ("/api/runs", {"system": "rolling-disk", "frames": 2.5})):
-        assert asked(tmp_path, "POST", path, headers=JSON, content=json.dumps(said)).status_code == 400
+    for path, said in (
+        ("/api/portrait", body),
+        ("/api/runs", {"system": "rolling-disk", "frames": 2.5}),
+    ):
+        assert (
+            asked(tmp_path, "POST", path, headers=JSON, content=json.dumps(said)).status_code == 400
+        )
 
 
 def test_there_are_no_pages_of_the_framework(tmp_path: Path) -> None:
@@ -148,7 +189,10 @@ def test_a_missing_extra_is_one_sentence(
 
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["lab", str(tmp_path), "--no-browser"]) == 2
-    assert capsys.readouterr().err == 'The package `uvicorn` is not installed: run pip install "dalembert[lab]".\n'
+    assert (
+        capsys.readouterr().err
+        == 'The package `uvicorn` is not installed: run pip install "dalembert[lab]".\n'
+    )
     monkeypatch.delitem(sys.modules, "uvicorn")
     for arguments in ([str(tmp_path / "nowhere")], [str(tmp_path), "--port", "70000"]):
         assert main(["lab", *arguments, "--no-browser"]) == 2

@@ -1,4 +1,6 @@
-"""The pool with workers that misbehave: every job is answered, every process replaced, and what waits is bounded."""
+"""The pool with workers that misbehave: every job is answered, every process replaced, and what
+waits is bounded.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from dalembert.lab.request_errors import RefusedError
 from dalembert.lab.runs import Runs
 
 STUB = (sys.executable, str(Path(__file__).with_name("worker_stub.py")))
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="limits of processor time are of POSIX")
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "SIGXCPU"), reason="limits of processor time are of POSIX"
+)
 
 
 def with_pool(test: Callable[[Pool], Awaitable[Any]], workers: int = 1, **limits: Any) -> Any:
@@ -41,15 +45,24 @@ def with_pool(test: Callable[[Pool], Awaitable[Any]], workers: int = 1, **limits
 
 def test_jobs_are_answered_and_told_apart() -> None:
     async def test(pool: Pool) -> None:
-        answers = await asyncio.gather(*(pool.ask("echo", {"k": k}, 5.0, quick=k % 2 == 0) for k in range(20)))
+        answers = await asyncio.gather(
+            *(pool.ask("echo", {"k": k}, 5.0, quick=k % 2 == 0) for k in range(20))
+        )
         assert [answer.value["request"]["k"] for answer in answers] == list(range(20))
-        assert {answer.value["pid"] for answer in answers} <= {w._process.pid for w in pool.workers if w._process}
+        assert {answer.value["pid"] for answer in answers} <= {
+            w._process.pid for w in pool.workers if w._process
+        }
 
     with_pool(test, workers=2)
 
 
-@pytest.mark.parametrize("kind", ["die", "out of time", "last", "nonsense", "endless line", "too much", "deaf"])
-def test_whatever_a_worker_does_there_is_an_answer_and_another_worker(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "kind", ["die", "out of time", "last", "nonsense", "endless line", "too much", "deaf"]
+)
+def test_whatever_a_worker_does_there_is_an_answer_and_another_worker(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(process, "CLOCK_SLACK", 0.8)
 
     async def test(pool: Pool) -> Answer:
@@ -77,13 +90,18 @@ def test_a_run_never_takes_the_worker_of_quick_questions() -> None:
     with_pool(test)
 
 
+@pytest.mark.long
 def test_a_model_goes_where_it_is_known() -> None:
     async def test(pool: Pool) -> None:
         homes: dict[str, set[int]] = {"a": set(), "b": set()}
-        first = await asyncio.gather(*(pool.ask("sleep", {"seconds": 0.3}, 5.0, model=m) for m in "ab"))
+        first = await asyncio.gather(
+            *(pool.ask("sleep", {"seconds": 0.3}, 5.0, model=m) for m in "ab")
+        )
         for _ in range(4):
             for model, known in zip("ba", reversed(first), strict=True):
-                homes[model].add((await pool.ask("echo", {}, 5.0, model=model)).value["pid"] - known.value["pid"])
+                homes[model].add(
+                    (await pool.ask("echo", {}, 5.0, model=model)).value["pid"] - known.value["pid"]
+                )
         assert homes == {"a": {0}, "b": {0}}
 
     async def warm(pool: Pool) -> None:
@@ -94,11 +112,14 @@ def test_a_model_goes_where_it_is_known() -> None:
     with_pool(warm, workers=2)
 
 
+@pytest.mark.long
 def test_jobs_are_cancelled_politely_or_not() -> None:
     async def test(pool: Pool) -> None:
         pid = (await pool.ask("echo", {}, 5.0)).value["pid"]
         seen: list[float] = []
-        polite = pool.submit("patient", {}, 30.0, on_progress=lambda fraction, _: seen.append(fraction))
+        polite = pool.submit(
+            "patient", {}, 30.0, on_progress=lambda fraction, _: seen.append(fraction)
+        )
         while not seen:
             await asyncio.sleep(0.01)
         await pool.cancel(polite)
@@ -116,6 +137,7 @@ def test_jobs_are_cancelled_politely_or_not() -> None:
     with_pool(test)
 
 
+@pytest.mark.long
 def test_what_waits_is_bounded_for_each_kind() -> None:
     async def test(pool: Pool) -> None:
         await pool.ask("echo", {}, 5.0)
@@ -132,6 +154,7 @@ def test_what_waits_is_bounded_for_each_kind() -> None:
     with_pool(test, queued=3)
 
 
+@pytest.mark.long
 def test_who_stops_waiting_leaves_the_queue() -> None:
     async def test(pool: Pool) -> None:
         await pool.ask("echo", {}, 5.0)
@@ -160,6 +183,7 @@ def test_a_worker_that_dies_in_its_sleep_is_replaced() -> None:
     with_pool(test)
 
 
+@pytest.mark.long
 def test_workers_that_never_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DALEMBERT_DEBUG", "refuse")
 
@@ -173,7 +197,7 @@ def test_workers_that_never_start_are_told(monkeypatch: pytest.MonkeyPatch) -> N
     with_pool(test)
 
 
-# -- runs --------------------------------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 
 class StubRuns(Runs):
@@ -190,6 +214,7 @@ class StubRuns(Runs):
             self.pool.submit = submit  # type: ignore[method-assign]
 
 
+@pytest.mark.long
 def test_a_run_that_nobody_watches_is_cancelled() -> None:
     async def test(pool: Pool) -> None:
         runs = StubRuns(pool, pool.limits)

@@ -1,4 +1,6 @@
-"""What workers answer, asked in this process: each answer against the library itself, or against a law."""
+"""What workers answer, asked in this process: each answer against the library itself, or against a
+law.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from dalembert.errors import DalembertError
 from dalembert.formulations.registry import applicability
 from dalembert.lab import character
 from dalembert.lab.messages import encoded
-from dalembert.lab.scenarios import Kept, scenario_of
+from dalembert.lab.scenarios import RecentItems, scenario_of
 from dalembert.lab.worker_handlers import ANSWERS
 from dalembert.model.io.files import dumps, loads
 
@@ -48,40 +50,65 @@ def disk() -> str:
     return dumps(da.gallery.load("rolling-disk"))
 
 
-# -- check -------------------------------------------------------------------------------------------------------------
+# -- check -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_model_is_described(disk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(character, "FORM_SECONDS", 1e9)
-    monkeypatch.setattr(character, "_found", Kept(64))
+    monkeypatch.setattr(character, "_found", RecentItems(64))
     found = ask("check", disk)
     assert found["ok"]
     model, scenario = found["model"], da.gallery.load("rolling-disk")
-    assert [q["name"] for q in model["coordinates"]] == [q.name for q in scenario.system.coordinates]
-    assert (model["rank"], model["degrees_of_freedom"]) == (2, 3)  # two rolling constraints on five coordinates
+    assert [q["name"] for q in model["coordinates"]] == [
+        q.name for q in scenario.system.coordinates
+    ]
+    assert (model["rank"], model["degrees_of_freedom"]) == (
+        2,
+        3,
+    )  # two rolling constraints on five coordinates
     assert {p["name"]: p["value"] for p in model["parameters"]} == dict(scenario.parameters)
     applies = {form["name"]: form["applies"] for form in model["forms"]}
     assert applies == {name: why is None for name, why in applicability(scenario.system).items()}
     assert all(form["applies"] or form["why"] for form in model["forms"])
-    assert model["kind"] == "lagrangian" and model["span"] == [0.0, 5.0] and "gauss4" in model["stepped"]
-    assert all(c["mathml"].startswith("<math") for c in (*model["constraints"], *model["coordinates"]))
+    assert (
+        model["kind"] == "lagrangian"
+        and model["span"] == [0.0, 5.0]
+        and "gauss4" in model["stepped"]
+    )
+    assert all(
+        c["mathml"].startswith("<math") for c in (*model["constraints"], *model["coordinates"])
+    )
 
 
 def test_forms_that_nobody_had_time_for_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(character, "FORM_SECONDS", -1.0)
-    monkeypatch.setattr(character, "_found", Kept(64))
+    monkeypatch.setattr(character, "_found", RecentItems(64))
     offered = ask("check")["model"]["forms"]
-    assert all(form["applies"] for form in offered) and len({form["name"] for form in offered}) == len(offered) > 10
-    large = "coordinates = [" + ", ".join(f'"x{k}"' for k in range(40)) + ']\nkinetic = "x1_dot**2/2"'
+    assert (
+        all(form["applies"] for form in offered)
+        and len({form["name"] for form in offered}) == len(offered) > 10
+    )
+    large = (
+        "coordinates = [" + ", ".join(f'"x{k}"' for k in range(40)) + ']\nkinetic = "x1_dot**2/2"'
+    )
     model = ask("check", large)["model"]
-    assert model["rank"] is None and [form["name"] for form in model["forms"]] == ["lagrange"] and model["notes"]
+    assert (
+        model["rank"] is None
+        and [form["name"] for form in model["forms"]] == ["lagrange"]
+        and model["notes"]
+    )
 
 
 def test_flows_and_hamiltonians_are_told_apart() -> None:
     assert ask("check", dumps(da.gallery.load("rigid-body")))["model"]["kind"] == "flow"
     stated = 'coordinates = ["x"]\nhamiltonian = "p_x**2/2"'
     model = ask("check", stated)["model"]
-    assert model["kind"] == "hamiltonian" and model["state"] == ["x", "p_x"] and model["momenta"] == ["p_x"]
+    assert (
+        model["kind"] == "hamiltonian"
+        and model["state"] == ["x", "p_x"]
+        and model["momenta"] == ["p_x"]
+    )
 
 
 def test_a_fault_has_its_line() -> None:
@@ -89,7 +116,9 @@ def test_a_fault_has_its_line() -> None:
     assert not found["ok"] and found["error"]["line"] == 5 and "cos" in found["error"]["remedy"]
     found = ask("check", PENDULUM.replace("theta = 0.5", "theta = = 0.5"))
     assert not found["ok"] and found["error"]["line"] == 13
-    several = ask("check", PENDULUM.replace("m = 1.0", "m = 'x'").replace("cos(", "cosine("))["error"]
+    several = ask("check", PENDULUM.replace("m = 1.0", "m = 'x'").replace("cos(", "cosine("))[
+        "error"
+    ]
     assert len(several["faults"]) == 2
 
 
@@ -109,18 +138,26 @@ def test_numbers_do_not_touch_the_system(disk: str) -> None:
 def test_parameters_that_others_depend_on_take_them_along() -> None:
     text = PENDULUM.replace("g = 9.81", 'g = "5*m"').replace("theta = 0.5", 'theta = "m/4"')
     model = ask("check", text, parameters={"m": 2.0})["model"]
-    assert {p["name"]: p["value"] for p in model["parameters"]}["g"] == 10.0 and model["start"]["theta"] == 0.5
+    assert {p["name"]: p["value"] for p in model["parameters"]}["g"] == 10.0 and model["start"][
+        "theta"
+    ] == 0.5
     assert "no parameter `mass`" in ask("check", text, parameters={"mass": 2.0})["error"]["what"]
 
 
-# -- start and equations -----------------------------------------------------------------------------------------------
+# -- start and equations ---------------------------------------------------------------------------
 
 
 def test_a_start_is_completed_and_moved(disk: str) -> None:
     found = ask("start", disk, start={"x_dot": None, "y_dot": None})
-    assert set(found["completed"]) >= {"x_dot", "y_dot"} and not found["moved"] and found["residual"] < 1e-9
+    assert (
+        set(found["completed"]) >= {"x_dot", "y_dot"}
+        and not found["moved"]
+        and found["residual"] < 1e-9
+    )
     given = ask("start", disk, start={"x_dot": 5.0, "y_dot": 5.0})
-    assert {entry["name"] for entry in given["moved"]} & {"x_dot", "y_dot"} and given["residual"] < 1e-9
+    assert {entry["name"] for entry in given["moved"]} & {"x_dot", "y_dot"} and given[
+        "residual"
+    ] < 1e-9
     assert next(e["from"] for e in given["moved"] if e["name"] == "x_dot") == 5.0
 
 
@@ -132,13 +169,20 @@ def test_a_start_that_cannot_be_is_refused() -> None:
 def test_equations_are_those_of_the_form() -> None:
     found = ask("equations", form="hamilton")
     expected = da.derive(loads(PENDULUM).system, "hamilton")
-    assert found["text"] == expected.text() and found["latex"] == expected.latex() and found["form"] == "hamilton"
-    assert found["mathml"] and all(line.startswith("<math") and line.endswith("</math>") for line in found["mathml"])
+    assert (
+        found["text"] == expected.text()
+        and found["latex"] == expected.latex()
+        and found["form"] == "hamilton"
+    )
+    assert found["mathml"] and all(
+        line.startswith("<math") and line.endswith("</math>") for line in found["mathml"]
+    )
 
 
-# -- runs --------------------------------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_result_is_the_motion(disk: str) -> None:
     found = ask("run", disk, span=[0.0, 3.0], parameters={"m": 2.0}, form="lagrange", rtol=1e-9)
     scenario = loads(disk, {"m": 2.0})
@@ -146,18 +190,28 @@ def test_a_result_is_the_motion(disk: str) -> None:
     times = np.array(found["t"])
     assert len(times) == 60 and times[0] == 0.0 and times[-1] == 3.0
     for k, symbol in enumerate(motion.state):
-        np.testing.assert_allclose(found["state"][symbol.name], motion.sol(times)[k], rtol=1e-9, atol=1e-9)
-    assert (found["form"], found["outcome"], found["parameters"]["m"]) == ("lagrange", "finished", 2.0)
+        np.testing.assert_allclose(
+            found["state"][symbol.name], motion.sol(times)[k], rtol=1e-9, atol=1e-9
+        )
+    assert (found["form"], found["outcome"], found["parameters"]["m"]) == (
+        "lagrange",
+        "finished",
+        2.0,
+    )
     energy = np.array(found["energy"])
     assert np.ptp(energy) < 1e-6 * abs(energy[0]) and "energy" in found["conserved"]
-    assert max(found["residual"]["velocity"]) < 1e-9 and set(found["reactions"]) == {c.name for c in scenario.system.bilateral}
+    assert max(found["residual"]["velocity"]) < 1e-9 and set(found["reactions"]) == {
+        c.name for c in scenario.system.bilateral
+    }
 
 
 def test_reactions_at_frames_are_those_of_the_kernel(disk: str) -> None:
     found = ask("run", disk, span=[0.0, 1.0], frames=5)
     motion = da.simulate(loads(disk), span=(0, 1), at=found["t"], rtol=1e-12)
     for name, sizes in found["reactions"].items():
-        np.testing.assert_allclose(sizes, np.linalg.norm(motion.reactions[name].force, axis=0), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            sizes, np.linalg.norm(motion.reactions[name].force, axis=0), rtol=1e-6, atol=1e-9
+        )
 
 
 @pytest.mark.long
@@ -173,7 +227,11 @@ def test_what_is_kept_is_constant() -> None:
 def test_runs_end_where_they_end() -> None:
     found = ask("run", dumps(da.gallery.load("blow-up")))
     assert found["outcome"] != "finished" and not found["success"] and found["t"][-1] < 2.0
-    assert all(value is None or np.isfinite(value) for value in found["state"]["x"]) if "x" in found["state"] else True
+    assert (
+        all(value is None or np.isfinite(value) for value in found["state"]["x"])
+        if "x" in found["state"]
+        else True
+    )
     back = ask("run", span=[4.0, 0.0])
     assert back["t"][0] == 4.0 and back["t"][-1] == 0.0 and back["outcome"] == "finished"
 
@@ -190,21 +248,32 @@ def test_a_run_that_is_late_keeps_what_it_has() -> None:
 
     request = {"text": PENDULUM, "id": "late", "frames": 20, "steps": 10**7, "span": [0.0, 1e5]}
     found = ANSWERS["run"](request, Late())
-    assert found["outcome"] == "interrupted" and 0 < found["t"][-1] < 1e5 and any("as long as" in n for n in found["notes"])
+    assert (
+        found["outcome"] == "interrupted"
+        and 0 < found["t"][-1] < 1e5
+        and any("as long as" in n for n in found["notes"])
+    )
 
 
-# -- scenes ------------------------------------------------------------------------------------------------------------
+# -- scenes ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[] if name == "rolling-disk" else [pytest.mark.long]) for name in da.gallery.names("mechanical")],
+    [
+        pytest.param(name, marks=[] if name == "rolling-disk" else [pytest.mark.long])
+        for name in da.gallery.names("mechanical")
+    ],
 )
 def test_scenes_hold_every_shape(name: str) -> None:
     scenario = da.gallery.load(name)
-    found = ANSWERS["run"]({"system": name, "id": "s", "frames": 9, "steps": 10**6, "span": [0.0, 0.5]}, JobContext())
+    found = ANSWERS["run"](
+        {"system": name, "id": "s", "frames": 9, "steps": 10**6, "span": [0.0, 0.5]}, JobContext()
+    )
     scene = found["scene"]
-    assert scene["dimension"] == scenario.drawing.dimension and len(scene["shapes"]) >= len(scenario.drawing.shapes)
+    assert scene["dimension"] == scenario.drawing.dimension and len(scene["shapes"]) >= len(
+        scenario.drawing.shapes
+    )
     low, high = np.array(scene["limits"]).T
     for shape in scene["shapes"]:
         frames, corners, dimension = shape["points"]["shape"]
@@ -221,7 +290,8 @@ def test_scenes_hold_every_shape(name: str) -> None:
 
 def test_positions_are_those_of_the_drawing() -> None:
     text = (
-        'coordinates = ["x", "y"]\nkinetic = "(x_dot**2 + y_dot**2)/2"\n[start]\nx_dot = 2\ny_dot = 1\n[simulate]\nt = [0, 1]'
+        'coordinates = ["x", "y"]\nkinetic = "(x_dot**2 + y_dot**2)/2"\n[start]\nx_dot = 2\ny_dot ='
+        " 1\n[simulate]\nt = [0, 1]"
     )
     scene = ask("run", text, frames=5)["scene"]
     point = next(shape for shape in scene["shapes"] if shape["kind"] == "point")
@@ -239,7 +309,7 @@ def test_a_spring_in_space_keeps_its_ends() -> None:
     np.testing.assert_allclose(drawn[:, [0, -1]], ends, atol=1e-12)
 
 
-# -- portraits and files -----------------------------------------------------------------------------------------------
+# -- portraits and files ---------------------------------------------------------------------------
 
 
 def test_orbits_begin_where_they_were_asked_to() -> None:
@@ -250,9 +320,14 @@ def test_orbits_begin_where_they_were_asked_to() -> None:
         assert (theta[0], rate[0]) == (x, y)
         energy = 2 * rate**2 - 2 * 9.81 * np.cos(theta)
         assert np.ptp(energy) < 1e-6 * abs(energy[0])
-    rests = ask("portrait", x="theta", y="theta_dot", points=[[0.0, 6.0]])["equilibria"]  # turns over
+    rests = ask("portrait", x="theta", y="theta_dot", points=[[0.0, 6.0]])[
+        "equilibria"
+    ]  # turns over
     assert {round(place / np.pi, 9): stability for place, _, stability in rests}[1.0] == "unstable"
-    assert all(stability == ("stable" if round(place / np.pi) % 2 == 0 else "unstable") for place, _, stability in rests)
+    assert all(
+        stability == ("stable" if round(place / np.pi) % 2 == 0 else "unstable")
+        for place, _, stability in rests
+    )
     with pytest.raises(DalembertError, match="did you mean theta_dot"):
         ask("portrait", x="theta", y="theta_dott", points=points)
 
@@ -262,7 +337,13 @@ def download(format: str, **request: Any) -> bytes:
 
 
 def test_the_model_file_repeats_the_run() -> None:
-    changes = {"parameters": {"m": 2.0}, "start": {"theta": 1.0}, "span": [0.0, 2.0], "method": "gauss4", "step": 0.01}
+    changes = {
+        "parameters": {"m": 2.0},
+        "start": {"theta": 1.0},
+        "span": [0.0, 2.0],
+        "method": "gauss4",
+        "step": 0.01,
+    }
     scenario = loads(download("toml", **changes).decode())
     run = ask("run", **changes)
     motion = da.simulate(scenario)
@@ -275,7 +356,10 @@ def test_the_script_repeats_the_run() -> None:
     compile(script, "script", "exec")
     model = script.partition('"""\\\n')[2].partition('"""')[0]
     assert loads(model).parameters["m"] == 2.0 and "span=(0.0, 2.0)" in script
-    named = ANSWERS["download"]({"system": "rolling-disk", "format": "py", "parameters": {"m": 2.0}, "id": "x"}, JobContext())
+    named = ANSWERS["download"](
+        {"system": "rolling-disk", "format": "py", "parameters": {"m": 2.0}, "id": "x"},
+        JobContext(),
+    )
     text = base64.b64decode(named["content"]).decode()
     compile(text, "script", "exec")
     assert "da.gallery.load('rolling-disk')" in text and "'m': 2.0" in text
@@ -288,7 +372,11 @@ def test_a_name_cannot_leave_the_script() -> None:
     import ast
 
     tree = ast.parse(base64.b64decode(answer["content"]))
-    assert "__import__" not in {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    assert "__import__" not in {
+        n.func.id
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
     assert answer["name"] == "x"
 
 
@@ -296,4 +384,6 @@ def test_tables_have_every_digit() -> None:
     rows = list(csv.reader(io.StringIO(download("csv", id="table").decode())))
     motion = da.simulate(loads(PENDULUM))
     assert rows[0] == list(motion.names) and len(rows) == len(motion.t) + 1
-    np.testing.assert_array_equal(np.array(rows[1:], dtype=float).T, [motion[name] for name in motion.names])
+    np.testing.assert_array_equal(
+        np.array(rows[1:], dtype=float).T, [motion[name] for name in motion.names]
+    )

@@ -33,7 +33,9 @@ HOSTILE = {
     "python": PENDULUM.replace("cos(theta)", f"__import__('os').system('touch {WICKED}')"),
     "attribute": PENDULUM.replace("cos(theta)", "theta.__class__.__mro__"),
     "deep table": "a" + ".a" * 5000 + " = 1",
-    "many coordinates": "coordinates = [" + ", ".join(f'"x{k}"' for k in range(5000)) + ']\nkinetic = "1"',
+    "many coordinates": (
+        "coordinates = [" + ", ".join(f'"x{k}"' for k in range(5000)) + ']\nkinetic = "1"'
+    ),
     "not text": "\x00\x01\x02",
     "nothing": "",
     "big number": PENDULUM.replace("1.0", "1" * 5000),
@@ -53,6 +55,7 @@ def begun(client: Any, **case: Any) -> str:
     return str(answer.json()["id"])
 
 
+@pytest.mark.long
 def test_a_run_from_the_question_to_the_file(client: Any) -> None:
     assert client.post("/api/check", json={"text": PENDULUM}).json()["ok"]
     id = begun(client, frames=50, label="My run")
@@ -69,10 +72,13 @@ def test_a_run_from_the_question_to_the_file(client: Any) -> None:
     assert client.get("/api/runs/unknown/result").status_code == 404
 
 
+@pytest.mark.long
 def test_a_run_is_cancelled_and_the_next_one_runs(client: Any) -> None:
     id = begun(client, **LONG)
     assert wait_until(lambda: client.get(f"/api/runs/{id}").json()["fraction"] > 0.0)
-    cancelled = client.request("DELETE", f"/api/runs/{id}", headers={"content-type": "application/json"})
+    cancelled = client.request(
+        "DELETE", f"/api/runs/{id}", headers={"content-type": "application/json"}
+    )
     assert cancelled.json() == {"status": "cancelled"}
     assert finished(client, id)[0] == "cancelled"
     assert client.get(f"/api/runs/{id}/result").status_code == 409
@@ -82,7 +88,9 @@ def test_a_run_is_cancelled_and_the_next_one_runs(client: Any) -> None:
 def test_quick_questions_do_not_wait_for_runs(client: Any) -> None:
     ids = [begun(client, **LONG) for _ in range(3)]
     assert client.post("/api/check", json={"text": PENDULUM, "parameters": {"m": 2.0}}).json()["ok"]
-    assert [client.get(f"/api/runs/{id}").json()["status"] in ("queued", "running") for id in ids] == [True] * 3
+    assert [
+        client.get(f"/api/runs/{id}").json()["status"] in ("queued", "running") for id in ids
+    ] == [True] * 3
     for id in ids:
         client.request("DELETE", f"/api/runs/{id}", headers={"content-type": "application/json"})
 
@@ -102,20 +110,29 @@ def test_a_failed_run_says_why(client: Any) -> None:
     error = client.get(f"/api/runs/{id}").json()["error"]
     assert error["line"] == 5 and "cosx" in error["what"]
     refused = client.post("/api/start", json={"text": PENDULUM, "start": {"x": 1.0}})
-    assert refused.status_code == 200 and not refused.json()["ok"] and "`x`" in refused.json()["error"]["what"]
+    assert (
+        refused.status_code == 200
+        and not refused.json()["ok"]
+        and "`x`" in refused.json()["error"]["what"]
+    )
 
 
 def test_files_are_checked_before_they_are_saved(client: Any) -> None:
     wrong = PENDULUM.replace("cos(", "cosx(")
     assert client.put("/api/files/wrong.toml", json={"text": wrong}).status_code == 400
     assert client.get("/api/files").json() == {"files": []}
-    assert client.put("/api/files/wrong.toml", json={"text": wrong, "draft": True}).status_code == 200
+    assert (
+        client.put("/api/files/wrong.toml", json={"text": wrong, "draft": True}).status_code == 200
+    )
     assert client.put("/api/files/right.toml", json={"text": PENDULUM}).status_code == 200
     assert client.get("/api/files/right.toml").json()["text"] == PENDULUM
-    assert [entry["name"] for entry in client.get("/api/files").json()["files"]] == ["right.toml", "wrong.toml"]
+    assert [entry["name"] for entry in client.get("/api/files").json()["files"]] == [
+        "right.toml",
+        "wrong.toml",
+    ]
 
 
-# -- longer ------------------------------------------------------------------------------------------------------------
+# -- longer ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.long
@@ -135,7 +152,12 @@ def test_the_gallery_is_listed_and_can_be_run(client: Any) -> None:
 
 @pytest.mark.long
 def test_time_and_memory_are_bounded(tmp_path: Path) -> None:
-    bounds = {"run_seconds": 1.5, "check_seconds": 1.0, "equations_seconds": 4.0, "memory_bytes": 1200 * 1024**2}
+    bounds = {
+        "run_seconds": 1.5,
+        "check_seconds": 1.0,
+        "equations_seconds": 4.0,
+        "memory_bytes": 1200 * 1024**2,
+    }
     with serving(tmp_path, steps=10**8, unwatched_seconds=3.0, **bounds) as (client, _):
         late = begun(client, **LONG, frames=10)
         assert finished(client, late)[0] == "done"
@@ -143,7 +165,9 @@ def test_time_and_memory_are_bounded(tmp_path: Path) -> None:
         assert result["outcome"] == "interrupted" and 0 < result["t"][-1] < 1e7
         large = "coordinates = [" + ", ".join(f'"x{k}"' for k in range(400)) + "]\n"
         product = "*".join(f"(x{k}_dot + x{(k * 7) % 400})" for k in range(40))
-        answer = client.post("/api/equations", json={"text": large + f'kinetic = "{product}"', "form": "hamilton"})
+        answer = client.post(
+            "/api/equations", json={"text": large + f'kinetic = "{product}"', "form": "hamilton"}
+        )
         assert answer.status_code == 400 and answer.json()["error"]["what"]
         forgotten = begun(client, **LONG)
         assert client.post("/api/check", json={"text": PENDULUM}).json()["ok"]
@@ -172,15 +196,31 @@ def test_fifty_clients_are_all_answered(tmp_path: Path) -> None:
 
         with concurrent.futures.ThreadPoolExecutor(50) as pool:
             statuses = [status for found in pool.map(visit, range(50)) for status in found]
-        assert set(statuses) <= {200, 202, 429} and statuses.count(202) >= 8 and statuses.count(200) >= 50
+        assert (
+            set(statuses) <= {200, 202, 429}
+            and statuses.count(202) >= 8
+            and statuses.count(200) >= 50
+        )
         assert client.get("/api/about").status_code == 200
         assert finished(client, begun(client))[0] == "done"
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not shutil.which("pgrep") or not Path("/proc/self").exists(), reason="processes are listed as on Linux")
+@pytest.mark.skipif(
+    not shutil.which("pgrep") or not Path("/proc/self").exists(),
+    reason="processes are listed as on Linux",
+)
 def test_the_command_ends_with_its_workers(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "dalembert.cli", "lab", str(tmp_path), "--no-browser", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "dalembert.cli",
+        "lab",
+        str(tmp_path),
+        "--no-browser",
+        "--port",
+        "0",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     printed = process.stdout.readline().split()[4]
@@ -191,11 +231,18 @@ def test_the_command_ends_with_its_workers(tmp_path: Path) -> None:
         assert client.post("/api/check", json={"text": PENDULUM}).json()["ok"]
 
     def workers() -> list[str]:
-        return subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+        return subprocess.run(
+            ["pgrep", "-P", str(process.pid)], capture_output=True, text=True
+        ).stdout.split()
 
     assert wait_until(lambda: len(workers()) == 3)
     started = workers()
-    taken = subprocess.run([*command[:-1], address.rstrip("/").rpartition(":")[2]], capture_output=True, text=True, timeout=60)
+    taken = subprocess.run(
+        [*command[:-1], address.rstrip("/").rpartition(":")[2]],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert taken.returncode == 1 and "in use" in taken.stderr and taken.stderr.count("\n") == 1
     process.send_signal(signal.SIGINT)
     _, complaints = process.communicate(timeout=30)

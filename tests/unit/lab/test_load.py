@@ -1,4 +1,6 @@
-"""The lab among clients that are slow, gone or too many: each is bounded in time and memory, and the others are answered."""
+"""The lab among clients that are slow, gone or too many: each is bounded in time and memory, and
+the others are answered.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from dalembert.lab import guard  # noqa: E402
 from dalembert.lab.access import Access  # noqa: E402
 from dalembert.lab.chunked import PIECE, InPieces  # noqa: E402
 from dalembert.lab.handlers import refused  # noqa: E402
-from dalembert.lab.http_connections import Connection, Patience  # noqa: E402
+from dalembert.lab.http_connections import Patience, TimedConnection  # noqa: E402
 from dalembert.lab.limits import Limits  # noqa: E402
 from dalembert.lab.pool import Pool  # noqa: E402
 from dalembert.lab.process import CANCELLED, Answer, Job, WorkerProcess  # noqa: E402
@@ -60,7 +62,13 @@ class Lab:
             return
         while (await receive()).get("more_body"):
             pass
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", str(len(body)).encode())]})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"content-length", str(len(body)).encode())],
+            }
+        )
         await send({"type": "http.response.body", "body": body})
         self.ended.append(scope["path"])
 
@@ -69,7 +77,9 @@ class Lab:
         """Bytes of answers that the server holds."""
         return sum(connection.transport.get_write_buffer_size() for connection in self.connections)
 
-    async def client(self, request: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def client(
+        self, request: bytes = b""
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection that has sent something; what it may buffer of an answer is little."""
         plain = socket.socket()
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
@@ -81,10 +91,12 @@ class Lab:
         return reader, writer
 
 
-def with_lab(test: Callable[[Lab], Awaitable[None]], patience: Patience = IMPATIENT, keep_alive: int = 20) -> None:
+def with_lab(
+    test: Callable[[Lab], Awaitable[None]], patience: Patience = IMPATIENT, keep_alive: int = 20
+) -> None:
     """Run something against a server of such connections."""
 
-    class Impatient(Connection):
+    class Impatient(TimedConnection):
         pass
 
     Impatient.patience = patience
@@ -92,7 +104,13 @@ def with_lab(test: Callable[[Lab], Awaitable[None]], patience: Patience = IMPATI
     @asynccontextmanager
     async def served() -> AsyncIterator[Lab]:
         lab, state = Lab(), ServerState()
-        config = uvicorn.Config(InPieces(lab), lifespan="off", ws="none", timeout_keep_alive=keep_alive, log_level="critical")
+        config = uvicorn.Config(
+            InPieces(lab),
+            lifespan="off",
+            ws="none",
+            timeout_keep_alive=keep_alive,
+            log_level="critical",
+        )
         config.load()
         lab.connections = state.connections
         loop = asyncio.get_running_loop()
@@ -104,7 +122,9 @@ def with_lab(test: Callable[[Lab], Awaitable[None]], patience: Patience = IMPATI
             server.close()
             for either in (*state.connections, *lab.clients):
                 either.transport.abort()
-            await asyncio.gather(*(client.wait_closed() for client in lab.clients), return_exceptions=True)
+            await asyncio.gather(
+                *(client.wait_closed() for client in lab.clients), return_exceptions=True
+            )
             for task in list(state.tasks):
                 task.cancel()
             await asyncio.gather(*state.tasks, return_exceptions=True)
@@ -124,7 +144,10 @@ async def holds(condition: Callable[[], bool]) -> None:
 BODY = b"POST / HTTP/1.1\r\nHost: lab\r\nContent-Length: 900\r\n\r\n{"
 
 
-@pytest.mark.parametrize("begin", [b"", PLAIN[:8], PLAIN[:-4], BODY], ids=["nothing", "a word", "a head", "a body"])
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "begin", [b"", PLAIN[:8], PLAIN[:-4], BODY], ids=["nothing", "a word", "a head", "a body"]
+)
 def test_a_request_that_does_not_come_to_its_end_is_cut_off(begin: bytes) -> None:
     async def test(lab: Lab) -> None:
         slow, drip = await lab.client(begin)
@@ -135,7 +158,9 @@ def test_a_request_that_does_not_come_to_its_end_is_cut_off(begin: bytes) -> Non
                 await asyncio.sleep(0.05)
 
         task = asyncio.create_task(dripping())
-        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):  # reset, or ended without an answer
+        with pytest.raises(
+            (ConnectionError, asyncio.IncompleteReadError)
+        ):  # reset, or ended without an answer
             await slow.readexactly(1)
         task.cancel()
         await holds(lambda: not lab.connections)
@@ -145,6 +170,7 @@ def test_a_request_that_does_not_come_to_its_end_is_cut_off(begin: bytes) -> Non
     with_lab(test)
 
 
+@pytest.mark.long
 def test_a_connection_that_rests_between_requests_is_left_alone() -> None:
     async def test(lab: Lab) -> None:
         reader, writer = await lab.client(PLAIN)
@@ -156,6 +182,7 @@ def test_a_connection_that_rests_between_requests_is_left_alone() -> None:
     with_lab(test)
 
 
+@pytest.mark.long
 def test_an_answer_that_nobody_reads_takes_a_piece_of_memory_and_is_cut_off() -> None:
     async def test(lab: Lab) -> None:
         _, writer = await lab.client(LONG)
@@ -168,6 +195,7 @@ def test_an_answer_that_nobody_reads_takes_a_piece_of_memory_and_is_cut_off() ->
     with_lab(test)
 
 
+@pytest.mark.long
 def test_an_answer_that_is_read_by_drops_is_cut_off_too() -> None:
     async def test(lab: Lab) -> None:
         reader, _ = await lab.client(LONG)
@@ -218,6 +246,7 @@ def test_where_all_connections_are_busy_another_one_is_refused_in_a_sentence() -
     with_lab(test, Patience(connections=3))
 
 
+@pytest.mark.long
 def test_what_is_still_being_answered_ends_soon_when_the_server_stops() -> None:
     async def test(lab: Lab) -> None:
         await lab.client(BUSY)
@@ -230,7 +259,7 @@ def test_what_is_still_being_answered_ends_soon_when_the_server_stops() -> None:
     with_lab(test, Patience())
 
 
-# -- bodies, refusals ----------------------------------------------------------------------------------------------------
+# -- bodies, refusals ------------------------------------------------------------------------------
 
 
 def test_a_body_has_a_time_for_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +279,13 @@ def test_a_body_has_a_time_for_all_of_it(monkeypatch: pytest.MonkeyPatch) -> Non
     access = Access()
     headers = [(b"host", b"127.0.0.1:8350"), (b"content-type", b"application/json")]
     headers.append((b"authorization", f"Bearer {access.token}".encode()))
-    scope = {"type": "http", "method": "POST", "path": "/api/check", "headers": headers, "server": ("127.0.0.1", 8350)}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/check",
+        "headers": headers,
+        "server": ("127.0.0.1", 8350),
+    }
 
     async def run() -> None:
         async with asyncio.timeout(5.0):
@@ -269,7 +304,7 @@ def test_who_meets_a_full_lab_is_told_when_to_come_back() -> None:
     assert "retry-after" not in asyncio.run(refused(None, RefusedError(404, "no"))).headers  # type: ignore[arg-type]
 
 
-# -- runs and jobs -------------------------------------------------------------------------------------------------------
+# -- runs and jobs ---------------------------------------------------------------------------------
 
 
 class StillPool:
@@ -294,7 +329,14 @@ def test_a_result_is_kept_however_many_runs_wait() -> None:
             run.job.finish(Answer(200, b"{}"))
             await asyncio.sleep(0.01)
         left = [run.id in runs._runs for run in made[:6]]
-        assert left == [False, True, False, True, True, True]  # what was sent goes first, then what nobody asked about longest
+        assert left == [
+            False,
+            True,
+            False,
+            True,
+            True,
+            True,
+        ]  # what was sent goes first, then what nobody asked about longest
         await runs.close()
 
     asyncio.run(test())
@@ -321,14 +363,19 @@ def test_a_worker_is_told_that_nobody_waits_any_more() -> None:
                 before = [worker._process for worker in pool.workers]
                 asked[0].cancel()
                 await holds(lambda: all(worker.job is None for worker in pool.workers))
-                assert [worker._process for worker in pool.workers] == before  # and none had to be killed
+                assert [
+                    worker._process for worker in pool.workers
+                ] == before  # and none had to be killed
         finally:
             await pool.close()
 
     asyncio.run(test())
 
 
-def test_workers_that_do_not_start_for_a_while_are_started_later(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.long
+def test_workers_that_do_not_start_for_a_while_are_started_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def test() -> None:
         monkeypatch.setenv("DALEMBERT_DEBUG", "refuse")  # at which the stub ends at once
         pool = Pool(1, Limits(), STUB)
@@ -379,7 +426,9 @@ def test_a_job_context_forgets_what_was_cancelled_long_ago() -> None:
 
 @pytest.mark.long
 def test_the_lab_ends_without_a_traceback_however_often_it_is_told(tmp_path: Path) -> None:
-    """The second Ctrl-C ends the server before the application has ended; what is cancelled thereby is not told."""
+    """The second Ctrl-C ends the server before the application has ended; what is cancelled thereby
+    is not told.
+    """
     code = "import sys; from dalembert.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "lab", str(tmp_path), "--port", "0", "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

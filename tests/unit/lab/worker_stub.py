@@ -1,4 +1,6 @@
-"""A worker that computes nothing: it speaks the messages of the real one and misbehaves on request."""
+"""A worker that computes nothing: it speaks the messages of the real one and misbehaves on
+request.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Model files that are wrong in every way we could think of: each must end in one clear error, and quickly.
+"""Model files that are wrong in every way we could think of: each must end in one clear error, and
+quickly.
 
-`hostile_models()` gives pairs of a label and the bytes of a file, always the same ones in the same order.
+`hostile_models()` gives pairs of a label and the bytes of a file, always the same ones in the same
+order.
 """
 
 from __future__ import annotations
@@ -41,7 +43,14 @@ def swapped(old: str, new: str) -> bytes:
 
 def with_expression(text: str) -> bytes:
     """The good model with another potential; the text is quoted for TOML."""
-    quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\x00", "\\u0000") + '"'
+    quoted = (
+        '"'
+        + text.replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("\n", "\\n")
+        .replace("\x00", "\\u0000")
+        + '"'
+    )
     return swapped('"m*g*y"', quoted)
 
 
@@ -248,25 +257,70 @@ PIECES = {
     "constraint as array": ('"x**2 + y**2 - l**2 = 0"', '["x"]'),
     "constraints as text": ('["x**2 + y**2 - l**2 = 0"]', '"x = 0"'),
     "constraint table without expression": ('"x**2 + y**2 - l**2 = 0"', '{name = "a"}'),
-    "constraint table with unknown key": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", nmae = "a"}'),
-    "constraint of unknown kind": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", kind = "holonomik"}'),
+    "constraint table with unknown key": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x = 0", nmae = "a"}',
+    ),
+    "constraint of unknown kind": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x = 0", kind = "holonomik"}',
+    ),
     "constraint of number kind": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", kind = 1}'),
-    "constraint of wrong kind": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", kind = "velocity"}'),
-    "holonomic with velocities": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x_dot = 0", kind = "holonomic"}'),
-    "two-sided called unilateral": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", kind = "unilateral"}'),
-    "one-sided called holonomic": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x <= 0", kind = "holonomic"}'),
-    "negative restitution": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x <= 0", restitution = -0.5}'),
-    "restitution above one": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x <= 0", restitution = 1.5}'),
-    "restitution by expression above one": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x <= 0", restitution = "2*l"}'),
-    "restitution of state": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x <= 0", restitution = "x"}'),
-    "restitution not a number": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x <= 0", restitution = nan}'),
-    "restitution as boolean": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x <= 0", restitution = true}'),
-    "restitution of a two-sided one": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", restitution = 0.5}'),
-    "work of a one-sided one": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x <= 0", work = {x = "1"}}'),
+    "constraint of wrong kind": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x = 0", kind = "velocity"}',
+    ),
+    "holonomic with velocities": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x_dot = 0", kind = "holonomic"}',
+    ),
+    "two-sided called unilateral": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x = 0", kind = "unilateral"}',
+    ),
+    "one-sided called holonomic": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x <= 0", kind = "holonomic"}',
+    ),
+    "negative restitution": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x <= 0", restitution = -0.5}',
+    ),
+    "restitution above one": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x <= 0", restitution = 1.5}',
+    ),
+    "restitution by expression above one": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x <= 0", restitution = "2*l"}',
+    ),
+    "restitution of state": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x <= 0", restitution = "x"}',
+    ),
+    "restitution not a number": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x <= 0", restitution = nan}',
+    ),
+    "restitution as boolean": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x <= 0", restitution = true}',
+    ),
+    "restitution of a two-sided one": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x = 0", restitution = 0.5}',
+    ),
+    "work of a one-sided one": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x <= 0", work = {x = "1"}}',
+    ),
     "work on a stranger": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", work = {q = "1"}}'),
     "work as text": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", work = "1"}'),
     "constraint name as number": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", name = 1}'),
-    "constraint name with newline": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", name = "a\\nb"}'),
+    "constraint name with newline": (
+        '"x**2 + y**2 - l**2 = 0"',
+        '{expression = "x = 0", name = "a\\nb"}',
+    ),
     "empty constraint name": ('"x**2 + y**2 - l**2 = 0"', '{expression = "x = 0", name = ""}'),
     "constraints of one name": (
         '["x**2 + y**2 - l**2 = 0"]',
@@ -316,10 +370,19 @@ PIECES = {
     "output like a coordinate": ("height =", "x ="),
     "image without speeds": ("[start]", '[image]\nx = "1"\n[start]'),
     "image with empty speeds": ("[start]", '[image]\nspeeds = []\nx = "1"\n[start]'),
-    "image with repeated speeds": ("[start]", '[image]\nspeeds = ["w", "w"]\nx = "w"\ny = "w"\n[start]'),
+    "image with repeated speeds": (
+        "[start]",
+        '[image]\nspeeds = ["w", "w"]\nx = "w"\ny = "w"\n[start]',
+    ),
     "image with missing velocity": ("[start]", '[image]\nspeeds = ["w"]\nx = "w"\n[start]'),
-    "image on a stranger": ("[start]", '[image]\nspeeds = ["w"]\nx = "w"\ny = "w"\nq = "w"\n[start]'),
-    "image that is not linear": ("[start]", '[image]\nspeeds = ["w"]\nx = "w**2"\ny = "w"\n[start]'),
+    "image on a stranger": (
+        "[start]",
+        '[image]\nspeeds = ["w"]\nx = "w"\ny = "w"\nq = "w"\n[start]',
+    ),
+    "image that is not linear": (
+        "[start]",
+        '[image]\nspeeds = ["w"]\nx = "w**2"\ny = "w"\n[start]',
+    ),
     "image that is affine": ("[start]", '[image]\nspeeds = ["w"]\nx = "w + 1"\ny = "w"\n[start]'),
     "image of velocities": ("[start]", '[image]\nspeeds = ["w"]\nx = "y_dot"\ny = "w"\n[start]'),
     "speed like a parameter": ("[start]", '[image]\nspeeds = ["m"]\nx = "m"\ny = "m"\n[start]'),
@@ -385,7 +448,9 @@ FILES = {
     "JSON": b'{"coordinates": ["x"], "kinetic": "x_dot**2/2"}',
     "YAML": b"coordinates:\n  - x\nkinetic: x_dot**2/2\n",
     "Python": b"import os\nos.system('true')\n",
-    "pickle": b"\x80\x04\x95\x1d\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94",
+    "pickle": (
+        b"\x80\x04\x95\x1d\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94"
+    ),
     "XML bomb": b'<!DOCTYPE a [<!ENTITY b "c"><!ENTITY d "&b;&b;">]><a>&d;</a>',
     "too large": b"#" * 1_100_000,
     "large binary": b"\xf0" * 1_000_000,

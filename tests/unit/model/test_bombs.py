@@ -1,4 +1,6 @@
-"""Numbers beyond doubles, work beyond bounds and values that contradict each other are refused, wherever they come in."""
+"""Numbers beyond doubles, work beyond bounds and values that contradict each other are refused,
+wherever they come in.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ LIMIT = 10.0
 
 @pytest.mark.parametrize(
     "text",
-    ["(x*10**300)*10**300", "x/10**300/10**300", "(x*1e300)*1e300", "x*1e-300*1e-300", "(1e-200)**2*x", "-(-pi*x)*+1e308"],
+    [
+        "(x*10**300)*10**300",
+        "x/10**300/10**300",
+        "(x*1e300)*1e300",
+        "x*1e-300*1e-300",
+        "(1e-200)**2*x",
+        "-(-pi*x)*+1e308",
+    ],
 )
 def test_coefficients_are_doubles(text: str) -> None:
     """A product of numbers that are in range may not leave it; 1e-600*x was written as 0.0*x."""
@@ -32,7 +41,10 @@ def test_extremes_are_not_compared_with_each_other() -> None:
     """SymPy compares all pairs of arguments: a text of 1800 characters took half a minute."""
     text = "x"
     for k in range(38):
-        text = f"{'Max' if k % 2 else 'Min'}({text}, {' + '.join(f'{k + j}*x**{j}*y**{k % 3}' for j in range(3))})"
+        text = (
+            f"{'Max' if k % 2 else 'Min'}({text},"
+            f" {' + '.join(f'{k + j}*x**{j}*y**{k % 3}' for j in range(3))})"
+        )
     began = time.process_time()
     found = parse(text, SYMBOLS)
     assert time.process_time() - began < LIMIT
@@ -52,6 +64,7 @@ def test_fine_angles_become_floating() -> None:
     assert float(parse("tan(3*pi/100)", SYMBOLS)) == pytest.approx(0.09452783)
 
 
+@pytest.mark.long
 def test_long_sums_in_many_parentheses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dalembert.model.io.expressions.MOST_ENCLOSED", 4000)
     text = "2*(" * 99 + "+".join(f"x**{k % 50}*y**{k // 50}" for k in range(100)) + ")" * 99
@@ -67,7 +80,9 @@ def test_the_nearest_name_is_looked_for_in_bounds() -> None:
     assert nearest("q41", [f"q{k}" for k in range(1000)]) == "q41"
 
 
-@pytest.mark.parametrize("number", [sympy.Integer(10) ** 600, sympy.Float("1e600"), sympy.Float("1e-600")], ids=str)
+@pytest.mark.parametrize(
+    "number", [sympy.Integer(10) ** 600, sympy.Float("1e600"), sympy.Float("1e-600")], ids=str
+)
 def test_a_system_has_numbers_that_are_doubles(number: sympy.Expr) -> None:
     """1e-600*x was taken as no potential at all, and 1e600*x as a singular mass matrix."""
     with pytest.raises(ModelError, match="outside the range of doubles"):
@@ -86,7 +101,9 @@ def test_a_name_has_one_value() -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [10**400, 10**6000, None, "one", 1j, float("nan")], ids=lambda n: str(n)[:9] if n != 10**6000 else "n"
+    "number",
+    [10**400, 10**6000, None, "one", 1j, float("nan")],
+    ids=lambda n: str(n)[:9] if n != 10**6000 else "n",
 )
 def test_values_that_are_no_doubles_are_refused(number: object) -> None:
     """An integer of 400 digits ended in an OverflowError."""

@@ -1,4 +1,6 @@
-"""Flows by brackets and motions of symmetric spaces: against closed forms, definitions in NumPy and reference motions."""
+"""Flows by brackets and motions of symmetric spaces: against closed forms, definitions in NumPy and
+reference motions.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +44,7 @@ def random_states(flow: da.Flow, seed: int = 3) -> np.ndarray:
 ALGEBRAS = {"so3": 3, "so4": 4, "su2": da.lie.LieGroup.SU(2), "su3": da.lie.LieGroup.SU(3)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("algebra", ALGEBRAS)
 def test_orbit_flows_are_double_brackets(algebra: str) -> None:
     flow = da.lie.orbit_flow(ALGEBRAS[algebra])
@@ -52,6 +55,7 @@ def test_orbit_flows_are_double_brackets(algebra: str) -> None:
     assert np.allclose(rate["p"], commutator(p, commutator(p, x)), atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("algebra", ALGEBRAS)
 def test_orbits_without_potential_have_a_closed_form(algebra: str) -> None:
     flow = da.lie.orbit_flow(ALGEBRAS[algebra])
@@ -72,7 +76,9 @@ def test_brocketts_potential_and_its_gradient() -> None:
     expected = commutator(p, commutator(p, x)) - commutator(target, commutator(target, x))
     assert np.allclose(rate["p"], expected, atol=1e-12)
     # With the opposite sign of V the force would be the opposite one.
-    assert not np.allclose(rate["p"], expected + 2 * commutator(target, commutator(target, x)), atol=1e-3)
+    assert not np.allclose(
+        rate["p"], expected + 2 * commutator(target, commutator(target, x)), atol=1e-3
+    )
 
 
 def test_with_inertia_only_the_spectrum_of_the_moment_stays() -> None:
@@ -81,7 +87,11 @@ def test_with_inertia_only_the_spectrum_of_the_moment_stays() -> None:
     found = da.describe(flow)
     assert max(found.integrals.values()) < 1e-10
     motion = da.simulate(
-        flow, dict(zip([q.name for q in flow.coordinates], [0.4, -0.8, 0.3, 0.9, 0.2, -0.5], strict=True)), (0, 5)
+        flow,
+        dict(
+            zip([q.name for q in flow.coordinates], [0.4, -0.8, 0.3, 0.9, 0.2, -0.5], strict=True)
+        ),
+        (0, 5),
     )
     moments = np.array([commutator(p, x) for p, x in zip(motion["p"], motion["x"], strict=True)])
     spectra = np.array([np.sort(np.linalg.eigvals(m).imag) for m in moments])
@@ -93,7 +103,9 @@ def test_with_inertia_only_the_spectrum_of_the_moment_stays() -> None:
 def test_reference_motions_of_orbits(name: str) -> None:
     entry = REFERENCE[name]
     flow = da.lie.orbit_flow(3, brockett=entry["potential_n"])
-    motion = da.simulate(flow, flow.start(**entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12)
+    motion = da.simulate(
+        flow, flow.start(**entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12
+    )
     for k, state in enumerate(entry["states"]):
         assert np.allclose(motion["x"][k], state["x"], rtol=1e-9, atol=1e-9)
         assert np.allclose(motion["p"][k], state["p"], rtol=1e-9, atol=1e-9)
@@ -117,13 +129,20 @@ def test_the_euler_lagrange_form_of_brocketts_problem() -> None:
     assert np.allclose(acceleration, [expected[0, 1], expected[0, 2], expected[1, 2]], atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["real", "complex", "inertia"])
 def test_two_sided_flows_are_what_they_say(case: str) -> None:
-    options = {"real": {}, "complex": {"complex": True}, "inertia": {"left_inertia": [1, 2, 4], "right_inertia": [3, 5]}}[case]
+    options = {
+        "real": {},
+        "complex": {"complex": True},
+        "inertia": {"left_inertia": [1, 2, 4], "right_inertia": [3, 5]},
+    }[case]
     flow = da.lie.grassmannian_flow(3, 2, **options)
     states = random_states(flow)
     here, rate = matrices_at(flow, states), rates_at(flow, states)
-    place, costate = ((m[:3, :2] + 1j * m[3:, :2]) if case == "complex" else m for m in (here["Q"], here["P"]))
+    place, costate = (
+        (m[:3, :2] + 1j * m[3:, :2]) if case == "complex" else m for m in (here["Q"], here["P"])
+    )
     left = costate @ place.conj().T - place @ costate.conj().T
     right = costate.conj().T @ place - place.conj().T @ costate
     if case == "inertia":
@@ -138,7 +157,9 @@ def test_two_sided_flows_are_what_they_say(case: str) -> None:
 def test_reference_motion_of_the_grassmannian() -> None:
     entry = REFERENCE["grassmann_two_sided.r32"]
     flow = da.lie.grassmannian_flow(3, 2)
-    motion = da.simulate(flow, flow.start(**entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12)
+    motion = da.simulate(
+        flow, flow.start(**entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12
+    )
     exact = two_sided_motion(entry["initial"]["Q"], entry["initial"]["P"], entry["times"])
     for k, state in enumerate(entry["states"]):
         for name, closed in zip("QP", exact, strict=True):
@@ -149,12 +170,18 @@ def test_reference_motion_of_the_grassmannian() -> None:
 
 def test_the_sphere_and_the_general_flow_agree() -> None:
     flow = da.lie.sphere_flow(4)
-    motion = da.simulate(flow, {"q_1": 1.0, "p_2": 0.8, "p_4": -0.3}, (0, 5), at=np.linspace(0, 5, 6))
+    motion = da.simulate(
+        flow, {"q_1": 1.0, "p_2": 0.8, "p_4": -0.3}, (0, 5), at=np.linspace(0, 5, 6)
+    )
     speed = np.hypot(0.8, 0.3)
     direction = np.array([0, 0.8, 0, -0.3]) / speed
-    expected = np.outer(np.cos(speed * motion.t), [1, 0, 0, 0]) + np.outer(np.sin(speed * motion.t), direction)
+    expected = np.outer(np.cos(speed * motion.t), [1, 0, 0, 0]) + np.outer(
+        np.sin(speed * motion.t), direction
+    )
     assert np.allclose(motion["q"][..., 0], expected, atol=1e-9)
-    assert np.allclose([motion[f"q_{k}_ddot"] for k in range(1, 5)], -(speed**2) * expected.T, atol=1e-8)
+    assert np.allclose(
+        [motion[f"q_{k}_ddot"] for k in range(1, 5)], -(speed**2) * expected.T, atol=1e-8
+    )
 
 
 def test_toda_is_a_double_bracket_where_it_is_tridiagonal() -> None:
@@ -177,7 +204,9 @@ def test_toda_is_a_double_bracket_where_it_is_tridiagonal() -> None:
 def test_reference_motion_of_toda(full: bool) -> None:
     entry = REFERENCE["toda_full.tridiag4"]
     flow = da.lie.toda(4, full=full)
-    motion = da.simulate(flow, flow.start(A=entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12)
+    motion = da.simulate(
+        flow, flow.start(A=entry["initial"]), (0, entry["times"][-1]), at=entry["times"], rtol=1e-12
+    )
     exact = toda_motion(entry["initial"], entry["times"])
     assert np.allclose(motion["A"], entry["states"], rtol=1e-9, atol=1e-9)
     assert np.allclose(exact, entry["states"], atol=1e-12)
@@ -220,12 +249,22 @@ def test_gradient_flows_sort() -> None:
 FAULTS = {
     "not skew": (lambda: da.lie.orbit_flow([np.eye(2)]), "skew"),
     "not orthogonal": (
-        lambda: da.lie.orbit_flow([[[0, 1, 0], [-1, 0, 0], [0, 0, 0]], [[0, 1, 1], [-1, 0, 0], [-1, 0, 0]]]),
+        lambda: da.lie.orbit_flow(
+            [[[0, 1, 0], [-1, 0, 0], [0, 0, 0]], [[0, 1, 1], [-1, 0, 0], [-1, 0, 0]]]
+        ),
         "orthogonal",
     ),
     "inertia": (lambda: da.lie.orbit_flow(3, inertia=[1, 2]), "one entry"),
-    "outside": (lambda: da.lie.orbit_flow(3, brockett=np.eye(3).tolist()), "element of the Lie algebra"),
-    "both": (lambda: da.lie.orbit_flow(3, brockett=np.zeros((3, 3)).tolist(), potential=lambda x: x[0, 1]), "not both"),
+    "outside": (
+        lambda: da.lie.orbit_flow(3, brockett=np.eye(3).tolist()),
+        "element of the Lie algebra",
+    ),
+    "both": (
+        lambda: da.lie.orbit_flow(
+            3, brockett=np.zeros((3, 3)).tolist(), potential=lambda x: x[0, 1]
+        ),
+        "not both",
+    ),
     "toda": (lambda: da.lie.toda(1), "two particles"),
     "target": (lambda: da.lie.double_bracket(3, [1, 2]), "one number"),
     "sizes": (lambda: da.lie.grassmannian_flow(0, 2), "rows"),
@@ -247,5 +286,7 @@ def test_a_potential_of_ones_own() -> None:
     here, rate = matrices_at(flow, states), rates_at(flow, states)
     force = np.zeros((3, 3))
     force[0, 1], force[1, 0] = here["x"][0, 1], -here["x"][0, 1]
-    assert np.allclose(rate["p"], commutator(here["p"], commutator(here["p"], here["x"])) - force, atol=1e-12)
+    assert np.allclose(
+        rate["p"], commutator(here["p"], commutator(here["p"], here["x"])) - force, atol=1e-12
+    )
     assert da.describe(flow).integrals["energy"] < 1e-10

@@ -27,7 +27,8 @@ def test_inequalities_belong_to_unilateral(make):
 
 
 @pytest.mark.parametrize(
-    ("condition", "expression"), [(x <= 1, x - 1), (x < y, x - y), (x >= 1, 1 - x), (x > y, y - x), (x - 1, x - 1)]
+    ("condition", "expression"),
+    [(x <= 1, x - 1), (x < y, x - y), (x >= 1, 1 - x), (x > y, y - x), (x - 1, x - 1)],
 )
 def test_one_sided(condition, expression):
     assert da.unilateral(condition).expression == expression

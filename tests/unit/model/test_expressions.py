@@ -1,4 +1,6 @@
-"""The expression language: what it reads, what it refuses, and that writing and reading are inverse."""
+"""The expression language: what it reads, what it refuses, and that writing and reading are
+inverse.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,26 @@ from dalembert.errors import ExpressionError
 from dalembert.model.io.expressions import evaluate, format, parse, parse_relation
 from dalembert.model.symbols import Coordinate, Parameter
 
-NAMES = ["x", "y", "z", "lambda", "in", "is", "I", "E", "S", "N", "Q", "O", "beta", "gamma", "zeta", "sin", "θ", "_a1"]
+NAMES = [
+    "x",
+    "y",
+    "z",
+    "lambda",
+    "in",
+    "is",
+    "I",
+    "E",
+    "S",
+    "N",
+    "Q",
+    "O",
+    "beta",
+    "gamma",
+    "zeta",
+    "sin",
+    "θ",
+    "_a1",
+]
 SYMBOLS = {name: Coordinate(name) for name in NAMES}
 x, y, z = (SYMBOLS[name] for name in "xyz")
 
@@ -197,15 +218,26 @@ def test_relations_refused(text):
         parse_relation(text, SYMBOLS)
 
 
-# -- properties ------------------------------------------------------------------------------------------------------
+# -- properties ------------------------------------------------------------------------------------
 
 numbers = st.one_of(
     st.integers(-50, 50).map(sympy.Integer),
-    st.fractions(-5, 5, max_denominator=30).map(lambda f: sympy.Rational(f.numerator, f.denominator)),
+    st.fractions(-5, 5, max_denominator=30).map(
+        lambda f: sympy.Rational(f.numerator, f.denominator)
+    ),
     st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False).map(sympy.Float),
 )
 leaves = st.one_of(st.sampled_from(list(SYMBOLS.values())), numbers, st.just(sympy.pi))
-UNARY = [sympy.sin, sympy.cos, sympy.tanh, sympy.exp, sympy.asinh, sympy.atan, sympy.Abs, sympy.sign]
+UNARY = [
+    sympy.sin,
+    sympy.cos,
+    sympy.tanh,
+    sympy.exp,
+    sympy.asinh,
+    sympy.atan,
+    sympy.Abs,
+    sympy.sign,
+]
 
 
 def built(make):
@@ -231,7 +263,9 @@ def grown(inner):
         st.tuples(inner, exponents).map(built(sympy.Pow)),
         st.tuples(st.sampled_from(UNARY), inner).map(built(lambda function, part: function(part))),
         st.tuples(inner, inner).map(built(sympy.atan2)),
-        st.tuples(inner, inner, tests).map(built(lambda a, b, c: sympy.Piecewise((a, c > 0), (b, True)))),
+        st.tuples(inner, inner, tests).map(
+            built(lambda a, b, c: sympy.Piecewise((a, c > 0), (b, True)))
+        ),
     )
 
 
@@ -241,10 +275,15 @@ expressions = st.recursive(leaves, grown, max_leaves=8)
 def is_of_the_language(expression: sympy.Expr) -> bool:
     if expression.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo, sympy.re, sympy.im, sympy.arg):
         return False
-    constants = [part for part in sympy.preorder_traversal(expression) if part.is_number and part.args]
-    return not any(part.is_Function or (part.is_Pow and not part.base.is_Rational) for part in constants)
+    constants = [
+        part for part in sympy.preorder_traversal(expression) if part.is_number and part.args
+    ]
+    return not any(
+        part.is_Function or (part.is_Pow and not part.base.is_Rational) for part in constants
+    )
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(expressions)
 def test_reading_what_was_written_gives_the_same_expression(expression):
@@ -267,6 +306,7 @@ def test_reading_what_was_written_gives_the_same_expression(expression):
         assert evaluate(again, values) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=60))
 def test_no_text_raises_anything_but_an_expression_error(text):
@@ -278,7 +318,26 @@ def test_no_text_raises_anything_but_an_expression_error(text):
 
 
 words = st.sampled_from(
-    [*NAMES, "(", ")", "+", "-", "*", "/", "**", ",", "sin", "where", "<", "=", "2", "0", "0.5", "9", "Max"]
+    [
+        *NAMES,
+        "(",
+        ")",
+        "+",
+        "-",
+        "*",
+        "/",
+        "**",
+        ",",
+        "sin",
+        "where",
+        "<",
+        "=",
+        "2",
+        "0",
+        "0.5",
+        "9",
+        "Max",
+    ]
 )
 
 
@@ -332,15 +391,26 @@ def test_writing_functions_outside_the_language():
     for a in (-2, -0.5, 1):
         for b in (-2, -0.5, 1):
             assert again.subs({x: a, y: b}) == piecewise.subs({x: a, y: b})
-    for foreign in (sympy.gamma(x), sympy.oo, sympy.I * x, sympy.Piecewise((x, x > 0)), sympy.Symbol("a b")):
+    for foreign in (
+        sympy.gamma(x),
+        sympy.oo,
+        sympy.I * x,
+        sympy.Piecewise((x, x > 0)),
+        sympy.Symbol("a b"),
+    ):
         with pytest.raises(ExpressionError):
             format(foreign)
 
 
 def test_evaluate_agrees_with_sympy():
-    expression = parse("where(x > 1, sin(x)*exp(-y)/sqrt(z), Max(x, y)) + atan2(y, x) + Abs(-z)**1.5 + sign(x)", SYMBOLS)
+    expression = parse(
+        "where(x > 1, sin(x)*exp(-y)/sqrt(z), Max(x, y)) + atan2(y, x) + Abs(-z)**1.5 + sign(x)",
+        SYMBOLS,
+    )
     for values in ({x: 0.4, y: 1.3, z: 2.0}, {x: 2.4, y: -1.3, z: 0.5}):
-        assert evaluate(expression, values) == pytest.approx(float(expression.subs(values)), rel=1e-14)
+        assert evaluate(expression, values) == pytest.approx(
+            float(expression.subs(values)), rel=1e-14
+        )
 
 
 def test_quotients_are_written_without_powers_of_one() -> None:

@@ -1,4 +1,6 @@
-"""Drawings in model files: what is written is read back, and draws the same; everything else is refused."""
+"""Drawings in model files: what is written is read back, and draws the same; everything else is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,20 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.model.drawing import Body, Circle, Ground, Link, Point, Polyline, Reaction, Spring, Text, Trace, Vector, Wheel
+from dalembert.model.drawing import (
+    BodyShape,
+    Circle,
+    Ground,
+    Link,
+    Point,
+    Polyline,
+    ReactionArrow,
+    Spring,
+    TextLabel,
+    Trace,
+    Vector,
+    Wheel,
+)
 from dalembert.model.io.file_drawing import MOST_POINTS, MOST_SHAPES
 from dalembert.model.io.files import dumps, loads
 
@@ -92,7 +107,21 @@ def test_every_shape_is_read():
     drawing = loads(SLEIGH + EVERY_SHAPE).drawing
     kinds = [type(shape) for shape in drawing.shapes]
     assert kinds == [
-        *(Point, Link, Spring, Polyline, Circle, Wheel, Body, Body, Vector, Vector, Reaction, Ground, Text),
+        *(
+            Point,
+            Link,
+            Spring,
+            Polyline,
+            Circle,
+            Wheel,
+            BodyShape,
+            BodyShape,
+            Vector,
+            Vector,
+            ReactionArrow,
+            Ground,
+            TextLabel,
+        ),
         *(Vector, Vector, Trace),
     ]
     assert drawing.limits == ((-1, 3), (-2, 2)) and drawing.labels == ("u", "v")
@@ -106,7 +135,9 @@ def test_a_written_drawing_draws_the_same():
     text = dumps(first)
     second = loads(text)
     assert dumps(second) == text
-    assert "spokes = 7}" in text and 'along = [0, "y"]}' in text  # whole numbers are written as such
+    assert (
+        "spokes = 7}" in text and 'along = [0, "y"]}' in text
+    )  # whole numbers are written as such
     assert_same_scene(scene_of(first), scene_of(second))
 
 
@@ -118,7 +149,9 @@ def test_gallery_drawings_survive_a_file(name):
     from dalembert.plotting.scene import build_scene
 
     times = np.linspace(motion.t[0], motion.t[-1], 7)
-    assert_same_scene(build_scene(motion, scenario.drawing, times), build_scene(motion, again.drawing, times))
+    assert_same_scene(
+        build_scene(motion, scenario.drawing, times), build_scene(motion, again.drawing, times)
+    )
 
 
 @pytest.mark.long
@@ -130,7 +163,9 @@ def test_every_gallery_drawing_can_be_written():
 
 def test_the_drawing_of_a_system_is_written_too():
     x, y = da.coordinates("x y")
-    system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, drawing=[da.draw.point((x, 2 * y))])
+    system = da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, drawing=[da.draw.point((x, 2 * y))]
+    )
     assert loads(dumps(da.Scenario(system))).drawing.shapes == (Point((x, 2 * y)),)
 
 
@@ -147,8 +182,12 @@ def test_the_drawing_of_a_system_is_written_too():
         'link = [["x", "y"]]': "2 positions",
         'point = ["x", "z"]': "`z` is not known",
         'point = ["x", "__import__(\'os\')"]': "drawing",
-        'reaction = {constraint = "blade", at = ["x", "y"], along = ["x", 1]}': "name coordinates, or 0",
-        'reaction = {constraint = "blade", at = ["x", "y"], along = ["x", "J"]}': "name coordinates, or 0",
+        'reaction = {constraint = "blade", at = ["x", "y"], along = ["x", 1]}': (
+            "name coordinates, or 0"
+        ),
+        'reaction = {constraint = "blade", at = ["x", "y"], along = ["x", "J"]}': (
+            "name coordinates, or 0"
+        ),
         'reaction = {constraint = "blade", at = ["x", "y"], along = ["x"]}': "as many components",
         'point = ["x", "y"]\nsize = -1': "positive",
         'point = ["x", "y"]\nsize = inf': "finite",
@@ -195,4 +234,6 @@ def test_every_shape_survives_a_result_file():
     motion = da.simulate(loads(SLEIGH + EVERY_SHAPE))
     again = drawing_from(json.loads(json.dumps(drawing_record(motion))), motion.system)
     times = np.array([0.0, 0.9])
-    assert_same_scene(build_scene(motion, motion.scenario.drawing, times), build_scene(motion, again, times))
+    assert_same_scene(
+        build_scene(motion, motion.scenario.drawing, times), build_scene(motion, again, times)
+    )

@@ -141,8 +141,13 @@ def test_a_lagrangian_on_a_bundle():
     m, g, l, v0 = (Parameter(name) for name in ("m", "g", "l", "v0"))
     v, w = system.bundle
     assert (v, w) == da.speeds("v w")
-    assert dict(system.bundle) == {v: l * sympy.sin(theta) * theta.dot, w: x.dot - v0 * theta * theta.dot}
-    assert system.bundle_lagrangian == m * (v**2 + w**2 + 2 * v * w * sympy.cos(theta)) / 2 + m * g * l * sympy.cos(theta)
+    assert dict(system.bundle) == {
+        v: l * sympy.sin(theta) * theta.dot,
+        w: x.dot - v0 * theta * theta.dot,
+    }
+    assert system.bundle_lagrangian == m * (
+        v**2 + w**2 + 2 * v * w * sympy.cos(theta)
+    ) / 2 + m * g * l * sympy.cos(theta)
     assert system.lagrangian == system.bundle_lagrangian.xreplace(dict(system.bundle))
     assert system.parameters == (g, l, m, v0)
 
@@ -175,13 +180,17 @@ def test_a_bundle_does_not_go_with_a_hamiltonian():
 def test_kinetic_and_potential_on_a_bundle_stay_apart():
     x = da.coordinates("x")
     v = da.speeds("v")
-    system = da.System([x], kinetic=v**2 * (1 + x**2), potential=-x * (1 + x), bundle={v: x * x.dot})
+    system = da.System(
+        [x], kinetic=v**2 * (1 + x**2), potential=-x * (1 + x), bundle={v: x * x.dot}
+    )
     again = loads(dumps(da.Scenario(system))).system
     assert again == system
     assert again.kinetic == x**2 * x.dot**2 * (1 + x**2)
 
 
-@pytest.mark.parametrize("text", [FULL, GOOD, IMAGE, BUNDLE, 'coordinates = ["pi"]\nkinetic = "pi_dot**2/2"'])
+@pytest.mark.parametrize(
+    "text", [FULL, GOOD, IMAGE, BUNDLE, 'coordinates = ["pi"]\nkinetic = "pi_dot**2/2"']
+)
 def test_round_trip(text, tmp_path):
     scenario = loads(text)
     assert_same(loads(dumps(scenario)), scenario)
@@ -192,14 +201,18 @@ def test_round_trip(text, tmp_path):
 
 def test_pi_beside_a_symbol_called_pi():
     p = da.coordinates("pi")
-    system = da.System([p], kinetic=p.dot**2 / 2, outputs={"turns": p / (2 * sympy.pi)}, potential=sympy.pi)
+    system = da.System(
+        [p], kinetic=p.dot**2 / 2, outputs={"turns": p / (2 * sympy.pi)}, potential=sympy.pi
+    )
     again = loads(dumps(da.Scenario(system))).system
     assert again == system
 
 
 def plain(expression):
     """The expression with parameters that are real and nothing more."""
-    return expression.xreplace({symbol: Parameter(symbol.name) for symbol in expression.atoms(Parameter)})
+    return expression.xreplace(
+        {symbol: Parameter(symbol.name) for symbol in expression.atoms(Parameter)}
+    )
 
 
 @pytest.mark.parametrize("name", da.gallery.names())
@@ -208,7 +221,9 @@ def test_every_gallery_system_survives_a_file(name):
     again = loads(dumps(scenario))
     assert [plain(e) for e in scenario.system.expressions()] == list(again.system.expressions())
     assert scenario.system.coordinates == again.system.coordinates
-    assert [(c.name, type(c)) for c in scenario.system.constraints] == [(c.name, type(c)) for c in again.system.constraints]
+    assert [(c.name, type(c)) for c in scenario.system.constraints] == [
+        (c.name, type(c)) for c in again.system.constraints
+    ]
     assert dict(scenario.parameters) == again.parameters
     assert dict(scenario.start) == again.start
     assert dict(scenario.simulate) == again.simulate
@@ -221,17 +236,27 @@ def test_the_design_example():
         "[parameters]\nm = 1.0\n[start]\nx = 0.0\nz = 1.0\np_x = 1.0\np_z = 0.3\n"
         '[simulate]\nt = [0, 10]\nrtol = 1e-10\nform = "hamilton"\nmethod = "dop853"\n'
     )
-    assert scenario.simulate == {"span": (0.0, 10.0), "rtol": 1e-10, "form": "hamilton", "method": "dop853"}
+    assert scenario.simulate == {
+        "span": (0.0, 10.0),
+        "rtol": 1e-10,
+        "form": "hamilton",
+        "method": "dop853",
+    }
     assert isinstance(scenario.system.constraints[0], MomentumConstraint)
 
 
 def test_faults_are_collected():
-    text = GOOD.replace("m = 1.0", "m = nan").replace('"m*g*y"', '"m*gg*y"').replace("rtol", "rtoll")
+    text = (
+        GOOD.replace("m = 1.0", "m = nan").replace('"m*g*y"', '"m*gg*y"').replace("rtol", "rtoll")
+    )
     with pytest.raises(ModelError) as caught:
         loads(text)
     message = str(caught.value)
     assert "3 faults" in message
-    assert all(word in message for word in ("parameters.m", "nearest known name is `g`", "nearest known key is `rtol`"))
+    assert all(
+        word in message
+        for word in ("parameters.m", "nearest known name is `g`", "nearest known key is `rtol`")
+    )
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,9 @@ def turning() -> da.Flow:
 
 def test_the_motion_is_that_of_another_integrator() -> None:
     motion = da.simulate(da.Flow(LORENZ), {x: 1.0}, (0, 2), parameters=NUMBERS, at=[0, 2])
-    reference = solve_ivp(lorenz_rates, (0, 2), [1, 0, 0], rtol=1e-12, atol=1e-12, method="DOP853").y[:, -1]
+    reference = solve_ivp(
+        lorenz_rates, (0, 2), [1, 0, 0], rtol=1e-12, atol=1e-12, method="DOP853"
+    ).y[:, -1]
     assert np.allclose(motion.y[:, -1], reference, rtol=1e-8)
 
 
@@ -80,7 +82,9 @@ def test_matrices_are_arrays_and_can_start_a_motion() -> None:
     motion = da.simulate(flow, flow.start(R=first), (0, 3), parameters={"w": 0.7}, at=[0, 1, 3])
     assert motion["R"].shape == (3, 2, 2)
     for time, found in zip(motion.t, motion["R"], strict=True):
-        assert np.allclose(found, first @ expm(time * 0.7 * np.array([[0, -1], [1, 0]])), atol=1e-10)
+        assert np.allclose(
+            found, first @ expm(time * 0.7 * np.array([[0, -1], [1, 0]])), atol=1e-10
+        )
     assert np.allclose(motion["determinant"], 1)
     assert np.allclose(motion.energy, 0.245)
 
@@ -145,21 +149,42 @@ FAULTS = {
     "velocity": (lambda: da.Flow({x: y.dot, y: x}), "symbols alone"),
     "foreign": (lambda: da.Flow({x: y}), "give these symbols rates"),
     "not a mapping": (lambda: da.Flow([x, y]), "rate of each symbol"),
-    "constraint": (lambda: da.Flow({x: y, y: -x}, constraints=[da.velocity(x.dot)]), "relation of its symbols"),
-    "matrix entry": (lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x**2, y]]}), "multiples of them"),
-    "matrix name": (lambda: da.Flow({x: y, y: -x}, matrices={"x": [[x, y]]}), "a matrix and for a number"),
-    "unknown matrix": (lambda: da.Flow({x: y, y: -x}, actions=[da.lie.Action("A")]), "names the matrix `A`"),
+    "constraint": (
+        lambda: da.Flow({x: y, y: -x}, constraints=[da.velocity(x.dot)]),
+        "relation of its symbols",
+    ),
+    "matrix entry": (
+        lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x**2, y]]}),
+        "multiples of them",
+    ),
+    "matrix name": (
+        lambda: da.Flow({x: y, y: -x}, matrices={"x": [[x, y]]}),
+        "a matrix and for a number",
+    ),
+    "unknown matrix": (
+        lambda: da.Flow({x: y, y: -x}, actions=[da.lie.Action("A")]),
+        "names the matrix `A`",
+    ),
     "wrong action": (
         lambda: da.Flow(
-            {x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.lie.Action("A", sympy.ImmutableMatrix([[0, -1], [1, 0]]))]
+            {x: y, y: -x},
+            matrices={"A": [[x], [y]]},
+            actions=[da.lie.Action("A", sympy.ImmutableMatrix([[0, -1], [1, 0]]))],
         ),
         "not those of its action",
     ),
     "action shape": (
-        lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x], [y]]}, actions=[da.lie.Action("A", sympy.ImmutableMatrix([[1]]))]),
+        lambda: da.Flow(
+            {x: y, y: -x},
+            matrices={"A": [[x], [y]]},
+            actions=[da.lie.Action("A", sympy.ImmutableMatrix([[1]]))],
+        ),
         "wrong shape",
     ),
-    "pattern": (lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x, y], [-y, x]]}).start(A=[[1, 2], [3, 1]]), "pattern"),
+    "pattern": (
+        lambda: da.Flow({x: y, y: -x}, matrices={"A": [[x, y], [-y, x]]}).start(A=[[1, 2], [3, 1]]),
+        "pattern",
+    ),
 }
 
 
@@ -187,9 +212,18 @@ BAD_FILES = {
     "both": ('coordinates = ["x"]\nkinetic = "x_dot**2"\n[rates]\nx = "1"\n', "rates or energies"),
     "missing": ('coordinates = ["x", "y"]\n[rates]\nx = "1"\n', "no rate of y"),
     "strange": ('coordinates = ["x"]\n[rates]\nx = "1"\nz = "2"\n', "no coordinate"),
-    "matrix": ('coordinates = ["x"]\n[rates]\nx = "1"\n[matrices]\nA = [["x"], ["x", "x"]]\n', "equal length"),
-    "action": ('coordinates = ["x"]\n[rates]\nx = "1"\n[matrices]\nA = [["x"]]\n[actions]\nA = 3\n', "left, right"),
-    "no rates": ('coordinates = ["x"]\nkinetic = "x_dot**2"\n[integrals]\nh = "x"\n', "belongs to a flow"),
+    "matrix": (
+        'coordinates = ["x"]\n[rates]\nx = "1"\n[matrices]\nA = [["x"], ["x", "x"]]\n',
+        "equal length",
+    ),
+    "action": (
+        'coordinates = ["x"]\n[rates]\nx = "1"\n[matrices]\nA = [["x"]]\n[actions]\nA = 3\n',
+        "left, right",
+    ),
+    "no rates": (
+        'coordinates = ["x"]\nkinetic = "x_dot**2"\n[integrals]\nh = "x"\n',
+        "belongs to a flow",
+    ),
 }
 
 
@@ -205,8 +239,14 @@ def test_a_description_says_kept_only_where_that_is_proved() -> None:
     turned = {x: y, y: -x + sympy.Max(x - 1e6, 0)}
     found = da.describe(da.Flow(turned, integrals={"radius": x**2 + y**2}))
     assert "radius" not in found.proved and "not established" in found.text()
-    small = da.describe(da.Flow({x: y, y: -x - sympy.Float(1e-12) * y}, integrals={"radius": x**2 + y**2}))
-    assert not small.proved and small.divergence == pytest.approx(-1e-12) and "volume is kept" not in small.text()
+    small = da.describe(
+        da.Flow({x: y, y: -x - sympy.Float(1e-12) * y}, integrals={"radius": x**2 + y**2})
+    )
+    assert (
+        not small.proved
+        and small.divergence == pytest.approx(-1e-12)
+        and "volume is kept" not in small.text()
+    )
     plain = da.describe(da.Flow({x: y, y: -x}, integrals={"radius": x**2 + y**2}))
     assert plain.proved == {"radius"} and plain.divergence == 0.0
 
@@ -214,13 +254,21 @@ def test_a_description_says_kept_only_where_that_is_proved() -> None:
 def test_an_integral_that_depends_on_time_changes_with_it() -> None:
     x, y = da.coordinates("x y")
     found = da.describe(
-        da.Flow({x: y, y: -x}, integrals={"bad": x**2 + y**2 + da.t, "good": x * sympy.cos(da.t) - y * sympy.sin(da.t)})
+        da.Flow(
+            {x: y, y: -x},
+            integrals={
+                "bad": x**2 + y**2 + da.t,
+                "good": x * sympy.cos(da.t) - y * sympy.sin(da.t),
+            },
+        )
     )
     assert found.proved == {"good"} and found.integrals["bad"] > 0.1
 
 
 def _rotation(extra: sympy.Expr) -> da.Flow:
-    """R_dot = R W in the plane with an angular velocity; `extra` is added to one rate of the matrix."""
+    """R_dot = R W in the plane with an angular velocity; `extra` is added to one rate of the
+    matrix.
+    """
     r = da.coordinates("r11 r12 r21 r22")
     R = sympy.Matrix(2, 2, r)
     W = sympy.Matrix([[0, -1], [1, 0]])
@@ -231,8 +279,10 @@ def _rotation(extra: sympy.Expr) -> da.Flow:
 
 def test_rates_that_are_those_of_an_action_only_at_samples_are_refused() -> None:
     start = _rotation(sympy.S.Zero).start(R=np.eye(2))
-    assert da.simulate(_rotation(sympy.S.Zero), start, (0, 1), method="rkmk4", step=0.1).t[-1] == 1.0
-    (r11, *_) = da.coordinates("r11 r12 r21 r22")
+    assert (
+        da.simulate(_rotation(sympy.S.Zero), start, (0, 1), method="rkmk4", step=0.1).t[-1] == 1.0
+    )
+    r11, *_ = da.coordinates("r11 r12 r21 r22")
     for extra in (sympy.Max(r11 - 50, 0), sympy.Float(1e-12) * r11):
         with pytest.raises(FormError, match="not shown to be those of its action"):
             da.simulate(_rotation(extra), start, (0, 1), method="rkmk4", step=0.1)

@@ -1,4 +1,6 @@
-"""Bodies, springs and forces give the energies of textbooks, and virtual work comes out the same in any coordinates."""
+"""Bodies, springs and forces give the energies of textbooks, and virtual work comes out the same in
+any coordinates.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.model.forces import Part, sum_parts
+from dalembert.model.forces import SystemPart, sum_parts
 
 theta, phi, psi, r = da.coordinates("theta phi psi r")
 m, J, g, k, c = da.parameters("m J g k c", positive=True)
@@ -21,12 +23,17 @@ def same(first, second):
 
 
 def test_rate_is_the_total_derivative():
-    assert da.rate(r * cos(theta) * da.t) == r.dot * cos(theta) * da.t - r * sin(theta) * theta.dot * da.t + r * cos(theta)
+    assert da.rate(r * cos(theta) * da.t) == r.dot * cos(theta) * da.t - r * sin(
+        theta
+    ) * theta.dot * da.t + r * cos(theta)
     assert da.rate(3) == 0
 
 
 def test_a_particle_in_polar_coordinates():
-    assert same(da.particle(m, [r * cos(theta), r * sin(theta)]).kinetic, m * (r.dot**2 + r**2 * theta.dot**2) / 2)
+    assert same(
+        da.particle(m, [r * cos(theta), r * sin(theta)]).kinetic,
+        m * (r.dot**2 + r**2 * theta.dot**2) / 2,
+    )
 
 
 def test_a_planar_body():
@@ -47,7 +54,12 @@ def test_rotation_and_angular_velocity_agree():
     symbols = sorted((by_rotation - by_omega).free_symbols, key=str)
     difference = sympy.lambdify(symbols, by_rotation - by_omega, modules="math")
     for seed in range(5):  # simplifying the difference would take SymPy half a minute
-        assert abs(difference(*random.Random(seed).choices([0.3, -0.7, 1.1, 0.9, 2.3], k=len(symbols)))) < 1e-12
+        assert (
+            abs(
+                difference(*random.Random(seed).choices([0.3, -0.7, 1.1, 0.9, 2.3], k=len(symbols)))
+            )
+            < 1e-12
+        )
 
 
 def test_gravity_springs_and_dampers():
@@ -69,9 +81,17 @@ def test_torque_is_the_scalar_case():
 
 
 def test_parts_add_up():
-    parts = [da.particle(m, [r]), da.spring(k, r), da.damper(c, r), da.force(1, at=r), da.force(2, at=r)]
+    parts = [
+        da.particle(m, [r]),
+        da.spring(k, r),
+        da.damper(c, r),
+        da.force(1, at=r),
+        da.force(2, at=r),
+    ]
     total = sum_parts(parts)
-    assert total == Part(m * r.dot**2 / 2, k * r**2 / 2, c * r.dot**2 / 2, {r: sympy.Integer(3)})
+    assert total == SystemPart(
+        m * r.dot**2 / 2, k * r**2 / 2, c * r.dot**2 / 2, {r: sympy.Integer(3)}
+    )
     system = da.System([r], parts=parts, kinetic=r.dot**2, forces={r: 4})
     assert system.kinetic == m * r.dot**2 / 2 + r.dot**2
     assert system.forces[r] == 7

@@ -1,4 +1,6 @@
-"""Texts and model files made by a grammar: right ones keep their meaning through writing and reading, wrong ones are named."""
+"""Texts and model files made by a grammar: right ones keep their meaning through writing and
+reading, wrong ones are named.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ QUICK = settings(max_examples=20, deadline=None, derandomize=True, database=None
 @QUICK
 @given(expression_texts())
 def test_expressions_keep_their_value(text: str) -> None:
-    """Written and read again they are the same, and Python's own grammar gives the text the same value."""
+    """Written and read again they are the same, and Python's own grammar gives the text the same
+    value.
+    """
     checked("expression", text.encode())
 
 
@@ -47,7 +51,11 @@ def test_model_files_keep_their_accelerations(table: dict) -> None:
     except DalembertError:  # such as a constant that has no value
         return
     again = loads(dumps(first))
-    assert (again.parameters, again.start, again.simulate) == (first.parameters, first.start, first.simulate)
+    assert (again.parameters, again.start, again.simulate) == (
+        first.parameters,
+        first.start,
+        first.simulate,
+    )
     before, after = accelerations(first), accelerations(again)
     if before.dtype.kind == "f":
         np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-9)
@@ -61,6 +69,7 @@ def test_model_files_are_read(table: dict) -> None:
     checked("model", toml_text(table).encode())
 
 
+@pytest.mark.long
 @QUICK
 @given(broken_models())
 def test_an_error_names_what_is_wrong(broken: tuple[dict, str]) -> None:

@@ -57,7 +57,10 @@ def test_what_has_no_labels_is_read_in_the_order_of_the_parameters() -> None:
 
 def test_a_start_is_read_by_its_labels() -> None:
     start = pandas.Series({"x_dot": 3.0, "x": 1.0})
-    assert da.simulate(OSCILLATOR, start, (0, 1), parameters=VALUES).start == {"x": 1.0, "x_dot": 3.0}
+    assert da.simulate(OSCILLATOR, start, (0, 1), parameters=VALUES).start == {
+        "x": 1.0,
+        "x_dot": 3.0,
+    }
 
 
 def test_labels_that_mean_nothing_are_refused() -> None:
@@ -79,11 +82,16 @@ def test_a_table_gives_one_run_for_each_row() -> None:
 def test_arrays_of_many_runs_belong_together_by_their_labels() -> None:
     first = pandas.Series([1.0, 2.0], index=["a", "b"])
     turned = pandas.Series([1.0, 2.0], index=["b", "a"])
-    for start, parameters in (({"x": 1.0}, {"m": first, "k": turned}), ({"x": turned}, {"m": first, "k": 1.0})):
+    for start, parameters in (
+        ({"x": 1.0}, {"m": first, "k": turned}),
+        ({"x": turned}, {"m": first, "k": 1.0}),
+    ):
         with pytest.raises(ModelError, match="different labels"):
             da.simulate(OSCILLATOR, start, (0, 1), parameters=parameters)
     with pytest.raises(ModelError, match="different labels"):
-        da.sweep(OSCILLATOR, over={"m": first, "k": turned}, start={"x": 1.0}, span=(0, 1), paired=True)
+        da.sweep(
+            OSCILLATOR, over={"m": first, "k": turned}, start={"x": 1.0}, span=(0, 1), paired=True
+        )
     runs = da.sweep(OSCILLATOR, over={"m": first, "k": turned}, start={"x": 1.0}, span=(0, 1))
     assert runs.shape == (2, 2)
 
@@ -95,10 +103,15 @@ def test_arrays_with_named_dimensions_are_broadcast_by_them() -> None:
     assert runs.shape == (3, 2) and runs["k"][0].tolist() == [4.0, 5.0]
     other = xarray.DataArray([1.0, 2.0], coords={"run": [1, 2]})
     with pytest.raises(ModelError, match="different labels"):
-        da.simulate(OSCILLATOR, {x: 1.0}, (0, 1), parameters={"m": other, "k": other.assign_coords(run=[2, 3])})
+        da.simulate(
+            OSCILLATOR,
+            {x: 1.0},
+            (0, 1),
+            parameters={"m": other, "k": other.assign_coords(run=[2, 3])},
+        )
 
 
-# -- what is no number -------------------------------------------------------------------------------------------------
+# -- what is no number -----------------------------------------------------------------------------
 
 NO_NUMBERS: dict[str, Any] = {
     "text": "1.0",
@@ -126,8 +139,12 @@ def test_what_is_no_number_is_refused_everywhere(kind: str) -> None:
         lambda: da.simulate(OSCILLATOR, {x: wrong}, (0, 1), parameters={"m": [1.0, 2.0], "k": 1.0}),
         lambda: da.simulate(OSCILLATOR, {x: 1.0}, (0, wrong), parameters=VALUES),
         lambda: da.simulate(OSCILLATOR, {x: 1.0}, (0, 1), parameters=VALUES, at=[0.0, wrong]),
-        lambda: da.simulate(da.Scenario(OSCILLATOR, {"m": wrong, "k": 1.0}, {"x": 1.0}, {"span": (0, 1)})),
-        lambda: da.sweep(OSCILLATOR, over={"m": [1.0, 2.0]}, start={"x": wrong}, parameters={"k": 1}, span=(0, 1)),
+        lambda: da.simulate(
+            da.Scenario(OSCILLATOR, {"m": wrong, "k": 1.0}, {"x": 1.0}, {"span": (0, 1)})
+        ),
+        lambda: da.sweep(
+            OSCILLATOR, over={"m": [1.0, 2.0]}, start={"x": wrong}, parameters={"k": 1}, span=(0, 1)
+        ),
         lambda: numbers_by_name({"m": wrong}),
     ]
     for call in calls:
@@ -135,7 +152,9 @@ def test_what_is_no_number_is_refused_everywhere(kind: str) -> None:
             call()
 
 
-@pytest.mark.parametrize("option", ["rtol", "atol", "max_step", "first_step", "max_steps", "step", "every"])
+@pytest.mark.parametrize(
+    "option", ["rtol", "atol", "max_step", "first_step", "max_steps", "step", "every"]
+)
 def test_options_in_text_are_refused(option: str) -> None:
     base = {"method": "gauss4", "step": 0.1} if option in ("step", "every") else {}
     with pytest.raises(ModelError):
@@ -155,7 +174,16 @@ def test_numbers_of_every_kind_are_taken() -> None:
     from decimal import Decimal
     from fractions import Fraction
 
-    numbers = (1, 0.5, True, np.float32(0.5), np.int8(3), np.array(2.0), np.array(2, dtype=object), sympy.pi)
+    numbers = (
+        1,
+        0.5,
+        True,
+        np.float32(0.5),
+        np.int8(3),
+        np.array(2.0),
+        np.array(2, dtype=object),
+        sympy.pi,
+    )
     numbers += (sympy.Rational(1, 3), Decimal("0.1"), Fraction(1, 7), xarray.DataArray(1.0))
     for number in numbers:
         assert real_number(number) == float(number)

@@ -1,6 +1,7 @@
 """The bounds of the expression language: what stands at a bound is read, one more is refused.
 
-Each bound is named in the message that refuses, so the number in the message is the number that holds.
+Each bound is named in the message that refuses, so the number in the message is the number that
+holds.
 """
 
 from __future__ import annotations
@@ -30,21 +31,35 @@ def nested(opening: str, count: int, inner: str = "x") -> str:
     [
         pytest.param("x" + " " * 99_999, x, id="100000 characters"),
         pytest.param("+" * 19_999 + "x", x, id="20000 words"),
-        pytest.param("0." + "0" * 100 + "1" * 298, sympy.Float(float("0." + "0" * 100 + "1" * 298)), id="400 digits"),
+        pytest.param(
+            "0." + "0" * 100 + "1" * 298,
+            sympy.Float(float("0." + "0" * 100 + "1" * 298)),
+            id="400 digits",
+        ),
         pytest.param("9" * 308, sympy.Integer(10**308 - 1), id="308 digits"),
         pytest.param(nested("(", 100), x, id="100 parentheses"),
         pytest.param("x" + "**1" * 40, x, id="40 powers in a row"),
-        pytest.param("2**1000*2**-1000*2**1000*2**-1000*2**91", sympy.Integer(2**91), id="factors of 4096 bits"),
+        pytest.param(
+            "2**1000*2**-1000*2**1000*2**-1000*2**91",
+            sympy.Integer(2**91),
+            id="factors of 4096 bits",
+        ),
         pytest.param("x**1000", x**1000, id="exponent 1000"),
         pytest.param("(-1)**(-1)", sympy.Integer(-1), id="a base of -1 below"),
         pytest.param("x**-1000", x**-1000, id="exponent -1000"),
         pytest.param("(x**10)**100", x**1000, id="exponents together 1000"),
         pytest.param("x**(2000/2)", x**1000, id="exponent as a quotient"),
         pytest.param("x**(1999/2)", x ** sympy.Rational(1999, 2), id="exponent 999.5"),
-        pytest.param("max(a,b,c,d,e,f,g,h)", sympy.Max(*(SYMBOLS[name] for name in "abcdefgh")), id="eight arguments"),
+        pytest.param(
+            "max(a,b,c,d,e,f,g,h)",
+            sympy.Max(*(SYMBOLS[name] for name in "abcdefgh")),
+            id="eight arguments",
+        ),
         pytest.param("sin(pi/12)", sympy.sin(sympy.pi / 12), id="an exact angle"),
         pytest.param("sin((x + y)**59)", sympy.sin((x + y) ** 59), id="60 terms in a function"),
-        pytest.param("sin((x + y + 1)**12)", sympy.sin((x + y + 1) ** 12), id="a power of 12 in a function"),
+        pytest.param(
+            "sin((x + y + 1)**12)", sympy.sin((x + y + 1) ** 12), id="a power of 12 in a function"
+        ),
         pytest.param("sin(x**1000)", sympy.sin(x**1000), id="a symbol to 1000 in a function"),
         pytest.param("x*(x - y)**1000", x * (x - y) ** 1000, id="a sum to 1000 outside"),
     ],
@@ -68,8 +83,16 @@ def test_at_the_bound_it_is_read(text: str, expected: sympy.Expr) -> None:
         pytest.param("2**((x + y)**60)", "61 terms", id="61 terms in an exponent"),
         pytest.param("cos((a + b + x)**13)", "105 terms", id="105 terms in a function"),
         pytest.param("cos(log(x)**60)", "61 terms", id="a function to 60 in a function"),
-        pytest.param("2**1000*2**-1000*2**1000*2**-1000*2**92", "more than 4096 bits", id="factors of 4097 bits"),
-        pytest.param("(2**64)**64", "A power of an integer has more than 4096 bits", id="a power of 4160 bits"),
+        pytest.param(
+            "2**1000*2**-1000*2**1000*2**-1000*2**92",
+            "more than 4096 bits",
+            id="factors of 4097 bits",
+        ),
+        pytest.param(
+            "(2**64)**64",
+            "A power of an integer has more than 4096 bits",
+            id="a power of 4160 bits",
+        ),
         pytest.param("x**1001", "larger than 1000", id="exponent 1001"),
         pytest.param("x**-1001", "larger than 1000", id="exponent -1001"),
         pytest.param("(x**10)**101", "larger than 1000", id="exponents together 1010"),
@@ -84,10 +107,13 @@ def test_beyond_the_bound_it_is_refused(text: str, part: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"), [("log(-sqrt(2))", "log(-sqrt(2))"), ("x**2000", "2000"), ("2**0.5*x**(3**7)", "2187")]
+    ("text", "shown"),
+    [("log(-sqrt(2))", "log(-sqrt(2))"), ("x**2000", "2000"), ("2**0.5*x**(3**7)", "2187")],
 )
 def test_a_refusal_shows_what_was_written(text: str, shown: str) -> None:
-    """SymPy would make log(2)/2 + I*pi of the first, and is not asked about functions of constants."""
+    """SymPy would make log(2)/2 + I*pi of the first, and is not asked about functions of
+    constants.
+    """
     with pytest.raises(ExpressionError, match=re.escape(f"(seen: '{shown}')")):
         parse(text, SYMBOLS)
 
@@ -106,7 +132,9 @@ def test_terms_count_again_in_each_parenthesis_around_them() -> None:
 
 
 def test_symbols_in_a_product_have_no_bits() -> None:
-    """Four factors of 1024 bits, which cancel, are as many bits as there may be; one bit more is refused, symbols or not."""
+    """Four factors of 1024 bits, which cancel, are as many bits as there may be; one bit more is
+    refused, symbols or not.
+    """
     high = sympy.Integer(2) ** 1023
     assert product([high, 1 / high, high, 1 / high, x, y]) == x * y
     with pytest.raises(ExpressionError, match="4096 bits"):
@@ -133,20 +161,39 @@ def test_angles_finer_than_a_twentyfourth_of_pi_are_floating() -> None:
     [("<", "100"), ("<=", "110"), (">", "001"), (">=", "011"), ("==", "010"), ("!=", "101")],
 )
 def test_comparisons_are_told_apart_at_equality(sign: str, truths: str) -> None:
-    """Below, at and above the bound, with symbols and with numbers, which are decided while they are read."""
+    """Below, at and above the bound, with symbols and with numbers, which are decided while they
+    are read.
+    """
     step = parse(f"where(x {sign} 2, 1, 0)", SYMBOLS)
-    assert [evaluate(step, {x: value}) for value in (1.5, 2.0, 2.5)] == [float(truth) for truth in truths]
-    assert [parse(f"where({value} {sign} 2, 1, 0)", SYMBOLS) for value in (1, 2, 3)] == [int(truth) for truth in truths]
+    assert [evaluate(step, {x: value}) for value in (1.5, 2.0, 2.5)] == [
+        float(truth) for truth in truths
+    ]
+    assert [parse(f"where({value} {sign} 2, 1, 0)", SYMBOLS) for value in (1, 2, 3)] == [
+        int(truth) for truth in truths
+    ]
 
 
 def test_values_at_the_edges_of_functions() -> None:
-    value = {name: parse(f"{name}(x)", SYMBOLS) for name in ("sign", "abs", "sqrt", "asin", "acosh", "log")}
-    assert [evaluate(value["sign"], {x: edge}) for edge in (-2.0, -0.0, 0.0, 1e-300)] == [-1.0, 0.0, 0.0, 1.0]
+    value = {
+        name: parse(f"{name}(x)", SYMBOLS)
+        for name in ("sign", "abs", "sqrt", "asin", "acosh", "log")
+    }
+    assert [evaluate(value["sign"], {x: edge}) for edge in (-2.0, -0.0, 0.0, 1e-300)] == [
+        -1.0,
+        0.0,
+        0.0,
+        1.0,
+    ]
     assert evaluate(value["abs"], {x: -0.5}) == 0.5
     assert evaluate(value["sqrt"], {x: 0.0}) == 0.0
     assert evaluate(value["asin"], {x: 1.0}) == pytest.approx(1.5707963267948966, rel=1e-15)
     assert evaluate(value["acosh"], {x: 1.0}) == 0.0
-    for name, outside in (("sqrt", -1e-300), ("asin", 1.0000001), ("acosh", 0.9999999), ("log", 0.0)):
+    for name, outside in (
+        ("sqrt", -1e-300),
+        ("asin", 1.0000001),
+        ("acosh", 0.9999999),
+        ("log", 0.0),
+    ):
         with pytest.raises(ExpressionError, match="no finite real value"):
             evaluate(value[name], {x: outside})
 
@@ -157,14 +204,34 @@ def test_quotients_are_rounded_as_they_are_written() -> None:
     values = {a: 0.1, b: 3.0, c: 0.7}
     assert evaluate(parse("a*b/c", SYMBOLS), values) == (0.1 * 3.0) / 0.7
     assert evaluate(parse("a/(b*c)", SYMBOLS), values) == 0.1 / (3.0 * 0.7)
-    assert evaluate(parse("3*a/(7*c**2)", SYMBOLS), values) == pytest.approx(3 * 0.1 / (7 * 0.49), rel=1e-15)
+    assert evaluate(parse("3*a/(7*c**2)", SYMBOLS), values) == pytest.approx(
+        3 * 0.1 / (7 * 0.49), rel=1e-15
+    )
 
 
 ONE = [
-    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *(
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+    ),
     *("exp", "log", "sign", "Abs", "abs", "sqrt"),
 ]
-COUNTS = {**dict.fromkeys(ONE, (1, 1)), "atan2": (2, 2), **dict.fromkeys(("Min", "min", "Max", "max"), (1, 8)), "where": (3, 3)}
+COUNTS = {
+    **dict.fromkeys(ONE, (1, 1)),
+    "atan2": (2, 2),
+    **dict.fromkeys(("Min", "min", "Max", "max"), (1, 8)),
+    "where": (3, 3),
+}
 
 
 def test_the_table_names_every_function() -> None:

@@ -1,4 +1,6 @@
-"""An error of an expression names the place of its fault, and an expression is written in the form that is smallest to read."""
+"""An error of an expression names the place of its fault, and an expression is written in the form
+that is smallest to read.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ def test_the_surroundings_of_a_fault_are_shown_and_no_more() -> None:
     with pytest.raises(ExpressionError) as caught:
         parse("x+" * 10 + "?" + "+y" * 14 + "+", SYMBOLS)
     assert "..." not in str(caught.value)
-    for text, shown in (("x+" * 10 + "?" + "+y" * 15, "'...' behind"), ("x" + "+x" * 10 + "?", "'...' before")):
+    for text, shown in (
+        ("x+" * 10 + "?" + "+y" * 15, "'...' behind"),
+        ("x" + "+x" * 10 + "?", "'...' before"),
+    ):
         with pytest.raises(ExpressionError) as caught:
             parse(text, SYMBOLS)
         assert str(caught.value).count("...") == 1, shown

@@ -1,4 +1,6 @@
-"""Hinged planar bodies: the inertia matrix against bodies with positions, the reduced motion against the whole one."""
+"""Hinged planar bodies: the inertia matrix against bodies with positions, the reduced motion
+against the whole one.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,14 @@ def numbers(expressions, values: dict) -> np.ndarray:
 
 
 def energy_by_positions(bodies: PlanarBodies) -> sympy.Expr:
-    """sum of `body` parts at the places of the bodies: an independent implementation of 1/2 w^T J w."""
+    """sum of `body` parts at the places of the bodies: an independent implementation of 1/2 w^T J
+    w.
+    """
     parts = [
         da.body(m, inertia, list(bodies.place(i)), angle=angle)
-        for i, (m, inertia, angle) in enumerate(zip(bodies.masses, bodies.inertias, bodies.angles, strict=True), start=1)
+        for i, (m, inertia, angle) in enumerate(
+            zip(bodies.masses, bodies.inertias, bodies.angles, strict=True), start=1
+        )
     ]
     return sum(part.kinetic for part in parts)
 
@@ -64,7 +70,9 @@ def test_hinges_coincide_and_the_common_centre_stays(parents):
 
 
 def test_the_inertia_of_two_and_three_bodies_in_closed_form():
-    """eps_ij = m_i m_j / M; lambda_(x,y)(a) = x . y cos a + (x cross y) sin a (Bloch, 3.13.59, corrected)."""
+    """eps_ij = m_i m_j / M; lambda_(x,y)(a) = x . y cos a + (x cross y) sin a (Bloch, 3.13.59,
+    corrected).
+    """
     bodies = planar_chain(3)
     d = {pair: sympy.Matrix(vector) for pair, vector in bodies.hinges.items()}
     m1, m2, m3 = bodies.masses
@@ -78,7 +86,12 @@ def test_the_inertia_of_two_and_three_bodies_in_closed_form():
     i1, i2, i3 = bodies.inertias
     expected = {
         (0, 0): i1 + (eps12 + eps31) * d[1, 2].dot(d[1, 2]),
-        (1, 1): i2 + eps12 * d[2, 1].dot(d[2, 1]) + eps23 * d[2, 3].dot(d[2, 3]) + eps31 * between.dot(between),
+        (1, 1): (
+            i2
+            + eps12 * d[2, 1].dot(d[2, 1])
+            + eps23 * d[2, 3].dot(d[2, 3])
+            + eps31 * between.dot(between)
+        ),
         (2, 2): i3 + (eps23 + eps31) * d[3, 2].dot(d[3, 2]),
         (0, 1): eps12 * lam(-d[2, 1], d[1, 2], a) + eps31 * lam(between, d[1, 2], a),
         (1, 2): eps23 * lam(-d[3, 2], d[2, 3], b) + eps31 * lam(-d[3, 2], between, b),
@@ -92,16 +105,26 @@ def test_the_inertia_of_two_and_three_bodies_in_closed_form():
     assert sympy.simplify(pair.inertia[0, 1] + eps * lam(second, first, pair.joints[0])) == 0
 
 
-@pytest.mark.parametrize("parents", [(1,), (1, 2), (1, 2, 3, 4), (1, 1, 2)], ids=["two", "three", "five", "tree"])
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "parents", [(1,), (1, 2), (1, 2, 3, 4), (1, 1, 2)], ids=["two", "three", "five", "tree"]
+)
 def test_the_reduced_motion_is_that_of_the_whole(parents):
     bodies = planar_tree(parents)
     values = random_values(bodies, 2)
     random = np.random.default_rng(5)
-    joints, momenta = random.uniform(-1, 1, bodies.count - 1), random.uniform(-0.5, 1.0, bodies.count)
+    joints, momenta = (
+        random.uniform(-1, 1, bodies.count - 1),
+        random.uniform(-0.5, 1.0, bodies.count),
+    )
     beyond = np.array(bodies.beyond.tolist(), dtype=float)
-    start = {angle.name: value for angle, value in zip(bodies.angles, beyond @ joints + 0.4, strict=True)}
+    start = {
+        angle.name: value for angle, value in zip(bodies.angles, beyond @ joints + 0.4, strict=True)
+    }
     start |= {f"p_{angle.name}": value for angle, value in zip(bodies.angles, momenta, strict=True)}
-    whole = da.simulate(bodies.system(), start=start, span=(0, 4), at=TIMES, parameters=values, rtol=1e-12)
+    whole = da.simulate(
+        bodies.system(), start=start, span=(0, 4), at=TIMES, parameters=values, rtol=1e-12
+    )
     reduced = da.simulate(
         bodies.reduced_system(),
         start=bodies.reduced_start(joints, momenta),

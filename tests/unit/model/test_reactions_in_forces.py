@@ -1,4 +1,6 @@
-"""Forces that depend on reactions or accelerations are refused: their symbols never become parameters."""
+"""Forces that depend on reactions or accelerations are refused: their symbols never become
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ k = 0.1
 
 def stated(**more: object) -> da.System:
     walls = [HOOP, da.unilateral(-y - 2, name="floor"), da.velocity(x.dot * x + y.dot * y)]
-    return da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=g * y, constraints=walls, **more)
+    return da.System(
+        [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=g * y, constraints=walls, **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +72,9 @@ def test_no_expression_contains_what_is_solved_for(symbol: sympy.Symbol) -> None
     with pytest.raises(ModelError, match=REFUSED):
         pushed.driven({u: term})
     with pytest.raises(ModelError, match=REFUSED):
-        da.simulate(pushed, {x: 1.0}, (0, 1), parameters={g: 1, k: 1, symbol.name: 1}, inputs={u: term})
+        da.simulate(
+            pushed, {x: 1.0}, (0, 1), parameters={g: 1, k: 1, symbol.name: 1}, inputs={u: term}
+        )
 
 
 def test_an_input_or_a_speed_cannot_have_such_a_name() -> None:
@@ -100,10 +106,21 @@ def test_dynamic_symbols_and_flows_and_parts() -> None:
 @pytest.mark.parametrize("where", ["force", "drive", "output"])
 @pytest.mark.parametrize(
     ("name", "declared"),
-    [("mu_hoop", False), ("mu_hoop", True), ("lambda_hoop", True), ("mu_c2", False), ("x_ddot", False)],
+    [
+        ("mu_hoop", False),
+        ("mu_hoop", True),
+        ("lambda_hoop", True),
+        ("mu_c2", False),
+        ("x_ddot", False),
+    ],
 )
 def test_a_model_file_refuses_them_too(where: str, name: str, declared: bool) -> None:
-    words = {"force": "x", "drive": "x", "output": "x", "declared": f"{name} = 1.0" if declared else ""}
+    words = {
+        "force": "x",
+        "drive": "x",
+        "output": "x",
+        "declared": f"{name} = 1.0" if declared else "",
+    }
     assert loads(FILE.format(**(words | {"declared": ""}))).system.parameters
     with pytest.raises(ModelError, match=REFUSED):
         loads(FILE.format(**(words | {where: name})))

@@ -91,11 +91,22 @@ def springs_by_hand(n: int, ring: bool) -> da.System:
 
 
 def assert_same(found: da.System, expected: da.System) -> None:
-    for name in ("coordinates", "velocities", "momenta", "parameters", "lagrangian", "kinetic", "potential", "dissipation"):
+    for name in (
+        "coordinates",
+        "velocities",
+        "momenta",
+        "parameters",
+        "lagrangian",
+        "kinetic",
+        "potential",
+        "dissipation",
+    ):
         assert getattr(found, name) == getattr(expected, name), name
     for name in ("forces", "inputs", "outputs"):
         assert dict(getattr(found, name)) == dict(getattr(expected, name)), name
-    assert [(c.name, c.expression) for c in found.constraints] == [(c.name, c.expression) for c in expected.constraints]
+    assert [(c.name, c.expression) for c in found.constraints] == [
+        (c.name, c.expression) for c in expected.constraints
+    ]
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -118,12 +129,20 @@ def rates(system: da.System, form: str) -> Any:
     kernel = da.derive(system, form).compile()
     random = np.random.default_rng(3)
     state = random.uniform(0.3, 1.1, kernel.n_state)
-    return kernel.rates(0.3, state, random.uniform(0.5, 2, len(kernel.parameters)), np.full(len(kernel.free_inputs), 0.7))
+    return kernel.rates(
+        0.3,
+        state,
+        random.uniform(0.5, 2, len(kernel.parameters)),
+        np.full(len(kernel.free_inputs), 0.7),
+    )
 
 
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_both_statements_give_the_same_rates(form: str) -> None:
-    found, expected = rates(springs(14, ring=True), form), rates(springs_by_hand(14, ring=True), form)
+    found, expected = (
+        rates(springs(14, ring=True), form),
+        rates(springs_by_hand(14, ring=True), form),
+    )
     assert np.allclose(found, expected, rtol=1e-12, atol=1e-12 * np.max(np.abs(expected)))
 
 
@@ -146,7 +165,12 @@ def test_the_support_may_move() -> None:
         last={x.after: 2},
     )
     first, last = moved.coordinates[0], moved.coordinates[-1]
-    assert sympy.simplify(sympy.diff(moved.potential, first) - (2 * first - moved.coordinates[1] - support)) == 0
+    assert (
+        sympy.simplify(
+            sympy.diff(moved.potential, first) - (2 * first - moved.coordinates[1] - support)
+        )
+        == 0
+    )
     assert sympy.diff(moved.dissipation, first.dot).has(sympy.cos(3 * da.t))
     assert sympy.diff(moved.potential, last) == 3 * last - moved.coordinates[-2]
     assert moved.parameters == (a,)
@@ -157,11 +181,14 @@ def test_what_is_said_twice_adds_up() -> None:
     assert system.potential == 12 * g + sympy.Add(*[2 * q**2 for q in system.coordinates])
 
 
+@pytest.mark.long
 def test_a_motion_is_the_motion_by_hand() -> None:
     n = 14
     angles = np.linspace(0.2, 1.0, n)
     start: dict[str, float] = {}
-    for i, (a, b) in enumerate(zip(np.cumsum(np.sin(angles)), -np.cumsum(np.cos(angles)), strict=True), start=1):
+    for i, (a, b) in enumerate(
+        zip(np.cumsum(np.sin(angles)), -np.cumsum(np.cos(angles)), strict=True), start=1
+    ):
         start |= {f"x_{i}": float(a), f"y_{i}": float(b)}
     values = {"m": 1.0, "g": 9.81, "l": 1.0}
     found, expected = (
@@ -172,15 +199,25 @@ def test_a_motion_is_the_motion_by_hand() -> None:
     assert max(found.worst_residual.values()) < 1e-9
     assert np.allclose(found.energy, found.energy[0], rtol=1e-9)
     for name in ("rod_1", "rod_9"):
-        assert np.allclose(found.reactions[name].force, expected.reactions[name].force, rtol=1e-6, atol=1e-6)
-    assert np.allclose(found.total_reaction, sum(reaction.force for reaction in found.reactions.values()))
+        assert np.allclose(
+            found.reactions[name].force, expected.reactions[name].force, rtol=1e-6, atol=1e-6
+        )
+    assert np.allclose(
+        found.total_reaction, sum(reaction.force for reaction in found.reactions.values())
+    )
 
 
+@pytest.mark.long
 def test_the_reactions_of_a_large_system_carry_it() -> None:
     n = 30  # more than the reactions of a small system, of which every entry is kept
-    start = {f"x_{i}": 0.6 * i for i in range(1, n + 1)} | {f"y_{i}": -0.8 * i for i in range(1, n + 1)}
+    start = {f"x_{i}": 0.6 * i for i in range(1, n + 1)} | {
+        f"y_{i}": -0.8 * i for i in range(1, n + 1)
+    }
     motion = da.simulate(chain(n), start, (0, 0.05), parameters={"m": 2.0, "g": 9.81, "l": 1.0})
-    assert len(motion.reactions) == n and motion.reactions["rod_7"].force.shape == (2 * n, len(motion.t))
+    assert len(motion.reactions) == n and motion.reactions["rod_7"].force.shape == (
+        2 * n,
+        len(motion.t),
+    )
     assert np.count_nonzero(np.any(motion.reactions["rod_7"].force != 0, axis=1)) == 4
     together = sum(reaction.force for reaction in motion.reactions.values())
     assert np.allclose(motion.total_reaction, together)
@@ -196,12 +233,16 @@ def test_the_reactions_of_a_large_system_carry_it() -> None:
 
 def test_a_system_of_parts_can_be_changed_and_saved(tmp_path: Path) -> None:
     system = chain(12)
-    fixed = system.replacing(constraints=[*system.constraints, da.holonomic(system.coordinates[-1] - 1, name="end")])
+    fixed = system.replacing(
+        constraints=[*system.constraints, da.holonomic(system.coordinates[-1] - 1, name="end")]
+    )
     assert fixed.repetition is None and len(fixed.constraints) == 13
     da.save_model(da.Scenario(system, {"m": 1.0, "g": 9.81, "l": 1.0}), tmp_path / "chain.toml")
     loaded = da.load_model(tmp_path / "chain.toml").system  # without the assumptions on parameters
     assert str(loaded.lagrangian) == str(system.lagrangian)
-    assert [str(c.expression) for c in loaded.constraints] == [str(c.expression) for c in system.constraints]
+    assert [str(c.expression) for c in loaded.constraints] == [
+        str(c.expression) for c in system.constraints
+    ]
 
 
 @pytest.mark.long
@@ -209,7 +250,7 @@ def test_a_system_of_parts_is_described_as_the_one_by_hand() -> None:
     assert str(chain(12).describe()) == str(chain_by_hand(12).describe())
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -221,7 +262,9 @@ def test_an_energy_without_its_neighbour_is_refused(n: int) -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_a_constraint_without_its_neighbour_is_left_out(n: int) -> None:
     free = da.repeat(n, [x, y], kinetic=x.dot**2 + y.dot**2, constraints=[ROD])
-    assert [constraint.name for constraint in free.constraints] == [f"rod_{i}" for i in range(2, n + 1)]
+    assert [constraint.name for constraint in free.constraints] == [
+        f"rod_{i}" for i in range(2, n + 1)
+    ]
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -232,7 +275,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "the wrong end": ({"first": {x.after: 0}}, "does not stand there"),
     "an end that moves with the system": ({"first": {x.before: y}}, "time and parameters only"),
     "a name that is taken": ({"potential": da.parameters("x_5") * x}, "x_5"),
-    "an image": ({"constraints": [da.image({x: da.speeds("v")}, [da.speeds("v")])]}, "cannot have this constraint"),
+    "an image": (
+        {"constraints": [da.image({x: da.speeds("v")}, [da.speeds("v")])]},
+        "cannot have this constraint",
+    ),
     "a symbol from elsewhere": ({"potential": y**2}, "y"),
     "a velocity in the potential": ({"potential": x.dot}, "no place there"),
 }
@@ -250,10 +296,12 @@ def test_neighbours_outside_a_system_of_parts_are_refused() -> None:
         da.System([x], kinetic=x.dot**2, potential=(x - x.before) ** 2)
 
 
-# -- copies under other names -------------------------------------------------------------------------------------
+# -- copies under other names ----------------------------------------------------------------------
 
 TERMS = st.lists(
-    st.tuples(st.integers(-3, 3), st.sampled_from(range(6)), st.integers(1, 3), st.sampled_from(range(6))),
+    st.tuples(
+        st.integers(-3, 3), st.sampled_from(range(6)), st.integers(1, 3), st.sampled_from(range(6))
+    ),
     min_size=1,
     max_size=5,
 )
@@ -263,7 +311,10 @@ TERMS = st.lists(
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_copies_are_what_sympy_makes(terms: Any, shift: int, name: str) -> None:
     q = da.coordinates("u0:6")
-    total = sum((n * q[i] * sympy.sin(q[j]) ** e + sympy.sqrt(q[j] ** 2 + k) for n, i, e, j in terms), sympy.Integer(0))
+    total = sum(
+        (n * q[i] * sympy.sin(q[j]) ** e + sympy.sqrt(q[j] ** 2 + k) for n, i, e, j in terms),
+        sympy.Integer(0),
+    )
     used = sorted(total.free_symbols - {k}, key=str)
     copy = [da.Coordinate(f"{name}_{shift + i}") for i in range(len(used))]
     (found,) = renamed(total, used, [copy]) if used else (total,)

@@ -27,10 +27,19 @@ def start_of(n: int) -> tuple[np.ndarray, np.ndarray]:
 def run(body, n, **options):
     Q, M = start_of(n)
     Lambda = {f"Lambda_{i + 1}": 0.5 + 0.7 * i for i in range(n)}
-    start = body.start(**{name: value for name, value in {"Q": Q, "M": M, **options}.items() if name in body.matrices})
-    return da.simulate(body, start, (0, 6), parameters=Lambda, at=[0, 2, 6], rtol=1e-12), list(Lambda.values())
+    start = body.start(
+        **{
+            name: value
+            for name, value in {"Q": Q, "M": M, **options}.items()
+            if name in body.matrices
+        }
+    )
+    return da.simulate(body, start, (0, 6), parameters=Lambda, at=[0, 2, 6], rtol=1e-12), list(
+        Lambda.values()
+    )
 
 
+@pytest.mark.long
 def test_symbols():
     body = da.lie.rigid_body(3)
     assert [q.name for q in body.coordinates][-3:] == ["M_12", "M_13", "M_23"]
@@ -46,15 +55,23 @@ class TestEverySide:
     def test_rates_are_those_of_the_matrices(self, n, side):
         body, (Q, M) = da.lie.rigid_body([1 + i for i in range(n)], side), start_of(n)
         point = body.start(Q=Q, M=M)
-        rates = {q.name: float(rate.subs({q: point[q.name] for q in body.coordinates})) for q, rate in body.rates.items()}
+        rates = {
+            q.name: float(rate.subs({q: point[q.name] for q in body.coordinates}))
+            for q, rate in body.rates.items()
+        }
         Omega = velocity_of_momentum([1 + i for i in range(n)], M)
-        turned, bracket = (Q @ Omega, M @ Omega - Omega @ M) if side == "left" else (Omega @ Q, Omega @ M - M @ Omega)
+        turned, bracket = (
+            (Q @ Omega, M @ Omega - Omega @ M)
+            if side == "left"
+            else (Omega @ Q, Omega @ M - M @ Omega)
+        )
         for i in range(n):
             for j in range(n):
                 assert rates[f"Q_{i + 1}{j + 1}"] == pytest.approx(turned[i, j], abs=1e-14)
                 if i < j:
                     assert rates[f"M_{i + 1}{j + 1}"] == pytest.approx(bracket[i, j], abs=1e-14)
 
+    @pytest.mark.long
     def test_every_integral_has_a_vanishing_rate(self, n, side):
         """At any matrices, rotations or not; derivatives along the rates by a complex step."""
         for symmetric in (False, True):
@@ -65,13 +82,18 @@ class TestEverySide:
             moved = np.array(integrals(*(point + 1e-30j * np.array(rates(*point)))))
             for name, value in zip(body.integrals, moved, strict=True):
                 assert abs(value.imag) < 1e-42 * (1 + abs(value.real)), name
-            pushed = np.array(integrals(*(point + 1e-30j)))  # another direction: the rates are not zero by themselves
+            pushed = np.array(
+                integrals(*(point + 1e-30j))
+            )  # another direction: the rates are not zero by themselves
             assert np.max(np.abs(pushed.imag)) > 1e-31
 
+    @pytest.mark.long
     def test_motions_conserve(self, n, side):
         Q, M = start_of(n)
         plain, Lambda = run(da.lie.rigid_body(n, side), n)
-        paired, _ = run(da.lie.rigid_body(n, side, symmetric=True), n, P=symmetric_partner(Q, M, side))
+        paired, _ = run(
+            da.lie.rigid_body(n, side, symmetric=True), n, P=symmetric_partner(Q, M, side)
+        )
         assert np.allclose(plain["Q"], paired["Q"], atol=1e-10)
         assert np.allclose(plain["M"], momentum_of_pair(paired["Q"], paired["P"], side), atol=1e-10)
         expected = spatial_momentum(Q, M, side)

@@ -13,12 +13,18 @@ from dalembert.model.symbols import Acceleration, Coordinate, Momentum, Paramete
 
 def test_a_coordinate_and_its_kin():
     theta = da.coordinates("theta")
-    assert (theta.dot.name, theta.ddot.name, theta.momentum.name) == ("theta_dot", "theta_ddot", "p_theta")
+    assert (theta.dot.name, theta.ddot.name, theta.momentum.name) == (
+        "theta_dot",
+        "theta_ddot",
+        "p_theta",
+    )
     assert isinstance(theta.dot, Velocity) and isinstance(theta.ddot, Acceleration)
     assert theta.dot.coordinate == theta == theta.momentum.coordinate
 
 
-@pytest.mark.parametrize("name", ["I", "E", "S", "N", "Q", "beta", "gamma", "lambda", "p_x", "x_dot"])
+@pytest.mark.parametrize(
+    "name", ["I", "E", "S", "N", "Q", "beta", "gamma", "lambda", "p_x", "x_dot"]
+)
 def test_any_name_has_kin_that_lead_back(name):
     q = Coordinate(name)
     assert q.dot.coordinate == q and q.momentum.coordinate == q

@@ -67,7 +67,12 @@ def test_constraints_are_sorted_by_kind_and_named():
     system = da.System(
         [x, y],
         kinetic=T,
-        constraints=[da.holonomic(x - y), da.velocity(x.dot, name="a"), da.unilateral(y), da.momentum(x.momentum)],
+        constraints=[
+            da.holonomic(x - y),
+            da.velocity(x.dot, name="a"),
+            da.unilateral(y),
+            da.momentum(x.momentum),
+        ],
     )
     assert [c.name for c in system.constraints] == ["c1", "a", "c3", "c4"]
     assert [c.name for c in system.bilateral] == ["c1", "a", "c4"]
@@ -85,7 +90,9 @@ def test_image():
 
 
 def test_replacing_and_driving():
-    system = da.System([x, y], kinetic=T, potential=k * x, forces={x: u}, inputs=[u], outputs={"sum": x + y})
+    system = da.System(
+        [x, y], kinetic=T, potential=k * x, forces={x: u}, inputs=[u], outputs={"sum": x + y}
+    )
     assert system.replacing() == system
     assert system.replacing(name="new").kinetic == T
     assert system.driven({"u": sympy.sin(da.t)}).inputs == {u: sympy.sin(da.t)}
@@ -130,11 +137,20 @@ REFUSED = {
     "time clash": ({"coordinates": [x, y, Coordinate("t")]}, "means both"),
     "output clash": ({"outputs": {"x": y}}, "means both"),
     "output name": ({"outputs": {"a b": y}}, "not a name"),
-    "constraints clash": ({"constraints": [da.holonomic(x, "c"), da.holonomic(y, "c")]}, "Two constraints"),
+    "constraints clash": (
+        {"constraints": [da.holonomic(x, "c"), da.holonomic(y, "c")]},
+        "Two constraints",
+    ),
     "image is partial": ({"constraints": [da.image({x: s}, [s])]}, "no velocity for y"),
     "image is affine": ({"constraints": [da.image({x: s, y: s + 1}, [s])]}, "linear in the speeds"),
-    "image is quadratic": ({"constraints": [da.image({x: s, y: s**2}, [s])]}, "linear in the speeds"),
-    "two images": ({"constraints": [da.image({x: s, y: s}, [s]), da.image({x: s, y: s}, [s], name="b")]}, "one image"),
+    "image is quadratic": (
+        {"constraints": [da.image({x: s, y: s**2}, [s])]},
+        "linear in the speeds",
+    ),
+    "two images": (
+        {"constraints": [da.image({x: s, y: s}, [s]), da.image({x: s, y: s}, [s], name="b")]},
+        "one image",
+    ),
     "foreign function": ({"potential": sympy.Function("f")(x)}, "contains f"),
 }
 
@@ -154,7 +170,9 @@ def test_all_faults_at_once():
 
 
 def test_what_is_stated_by_name_and_by_symbol_is_refused() -> None:
-    """A force given both ways was the sum of the two, and of two laws of an input the last was taken."""
+    """A force given both ways was the sum of the two, and of two laws of an input the last was
+    taken.
+    """
     x, u = da.coordinates("x"), da.inputs("u")
     with pytest.raises(ModelError, match="`x` twice"):
         da.System([x], kinetic=x.dot**2 / 2, forces={x: 1, "x": 2})

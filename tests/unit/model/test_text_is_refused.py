@@ -26,13 +26,19 @@ TAKERS: dict[str, Any] = {
     "unilateral": lambda text: da.System([X], kinetic=X.dot**2, constraints=[da.unilateral(text)]),
     "image": lambda text: da.image({X: text, Y: U}, [U]),
     "image matrix": lambda text: da.image([[text], [1]], [U], coordinates=[X, Y]),
-    "work": lambda text: da.System([X], kinetic=X.dot**2, constraints=[da.holonomic(X, work={X: text})]),
+    "work": lambda text: da.System(
+        [X], kinetic=X.dot**2, constraints=[da.holonomic(X, work={X: text})]
+    ),
     "mass": lambda text: da.particle(text, [X]),
     "position": lambda text: da.particle(1, [text]),
     "inertia": lambda text: da.body(1, text, [X], angle=X),
     "tensor": lambda text: da.body(1, [text, 1, 1], [X, Y, 0], rotation=UNIT),
-    "rotation": lambda text: da.body(1, [1, 1, 1], [X, Y, 0], rotation=[[text, 0, 0], [0, 1, 0], [0, 0, 1]]),
-    "angular velocity": lambda text: da.body(1, [1, 1, 1], [X, Y, 0], angular_velocity=[text, 0, 0]),
+    "rotation": lambda text: da.body(
+        1, [1, 1, 1], [X, Y, 0], rotation=[[text, 0, 0], [0, 1, 0], [0, 0, 1]]
+    ),
+    "angular velocity": lambda text: da.body(
+        1, [1, 1, 1], [X, Y, 0], angular_velocity=[text, 0, 0]
+    ),
     "angle": lambda text: da.body(1, 1, [X], angle=text),
     "weight": lambda text: da.gravity(text, X, 9.81),
     "height": lambda text: da.gravity(1, text, 9.81),

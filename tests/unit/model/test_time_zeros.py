@@ -5,7 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-from sympy import Abs, Heaviside, Max, Min, Piecewise, cos, exp, floor, log, sign, sin, sqrt, tan, tanh
+from sympy import (
+    Abs,
+    Heaviside,
+    Max,
+    Min,
+    Piecewise,
+    cos,
+    exp,
+    floor,
+    log,
+    sign,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+)
 
 import dalembert as da
 from dalembert.model.switches import narrow_functions, switches, switches_of
@@ -41,7 +56,9 @@ def test_every_change_of_a_dense_sample_is_listed(expression: sympy.Expr) -> Non
     found = switch_times(expression, low, high)
     for switch in switches_of(expression):
         side = sympy.lambdify(
-            T, sympy.floor(switch.expression) if switch.at_integers else sympy.sign(switch.expression), "numpy"
+            T,
+            sympy.floor(switch.expression) if switch.at_integers else sympy.sign(switch.expression),
+            "numpy",
         )
         times = np.linspace(low, high, 200_001)
         values = np.broadcast_to(side(times), times.shape)
@@ -67,10 +84,17 @@ def test_what_cannot_be_listed_is_said() -> None:
 def test_switches_of_a_model() -> None:
     x = da.coordinates("x")
     c = da.parameters("c", positive=True)
-    system = da.System([x], kinetic=x.dot**2 / 2, potential=Abs(x), forces={x: Max(T - c, 0) - sign(x.dot) + Abs(c - 1)})
+    system = da.System(
+        [x],
+        kinetic=x.dot**2 / 2,
+        potential=Abs(x),
+        forces={x: Max(T - c, 0) - sign(x.dot) + Abs(c - 1)},
+    )
     found = {str(switch.expression): switch for switch in switches(system)}
     assert set(found) == {"x", "x_dot", "-c + t"} or set(found) == {"x", "x_dot", "c - t"}
-    assert found["x"].jumps and found["x_dot"].jumps  # a potential with a kink has a force with a jump
+    assert (
+        found["x"].jumps and found["x_dot"].jumps
+    )  # a potential with a kink has a force with a jump
     assert not next(switch for name, switch in found.items() if "c" in name).jumps
 
 

@@ -1,4 +1,6 @@
-"""Motions with closed forms, in the shape that pictures read: an oscillator, a circling wheel, a bouncing ball."""
+"""Motions with closed forms, in the shape that pictures read: an oscillator, a circling wheel, a
+bouncing ball.
+"""
 
 from __future__ import annotations
 
@@ -75,10 +77,14 @@ class KnownMotion:
 
 
 def oscillator(end: float = 4.0, steps: int = 21, drawn: bool = True) -> KnownMotion:
-    """x = cos(t) on a spring, with few and long steps as of a high-order method; the energy drifts by 3e-11."""
+    """x = cos(t) on a spring, with few and long steps as of a high-order method; the energy drifts
+    by 3e-11.
+    """
     x = da.coordinates("x")
     m, k = da.parameters("m k", positive=True)
-    system = da.System(coordinates=[x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2, name="Oscillator")
+    system = da.System(
+        coordinates=[x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2, name="Oscillator"
+    )
     t = np.linspace(0.0, end, steps)
     shapes = (
         Polyline([(-2, -0.3), (2, -0.3)], color="ground"),
@@ -100,16 +106,20 @@ def oscillator(end: float = 4.0, steps: int = 21, drawn: bool = True) -> KnownMo
 
 
 def wheel(end: float = 6.0, steps: int = 61) -> KnownMotion:
-    """An upright wheel that rolls around a circle: steady, with the exact reaction of its two constraints.
+    """An upright wheel that rolls around a circle: steady, with the exact reaction of its two
+    constraints.
 
-    With the turn psi = w t and the heading phi = v t, the centre moves at speed r w along the heading. The generalised
-    force on (x, y) is m times the centre's acceleration, r w v towards the middle.
+    With the turn psi = w t and the heading phi = v t, the centre moves at speed r w along the
+    heading. The generalised force on (x, y) is m times the centre's acceleration, r w v towards the
+    middle.
     """
     x, y, phi, psi = da.coordinates("x y phi psi")
     m, r = da.parameters("m r", positive=True)
     system = da.System(
         coordinates=[x, y, phi, psi],
-        kinetic=m / 2 * (x.dot**2 + y.dot**2) + m * r**2 / 8 * phi.dot**2 + m * r**2 / 4 * psi.dot**2,
+        kinetic=m / 2 * (x.dot**2 + y.dot**2)
+        + m * r**2 / 8 * phi.dot**2
+        + m * r**2 / 4 * psi.dot**2,
         constraints=[
             da.velocity(x.dot - r * psi.dot * sympy.cos(phi), name="rolling_x"),
             da.velocity(y.dot - r * psi.dot * sympy.sin(phi), name="rolling_y"),
@@ -125,7 +135,11 @@ def wheel(end: float = 6.0, steps: int = 61) -> KnownMotion:
         return np.array([*q, speed * np.cos(v * s), speed * np.sin(v * s), v * one, w * one])
 
     along = (sympy.cos(phi), sympy.sin(phi), 0)
-    spoke = (x + r * sympy.sin(psi) * sympy.cos(phi), y + r * sympy.sin(psi) * sympy.sin(phi), r + r * sympy.cos(psi))
+    spoke = (
+        x + r * sympy.sin(psi) * sympy.cos(phi),
+        y + r * sympy.sin(psi) * sympy.sin(phi),
+        r + r * sympy.cos(psi),
+    )
     shapes = (
         Trace((x, y, 0)),
         Circle((x, y, r), r, axes=(along, (0, 0, 1))),
@@ -157,7 +171,9 @@ def wheel(end: float = 6.0, steps: int = 61) -> KnownMotion:
 def many(count: int) -> KnownMotion:
     """`count` uncoupled oscillators, the k-th of frequency k."""
     q = tuple(da.coordinates(f"q1:{count + 1}")) if count > 1 else (da.coordinates("q1"),)
-    system = da.System(coordinates=q, kinetic=sum(c.dot**2 for c in q) / 2, potential=sum(c**2 for c in q) / 2)
+    system = da.System(
+        coordinates=q, kinetic=sum(c.dot**2 for c in q) / 2, potential=sum(c**2 for c in q) / 2
+    )
     w = np.arange(1, count + 1)[:, None]
     t = np.linspace(0.0, 3.0, 31)
 

@@ -1,4 +1,6 @@
-"""`da.draw`: every shape stands where its expressions say, arrows mean what they say, and any model can be animated."""
+"""`da.draw`: every shape stands where its expressions say, arrows mean what they say, and any model
+can be animated.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def test_names_of_coordinates_are_a_drawing_where_they_are_positions(swing):
     from dalembert.model.drawing import default_drawing
 
     def drawn(*coordinates):
-        found = default_drawing(da.System(list(coordinates), kinetic=sum(c.dot**2 for c in coordinates)))
+        found = default_drawing(
+            da.System(list(coordinates), kinetic=sum(c.dot**2 for c in coordinates))
+        )
         return None if found is None else [shape.position for shape in found.shapes]
 
     assert drawn(x, y) == [(x, y)] * 2
@@ -94,7 +98,9 @@ def test_velocity_is_the_rate_of_the_position(swing):
 
 def test_velocity_of_dynamicsymbols():
     s = dynamicsymbols("s")
-    system = da.System([s], kinetic=s.diff() ** 2 / 2, drawing=[da.draw.velocity((s**2, 0), scale=1.0)])
+    system = da.System(
+        [s], kinetic=s.diff() ** 2 / 2, drawing=[da.draw.velocity((s**2, 0), scale=1.0)]
+    )
     q = da.coordinates("s")
     assert system.drawing.shapes[0].components == (2 * q * q.dot, 0)
 
@@ -119,7 +125,9 @@ def test_a_reaction_in_other_coordinates_is_a_force_in_the_picture():
         potential=m * g * bob[1],
         constraints=[da.holonomic(r - l, name="rod")],
     )
-    motion = da.simulate(polar, {r: 1.5, theta: 0.0}, (0, 2), parameters=VALUES, at=[0, 0.3, 0.6, 1.0, 1.5, 2.0])
+    motion = da.simulate(
+        polar, {r: 1.5, theta: 0.0}, (0, 2), parameters=VALUES, at=[0, 0.3, 0.6, 1.0, 1.5, 2.0]
+    )
     arrow = parts(motion, da.draw.reaction("rod", bob, scale=1.0), times=motion.t).parts[0]
     c, s = np.cos(motion["theta"]), np.sin(motion["theta"])
     inward, along = -1.5 * motion["theta_dot"] ** 2, 1.5 * motion["theta_ddot"]
@@ -139,8 +147,12 @@ def test_what_is_no_force_at_a_point_is_refused():
     motion = da.simulate(system, {theta: 1.0, y.dot: 1.0}, (0, 1))
     with pytest.raises(ModelError, match="no force at this point alone"):
         parts(motion, da.draw.reaction("gear", (2 * x, 2 * y)), times=motion.t)
-    arrow = parts(motion, da.draw.reaction("gear", (2 * x, 2 * y), along=(x, y), scale=1.0), times=motion.t).parts[0]
-    np.testing.assert_allclose(arrow.points[:, 1, 0] - arrow.points[:, 0, 0], motion["x_ddot"], atol=1e-10)
+    arrow = parts(
+        motion, da.draw.reaction("gear", (2 * x, 2 * y), along=(x, y), scale=1.0), times=motion.t
+    ).parts[0]
+    np.testing.assert_allclose(
+        arrow.points[:, 1, 0] - arrow.points[:, 0, 0], motion["x_ddot"], atol=1e-10
+    )
     with pytest.raises(ModelError, match="did you mean `gear`"):
         parts(motion, da.draw.reaction("gaer", (x, y)), times=motion.t)
 
@@ -156,7 +168,9 @@ def driven():
         forces={phi: -tau},
         constraints=[da.velocity(s.dot + r * phi.dot, name="rolling")],
     )
-    return da.simulate(system, {}, (0, 1), parameters={"m": 2.0, "r": 0.3, "tau": 1.0}, at=[0, 0.5, 1])
+    return da.simulate(
+        system, {}, (0, 1), parameters={"m": 2.0, "r": 0.3, "tau": 1.0}, at=[0, 0.5, 1]
+    )
 
 
 @pytest.mark.parametrize("none", [0, 0.0, None, sympy.Integer(0)], ids=repr)
@@ -164,7 +178,9 @@ def test_a_reaction_may_have_no_force_in_a_direction(driven, none):
     """The traction at the contact of a wheel drives it: m a = F, along the ground."""
     s = da.coordinates("s")
     r = da.parameters("r", positive=True)
-    arrow = parts(driven, da.draw.reaction("rolling", (s, -r), along=(s, none), scale=1.0), times=driven.t).parts[0]
+    arrow = parts(
+        driven, da.draw.reaction("rolling", (s, -r), along=(s, none), scale=1.0), times=driven.t
+    ).parts[0]
     force = arrow.points[:, 1] - arrow.points[:, 0]
     np.testing.assert_allclose(force[:, 0], 2.0 * driven["s_ddot"], rtol=1e-12)
     assert (force[:, 0] > 1).all() and (force[:, 1] == 0).all()
@@ -181,7 +197,9 @@ def tied():
 
 
 def test_of_many_forces_with_the_same_work_the_least_is_drawn(tied):
-    """Q = J^T F has solutions F without full rank of J = dr/dq, too; the least of them lies in the range of J."""
+    """Q = J^T F has solutions F without full rank of J = dr/dq, too; the least of them lies in the
+    range of J.
+    """
     x, y = da.coordinates("x y")
     Q = tied.reactions["tie"].force
     assert np.abs(Q).min() > 0.5
@@ -194,7 +212,9 @@ def test_of_many_forces_with_the_same_work_the_least_is_drawn(tied):
         np.testing.assert_allclose(across @ F, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("position", [lambda x, y: (x + y, 0), lambda x, y: (x, 0), lambda x, y: (1, 2)])
+@pytest.mark.parametrize(
+    "position", [lambda x, y: (x + y, 0), lambda x, y: (x, 0), lambda x, y: (1, 2)]
+)
 def test_without_full_rank_what_no_force_can_do_is_refused(tied, position):
     with pytest.raises(ModelError, match="no force at this point alone"):
         parts(tied, da.draw.reaction("tie", position(*da.coordinates("x y"))), times=tied.t)
@@ -204,7 +224,10 @@ def test_a_system_refuses_a_reaction_along_what_is_no_coordinate_of_it():
     x, y, z = da.coordinates("x y z")
     with pytest.raises(ModelError, match="drawing contains z"):
         pendulum(da.draw.reaction("rod", (x, y), along=(x, z)))
-    assert pendulum(da.draw.reaction("rod", (x, y), along=("x", 0))).drawing.shapes[0].along == ("x", None)
+    assert pendulum(da.draw.reaction("rod", (x, y), along=("x", 0))).drawing.shapes[0].along == (
+        "x",
+        None,
+    )
 
 
 def test_automatic_arrows_of_one_group_share_a_scale(swing):
@@ -223,13 +246,18 @@ def test_automatic_arrows_of_one_group_share_a_scale(swing):
 
 def test_a_wheel_shows_its_angle(disk):
     phi = da.coordinates("phi")
-    _, spokes, mark = parts(disk, da.draw.wheel((phi, 1), 0.5, -2 * phi, spokes=4), times=disk.t).parts
+    _, spokes, mark = parts(
+        disk, da.draw.wheel((phi, 1), 0.5, -2 * phi, spokes=4), times=disk.t
+    ).parts
     angle = 2.0 * disk.t
     np.testing.assert_allclose(
-        spokes.points[:, 1], np.stack([angle + 0.5 * np.cos(2 * angle), 1 - 0.5 * np.sin(2 * angle)], -1)
+        spokes.points[:, 1],
+        np.stack([angle + 0.5 * np.cos(2 * angle), 1 - 0.5 * np.sin(2 * angle)], -1),
     )
     hub = np.stack([angle, np.ones_like(angle)], -1)
-    np.testing.assert_allclose(np.cross(spokes.points[:, 1] - hub, mark.points[:, 0] - hub), 0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.cross(spokes.points[:, 1] - hub, mark.points[:, 0] - hub), 0, atol=1e-12
+    )
 
 
 def test_a_wheel_in_space_turns_in_its_plane(disk):
@@ -239,7 +267,9 @@ def test_a_wheel_in_space_turns_in_its_plane(disk):
 
     _, spokes, _ = solids_of(disk, [upright], disk.t, 3)
     angle = 2.0 * disk.t
-    np.testing.assert_allclose(spokes.points[:, 1], np.stack([np.cos(angle), 0 * angle, 1 + np.sin(angle)], -1), atol=1e-12)
+    np.testing.assert_allclose(
+        spokes.points[:, 1], np.stack([np.cos(angle), 0 * angle, 1 + np.sin(angle)], -1), atol=1e-12
+    )
 
 
 def test_bodies_keep_their_size_and_turn(disk):
@@ -254,10 +284,14 @@ def test_bodies_keep_their_size_and_turn(disk):
     ).parts
     sides = np.linalg.norm(np.diff(box.points, axis=1), axis=-1)
     np.testing.assert_allclose(sides, np.tile([2, 1, 2, 1], (7, 1)))
-    radii = np.linalg.norm(ellipse.points - np.stack([6 * disk.t, np.ones(7)], -1)[:, None], axis=-1)
+    radii = np.linalg.norm(
+        ellipse.points - np.stack([6 * disk.t, np.ones(7)], -1)[:, None], axis=-1
+    )
     assert radii.max() == pytest.approx(2) and radii.min() == pytest.approx(1)
     corner = polygon.points[:, 1] - polygon.points[:, 0]
-    np.testing.assert_allclose(corner, np.stack([np.cos(2 * disk.t), np.sin(2 * disk.t)], -1), atol=1e-12)
+    np.testing.assert_allclose(
+        corner, np.stack([np.cos(2 * disk.t), np.sin(2 * disk.t)], -1), atol=1e-12
+    )
 
 
 def test_ground_text_frame_and_spring(disk):
@@ -275,10 +309,13 @@ def test_ground_text_frame_and_spring(disk):
     u, v = (p.points[:, 1] - p.points[:, 0] for p in (first, second))
     np.testing.assert_allclose(np.linalg.norm(u, axis=1), 0.5)
     np.testing.assert_allclose(np.cross(u, v), 0.25)
-    assert [t.text for t in scene.texts] == ["here $x"] and all(p.kind != "text" for p in scene.parts)
+    assert [t.text for t in scene.texts] == ["here $x"] and all(
+        p.kind != "text" for p in scene.parts
+    )
     disk.animate(fps=4, size=(200, 150)).frame(0)
 
 
+@pytest.mark.long
 def test_every_shape_is_painted_in_every_medium(swing, tmp_path):
     x, y = da.coordinates("x y")
     shapes = [
@@ -303,7 +340,10 @@ def test_every_shape_is_painted_in_every_medium(swing, tmp_path):
         (lambda x: da.draw.wheel((x, 0), 1, spokes=0), "spokes"),
         (lambda x: da.draw.vector((x, 0), (1, 2, 3)), "as many components"),
         (lambda x: da.draw.reaction("c", (x, 0), along=(x,)), "as many components"),
-        (lambda x: da.draw.reaction("c", (x, 0), along=x), r"one coordinate for each component \(seen: x\): pass along="),
+        (
+            lambda x: da.draw.reaction("c", (x, 0), along=x),
+            r"one coordinate for each component \(seen: x\): pass along=",
+        ),
         (lambda x: da.draw.reaction("c", (x, 0), along="xy"), "one coordinate for each component"),
         (lambda x: da.draw.reaction("c", (x, 0), along=(x, 1)), "along coordinates, or 0"),
         (lambda x: da.draw.reaction("c", (x, 0), along=(-x, 0)), "along coordinates, or 0"),
@@ -312,7 +352,12 @@ def test_every_shape_is_painted_in_every_medium(swing, tmp_path):
         (lambda x: da.draw.frame((x, 0, 0)), "needs its axes"),
         (lambda x: da.draw.velocity((x.dot, 0)), "coordinates and time"),
         (lambda x: da.System([x], kinetic=x.dot**2, drawing=[3]), "consists of shapes"),
-        (lambda x: da.System([x], kinetic=x.dot**2, drawing=[da.draw.point((da.coordinates("w"), 0))]), "contains w"),
+        (
+            lambda x: da.System(
+                [x], kinetic=x.dot**2, drawing=[da.draw.point((da.coordinates("w"), 0))]
+            ),
+            "contains w",
+        ),
         (lambda x: da.draw.drawing(), "at least one shape"),
     ],
 )

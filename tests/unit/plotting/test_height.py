@@ -19,7 +19,9 @@ def heights() -> Any:
     board = da.gallery.load("snakeboard")
     x, y, theta, psi, phi = board.system.coordinates
     found = da.symmetry.connection(board, da.lie.LieGroup.SE(2).chart((x, y, theta)))
-    return found, da.symmetry.height_function(found, {psi: (-1, 1), phi: (-1.5, 1.5)}, points=(3, 13))
+    return found, da.symmetry.height_function(
+        found, {psi: (-1, 1), phi: (-1.5, 1.5)}, points=(3, 13)
+    )
 
 
 def maps(picture: Any) -> list[Any]:
@@ -29,7 +31,10 @@ def maps(picture: Any) -> list[Any]:
 def test_a_panel_for_each_component_that_is_not_flat() -> None:
     _, height = heights()
     picture = height.plot()
-    assert [axes.get_title(loc="left") for axes in maps(picture)] == [r"$\xi_{x}$", r"$\xi_{\mathrm{th}}$"]
+    assert [axes.get_title(loc="left") for axes in maps(picture)] == [
+        r"$\xi_{x}$",
+        r"$\xi_{\mathrm{th}}$",
+    ]
     assert maps(picture)[0].get_xlabel() == r"$\psi$" and maps(picture)[0].get_ylabel() == r"$\phi$"
     assert len(maps(height.plot(["xi_y"]))) == 1
 
@@ -43,6 +48,7 @@ def test_the_line_of_no_height_is_where_the_curvature_changes_its_sign() -> None
     assert np.allclose(np.abs(levels), np.pi / 4, atol=0.02)
 
 
+@pytest.mark.long
 def test_loops_are_drawn_on_every_panel(tmp_path: Path) -> None:
     found, height = heights()
     rule = da.symmetry.area_rule(found, {"psi": sin(da.t) / 2, "phi": cos(da.t) / 2}, 2 * np.pi)

@@ -1,4 +1,6 @@
-"""Animations and stills: frames at the right times, shapes at the right places, files of the right kind."""
+"""Animations and stills: frames at the right times, shapes at the right places, files of the right
+kind.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from dalembert.errors import FileError, ModelError, RunError
 from dalembert.model.drawing import Drawing, Link, Point
 from dalembert.plotting import animate, motion_strip
 from dalembert.plotting.animation import usual_fps
-from dalembert.plotting.movie_writers import film_palette, gif_delay
+from dalembert.plotting.movie_writers import gif_delay, movie_palette
 from dalembert.plotting.scene import Camera, build_scene, nice_step, zigzag
 
 
@@ -34,8 +36,11 @@ def test_gif_has_the_frames_and_the_length_asked_for(tmp_path):
         assert image.info["duration"] == 100 and image.info["loop"] == 0
 
 
+@pytest.mark.long
 def test_a_gif_has_fewer_frames_unless_they_are_asked_for(tmp_path):
-    """The same film of one second: at 30 frames a second, as a GIF at 20, and as it was asked for."""
+    """The same film of one second: at 30 frames a second, as a GIF at 20, and as it was asked
+    for.
+    """
     film = animate(oscillator(), speed=4.0, size=(64, 64))
     assert (film.fps, film.frames) == (30.0, 31)
     for made in (lambda path: animate(oscillator(), path, speed=4.0, size=(64, 64)), film.save):
@@ -50,6 +55,7 @@ def test_a_gif_has_fewer_frames_unless_they_are_asked_for(tmp_path):
     assert usual_fps(1000, ".gif") == 5
 
 
+@pytest.mark.long
 def test_a_gif_shows_the_colours_of_its_frames(tmp_path):
     animation = animate(oscillator(), tmp_path / "film.gif", fps=10, duration=1.0, size=(240, 200))
     with Image.open(tmp_path / "film.gif") as image:
@@ -87,6 +93,7 @@ def test_backward_motions_run_backward():
     animation.frame(3)
 
 
+@pytest.mark.long
 def test_stills_and_strips_of_plane_and_space(tmp_path):
     for motion in (oscillator(), wheel()):
         for suffix in (".png", ".svg", ".pdf"):
@@ -96,6 +103,7 @@ def test_stills_and_strips_of_plane_and_space(tmp_path):
         assert len(strip.axes) == 6 and strip.axes[0].get_title(loc="left") == "$t = 0$"
 
 
+@pytest.mark.long
 def test_without_a_drawing_the_coordinates_run(tmp_path):
     motion = oscillator(drawn=False)
     animation = animate(motion, tmp_path / "curves.gif", fps=5, size=(300, 200))
@@ -105,6 +113,7 @@ def test_without_a_drawing_the_coordinates_run(tmp_path):
     motion_strip(motion, tmp_path / "strip.png")
 
 
+@pytest.mark.long
 def test_notebooks_show_a_film():
     html = animate(oscillator(), fps=5, duration=0.6, size=(100, 100))._repr_html_()
     assert html.startswith('<img alt="animation" src="data:image/gif;base64,R0lGOD')
@@ -127,7 +136,9 @@ def test_video_pipes_every_frame_to_ffmpeg(tmp_path, monkeypatch):
     program = fake_ffmpeg(tmp_path, "open(sys.argv[-1], 'wb').write(sys.stdin.buffer.read())")
     monkeypatch.setattr("dalembert.plotting.movie_writers.ffmpeg_program", lambda: program)
     told: list[float] = []
-    animation = animate(oscillator(), tmp_path / "film.mp4", fps=5, size=(101, 81), progress=told.append)
+    animation = animate(
+        oscillator(), tmp_path / "film.mp4", fps=5, size=(101, 81), progress=told.append
+    )
     assert (tmp_path / "film.mp4").stat().st_size == animation.frames * 100 * 80 * 3
     assert told[-1] == 1.0
 
@@ -186,7 +197,10 @@ def test_scene_shows_all_of_the_motion_to_one_scale():
     assert left < -2 and right > 2 and bottom < -0.3 < 0.2 < top
     axes = film.sheet.picture.axes[0]
     box = axes.get_window_extent()
-    across, upward = np.diff(axes.get_xlim())[0] / box.width, np.diff(axes.get_ylim())[0] / box.height
+    across, upward = (
+        np.diff(axes.get_xlim())[0] / box.width,
+        np.diff(axes.get_ylim())[0] / box.height,
+    )
     assert across == pytest.approx(upward, rel=1e-3)
 
 
@@ -217,11 +231,11 @@ def test_thin_bright_lines_keep_their_colour_in_a_gif(tmp_path):
     page = np.full((100, 100, 3), 255, dtype=np.uint8)
     page[:40] = rng.integers(0, 256, (40, 100, 3))
     page[50] = (230, 159, 0)
-    palette = film_palette(page.reshape(-1, 3))
+    palette = movie_palette(page.reshape(-1, 3))
     assert palette.shape == (256, 3)
     for color in ((255, 255, 255), (230, 159, 0)):
         assert (palette == color).all(axis=1).any()
-    few = film_palette(page[45:60].reshape(-1, 3))
+    few = movie_palette(page[45:60].reshape(-1, 3))
     assert {tuple(c) for c in few} == {(255, 255, 255), (230, 159, 0)}
 
 

@@ -20,6 +20,7 @@ def figures(tmp_path_factory):
         return {figure.number: figure for figure in gavin_figures(folder)}
 
 
+@pytest.mark.long
 def test_seven_figures_and_their_captions_are_written(figures):
     assert sorted(figures) == [1, 3, 4, 5, 6, 7, 8]
     text = (figures[1].path.parent / "captions.md").read_text(encoding="utf-8")
@@ -28,6 +29,7 @@ def test_seven_figures_and_their_captions_are_written(figures):
         assert f"**Figure {number}.** {figure.caption}" in text
 
 
+@pytest.mark.long
 def test_the_free_record_does_not_repeat_every_24_seconds(figures):
     numbers = figures[1].numbers
     assert numbers["mirror_time"] == pytest.approx(24.106, abs=5e-4)
@@ -52,14 +54,18 @@ def test_the_printed_constraint_is_integrable_and_its_motion_periodic(figures):
 
 
 def test_the_integral_of_the_printed_constraint_has_its_direction():
-    """dI is parallel to (-l sin B, cos B), the row of the constraint, at random points (central differences)."""
+    """dI is parallel to (-l sin B, cos B), the row of the constraint, at random points (central
+    differences).
+    """
     rng = np.random.default_rng(5)
     theta, u = rng.uniform(-1, 1, (2, 50))
     length, b, h = 1.3, 5.0, 1e-6
     by_theta = (leaf(theta + h, u, length, b) - leaf(theta - h, u, length, b)) / (2 * h)
     by_u = (leaf(theta, u + h, length, b) - leaf(theta, u - h, length, b)) / (2 * h)
     B = theta + b * u / length
-    np.testing.assert_allclose(by_theta * np.cos(B) + by_u * length * np.sin(B), 0.0, atol=1e-5 * np.abs(by_u).max())
+    np.testing.assert_allclose(
+        by_theta * np.cos(B) + by_u * length * np.sin(B), 0.0, atol=1e-5 * np.abs(by_u).max()
+    )
 
 
 def test_another_suffix_is_refused(tmp_path):

@@ -12,7 +12,10 @@ from dalembert.plotting import animate, phase, plot
 from dalembert.plotting.motion_samples import evaluate
 from dalembert.plotting.panels import chosen_panels
 
-FILMS = [pytest.param(name, marks=[pytest.mark.long] * (k % 4 > 0)) for k, name in enumerate(da.gallery.names())]
+FILMS = [
+    pytest.param(name, marks=[pytest.mark.long] * (k % 4 > 0))
+    for k, name in enumerate(da.gallery.names())
+]
 
 
 @pytest.mark.parametrize("name", FILMS)
@@ -31,9 +34,15 @@ def test_every_system_has_a_film(name):
     if animation.drawing.limits is None:
         for part in (*scene.parts, *scene.traces):
             x, y = part.points[..., 0], part.points[..., 1]
-            assert left <= np.nanmin(x) and np.nanmax(x) <= right and bottom <= np.nanmin(y) and np.nanmax(y) <= top
+            assert (
+                left <= np.nanmin(x)
+                and np.nanmax(x) <= right
+                and bottom <= np.nanmin(y)
+                and np.nanmax(y) <= top
+            )
 
 
+@pytest.mark.long
 def test_a_motion_draws_itself(tmp_path):
     motion = da.simulate(da.gallery.load("rolling-disk"), span=(0, 1), rtol=1e-8)
     motion.plot(path=tmp_path / "plot.svg")
@@ -48,7 +57,9 @@ def test_curves_of_the_state_do_not_depend_on_where_it_was_stored():
     sparse = da.simulate(scenario, span=(0, 4), at=[0, 4])
     theta, u = whole.system.coordinates
     times = np.linspace(0, 4, 77)
-    np.testing.assert_allclose(evaluate(whole, [theta, u.dot], times), evaluate(sparse, [theta, u.dot], times), atol=1e-12)
+    np.testing.assert_allclose(
+        evaluate(whole, [theta, u.dot], times), evaluate(sparse, [theta, u.dot], times), atol=1e-12
+    )
 
 
 def test_momenta_are_shown_where_they_are_the_state():

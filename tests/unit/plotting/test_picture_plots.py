@@ -11,7 +11,14 @@ from picture_motions import many, oscillator, wheel
 
 from dalembert.errors import ModelError
 from dalembert.plotting import mathtext, phase, plot
-from dalembert.plotting.motion_samples import curve_times, evaluate, event_marks, finite_span, series, through
+from dalembert.plotting.motion_samples import (
+    curve_times,
+    evaluate,
+    event_marks,
+    finite_span,
+    series,
+    through,
+)
 from dalembert.plotting.panels import PANELS, chosen_panels
 from dalembert.plotting.plots import spread
 
@@ -45,7 +52,18 @@ def test_names_become_mathtext(name, label):
 def test_every_label_can_be_drawn():
     from matplotlib.mathtext import MathTextParser
 
-    names = ["theta_dot", "p_theta1", "chi_rolling_x", "chi_c1", "I", "beta", "Omega3_dot", "q12_ddot", "x_a1", "é_dot"]
+    names = [
+        "theta_dot",
+        "p_theta1",
+        "chi_rolling_x",
+        "chi_c1",
+        "I",
+        "beta",
+        "Omega3_dot",
+        "q12_ddot",
+        "x_a1",
+        "é_dot",
+    ]
     for name in names:
         MathTextParser("agg").parse(mathtext(name))
 
@@ -57,10 +75,14 @@ def test_default_panels_of_a_free_and_a_constrained_system():
         "energy drift",
     ]
     titles = [p.title for p in chosen_panels(wheel(), None, None) if p.title]
-    assert titles[0] == "coordinates" and titles[-2:] == ["reaction of rolling x", "reaction of rolling y"]
+    assert titles[0] == "coordinates" and titles[-2:] == [
+        "reaction of rolling x",
+        "reaction of rolling y",
+    ]
     assert "constraint residuals" in titles
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 12, 13, 40])
 def test_systems_of_every_size_are_plotted_whole(count, tmp_path):
     motion = many(count)
@@ -88,7 +110,9 @@ def test_stored_quantities_are_drawn_through_their_values():
     back = through(t[::-1], np.sin(t[::-1]), fine)
     np.testing.assert_allclose(back, through(t, np.sin(t), fine))
     shuffled = np.random.default_rng(3).permutation(t.size)
-    np.testing.assert_allclose(through(t[shuffled], np.sin(t[shuffled]), fine), through(t, np.sin(t), fine))
+    np.testing.assert_allclose(
+        through(t[shuffled], np.sin(t[shuffled]), fine), through(t, np.sin(t), fine)
+    )
 
 
 def test_no_curve_is_smoothed_across_an_impact():
@@ -135,7 +159,9 @@ def test_residuals_are_logarithmic_without_gaps():
 
 def test_reactions_show_the_coordinates_they_act_on():
     first, second = PANELS["reactions"](wheel())
-    assert [c.label for c in first.curves] == ["$Q_{x}$"] and [c.label for c in second.curves] == ["$Q_{y}$"]
+    assert [c.label for c in first.curves] == ["$Q_{x}$"] and [c.label for c in second.curves] == [
+        "$Q_{y}$"
+    ]
     assert max(first.curves[0].y) == pytest.approx(3.0, rel=1e-3)
 
 
@@ -166,6 +192,7 @@ def test_unknown_names_and_panels_suggest_the_nearest():
         plot(oscillator(), panels=["reaction"])
 
 
+@pytest.mark.long
 def test_phase_portrait_has_the_data_and_the_labels(tmp_path):
     picture = phase(oscillator(end=7.0), "x", "x_dot", path=tmp_path / "phase.pdf")
     (axes,) = picture.axes

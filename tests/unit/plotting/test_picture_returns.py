@@ -44,7 +44,10 @@ def test_a_motion_without_returns_says_how_to_find_them():
 
 def test_the_section_is_crossed_at_the_start_and_only_along_the_velocity():
     motion = wheel()
-    start = {symbol.name: float(value) for symbol, value in zip(motion.state, motion.y[:, 0], strict=True)}
+    start = {
+        symbol.name: float(value)
+        for symbol, value in zip(motion.state, motion.y[:, 0], strict=True)
+    }
     section = section_through_start(motion.system.coordinates, start)
     values = {symbol: start[symbol.name] for symbol in motion.system.coordinates}
     assert section.subs(values) == 0

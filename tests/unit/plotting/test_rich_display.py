@@ -15,14 +15,23 @@ from dalembert.plotting import display
 def oscillator(**options):
     x = da.coordinates("x")
     m, k = da.parameters("m k", positive=True)
-    return da.System([x], kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2, name=options.pop("name", "Oscillator"), **options)
+    return da.System(
+        [x],
+        kinetic=m * x.dot**2 / 2,
+        potential=k * x**2 / 2,
+        name=options.pop("name", "Oscillator"),
+        **options,
+    )
 
 
 def test_a_system_shows_its_energies_and_constraints():
     system = da.gallery.load("rolling-disk").system
     bundle = system._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html", "text/latex"}
-    assert bundle["text/html"] == system._repr_html_() and bundle["text/latex"] == system._repr_latex_()
+    assert (
+        bundle["text/html"] == system._repr_html_()
+        and bundle["text/latex"] == system._repr_latex_()
+    )
     for word in ("Rolling disk", "kinetic energy", "potential energy", "constraint rolling_x"):
         assert word in bundle["text/html"]
     assert r"\dot{\theta}" in bundle["text/latex"] and bundle["text/latex"].startswith("$")
@@ -46,7 +55,9 @@ def test_equations_are_typeset_where_they_are_short():
 
 def test_long_equations_are_not_written_out_for_a_display(monkeypatch):
     equations = da.derive(da.gallery.load("planar-chain").system)
-    monkeypatch.setattr("dalembert.presentation.equation_printer.write", None)  # would raise if called
+    monkeypatch.setattr(
+        "dalembert.presentation.equation_printer.write", None
+    )  # would raise if called
     bundle = equations._repr_mimebundle_()
     assert "equations.text()" in bundle["text/html"] and "text/latex" not in bundle
 
@@ -54,7 +65,9 @@ def test_long_equations_are_not_written_out_for_a_display(monkeypatch):
 def test_a_motion_shows_how_it_ended():
     motion = da.simulate(oscillator(), {"x": 1.0}, (0, 5), parameters={"m": 1.0, "k": 1.0})
     found = motion._repr_html_()
-    assert motion.message in found and "data:image/png;base64,iVBOR" in found and "relative" in found
+    assert (
+        motion.message in found and "data:image/png;base64,iVBOR" in found and "relative" in found
+    )
     assert not re.search(r"https?:", found)
 
 
@@ -85,14 +98,17 @@ def test_large_systems_are_named_and_not_typeset(monkeypatch):
     monkeypatch.setattr(display, "MOST_NODES", 5)
     monkeypatch.setattr(display, "MOST_SYMBOLS", 2)
     q = da.coordinates("a b c d")
-    system = da.System(list(q), kinetic=sum((u.dot * (3 + sympy.cos(v))) ** 2 for u in q for v in q), name="Large")
+    system = da.System(
+        list(q), kinetic=sum((u.dot * (3 + sympy.cos(v))) ** 2 for u in q for v in q), name="Large"
+    )
     bundle = system._repr_mimebundle_()
     assert "too long to show" in bundle["text/html"] and "and 2 more" in bundle["text/html"]
     assert "text/latex" not in bundle and bundle["text/plain"] == "<System Large: 4 coordinates>"
 
 
 @pytest.mark.parametrize(
-    "latex", [r"\text{<script>x</script>}", r"\href{javascript:alert(1)}{x}", r"\style{a}{y}", r"\text{<b}"]
+    "latex",
+    [r"\text{<script>x</script>}", r"\href{javascript:alert(1)}{x}", r"\style{a}{y}", r"\text{<b}"],
 )
 def test_formulas_hold_nothing_but_mathematics(latex):
     from dalembert.plotting.formulas import formula
@@ -108,5 +124,8 @@ def test_without_the_converter_notebooks_typeset_dollars(monkeypatch):
 
     mathml.cache_clear()
     monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
-    assert formula("x^{2}", bare="dollars") == "$x^{2}$" and formula("a<b", True, "pre") == '<pre class="tex">a&lt;b</pre>'
+    assert (
+        formula("x^{2}", bare="dollars") == "$x^{2}$"
+        and formula("a<b", True, "pre") == '<pre class="tex">a&lt;b</pre>'
+    )
     mathml.cache_clear()

@@ -1,4 +1,6 @@
-"""The Gauss solve against NumPy's pseudo-inverse of the whole system of equations, and against its own invariances."""
+"""The Gauss solve against NumPy's pseudo-inverse of the whole system of equations, and against its
+own invariances.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,12 @@ def test_regular_problems(seed: int) -> None:
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 9))
     m = int(random.integers(0, n + 1))
-    G, f, A, b = definite(random, n), random.normal(size=n), random.normal(size=(m, n)), random.normal(size=m)
+    G, f, A, b = (
+        definite(random, n),
+        random.normal(size=n),
+        random.normal(size=(m, n)),
+        random.normal(size=m),
+    )
     if m and np.linalg.cond(A) > 1e3:
         return
     solution = solve(G, f, A, b)
@@ -90,12 +97,16 @@ def test_multipliers_are_the_smallest(seed: int) -> None:
     A = rows(random, 6, 5, 3)
     solution = solve(definite(random, 5), random.normal(size=5), A, A @ random.normal(size=5))
     null = np.linalg.svd(A.T)[2][3:]
-    assert np.allclose(null @ solution.multipliers, 0, atol=1e-11 * (1 + np.abs(solution.multipliers).max()))
+    assert np.allclose(
+        null @ solution.multipliers, 0, atol=1e-11 * (1 + np.abs(solution.multipliers).max())
+    )
 
 
 @given(SEEDS)
 def test_the_reaction_does_not_depend_on_the_choice_of_rows(seed: int) -> None:
-    """Any rows with the same row space, in any order and number, give the same z and the same reaction."""
+    """Any rows with the same row space, in any order and number, give the same z and the same
+    reaction.
+    """
     random = np.random.default_rng(seed)
     n = 5
     G, f, A = definite(random, n), random.normal(size=n), random.normal(size=(2, n))
@@ -118,7 +129,10 @@ def test_contradictory_rows_are_never_a_compromise(seed: int, exponent: float) -
     A = rows(random, m, n, rank)
     outside = np.linalg.svd(A)[0][:, rank:] @ random.normal(size=m - rank)
     b = A @ random.normal(size=n) + 10**exponent * outside / np.linalg.norm(outside)
-    for matrix, is_definite in ((definite(random, n), True), (np.diag([1.0, -1.0, 2.0, -2.0, 1.0]), False)):
+    for matrix, is_definite in (
+        (definite(random, n), True),
+        (np.diag([1.0, -1.0, 2.0, -2.0, 1.0]), False),
+    ):
         with pytest.raises(ContradictionError):
             solve(matrix, random.normal(size=n), A, b, definite=is_definite)
 
@@ -128,7 +142,9 @@ def test_rounding_in_dependent_rows_is_no_contradiction(seed: int) -> None:
     random = np.random.default_rng(seed)
     A = rows(random, 4, 5, 2)
     b = A @ random.normal(size=5)
-    solution = solve(definite(random, 5), random.normal(size=5), A, b * (1 + 1e-13 * random.normal(size=4)))
+    solution = solve(
+        definite(random, 5), random.normal(size=5), A, b * (1 + 1e-13 * random.normal(size=4))
+    )
     assert solution.rank == 2
 
 
@@ -167,7 +183,13 @@ def test_undetermined_unknowns_are_an_error(seed: int) -> None:
     factor -= np.outer(direction, direction @ factor)
     for is_definite in (True, False):
         with pytest.raises(SingularError):
-            solve(factor @ factor.T, random.normal(size=n), A, random.normal(size=m), definite=is_definite)
+            solve(
+                factor @ factor.T,
+                random.normal(size=n),
+                A,
+                random.normal(size=m),
+                definite=is_definite,
+            )
 
 
 @given(SEEDS)
@@ -183,7 +205,9 @@ def test_indefinite_problems(seed: int) -> None:
         return
     solution = solve(G, f, A, b, definite=False)
     assert np.allclose(
-        np.concatenate([solution.z, solution.multipliers]), np.linalg.solve(whole, np.concatenate([f, b])), atol=1e-9
+        np.concatenate([solution.z, solution.multipliers]),
+        np.linalg.solve(whole, np.concatenate([f, b])),
+        atol=1e-9,
     )
 
 
@@ -199,7 +223,9 @@ def test_a_definite_problem_may_be_solved_as_an_indefinite_one(seed: int) -> Non
 
 @given(SEEDS)
 def test_a_gauge_gives_the_smallest_solution(seed: int) -> None:
-    """Where z is not unique and that is welcome: the equations hold, and z is the smallest that solves them."""
+    """Where z is not unique and that is welcome: the equations hold, and z is the smallest that
+    solves them.
+    """
     random = np.random.default_rng(seed)
     n, m = 5, int(np.random.default_rng(seed).integers(0, 3))
     A = random.normal(size=(m, n))
@@ -208,7 +234,9 @@ def test_a_gauge_gives_the_smallest_solution(seed: int) -> None:
     b = random.normal(size=m)
     f = G @ random.normal(size=n) + A.T @ random.normal(size=m)
     solution = solve(G, f, A, b, gauge=True)
-    assert np.allclose(G @ solution.z - A.T @ solution.multipliers, f, atol=1e-8 * (1 + np.abs(solution.z).max()))
+    assert np.allclose(
+        G @ solution.z - A.T @ solution.multipliers, f, atol=1e-8 * (1 + np.abs(solution.z).max())
+    )
     assert np.allclose(A @ solution.z, b, atol=1e-9 * (1 + np.abs(solution.z).max()))
     whole = np.vstack([G, A])
     null = np.linalg.svd(whole)[2][np.linalg.matrix_rank(whole) :]
@@ -270,7 +298,9 @@ def test_a_contradiction_is_seen_in_any_units() -> None:
 
 
 def test_the_rank_of_two_rows_that_close_up() -> None:
-    """From a right angle to less than rounding the rank falls once, and z is right on both sides."""
+    """From a right angle to less than rounding the rank falls once, and z is right on both
+    sides.
+    """
     goal, ranks = np.array([0.3, -0.7, 0.2]), []
     G, f = np.diag([1.0, 2.0, 3.0]), np.array([1.0, -1.0, 0.5])
     for exponent in np.linspace(0, 16, 65):
@@ -313,7 +343,12 @@ def test_more_rows_than_unknowns() -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_is_singular(bad: float) -> None:
     for place in ("G", "f", "A", "b"):
-        blocks = {"G": np.eye(2), "f": np.ones(2), "A": np.array([[1.0, 1.0]]), "b": np.array([1.0])}
+        blocks = {
+            "G": np.eye(2),
+            "f": np.ones(2),
+            "A": np.array([[1.0, 1.0]]),
+            "b": np.array([1.0]),
+        }
         blocks[place].flat[0] = bad
         with pytest.raises((SingularError, ContradictionError)):
             solve(**blocks)
@@ -328,18 +363,28 @@ def test_the_condition_is_large_where_the_problem_is_nearly_singular() -> None:
 @pytest.mark.parametrize("angle", [0.3, 1e-3, 1e-6])
 @pytest.mark.parametrize("is_definite", [True, False])
 def test_the_condition_is_that_of_the_rows(angle: float, is_definite: bool) -> None:
-    """Of the second of two rows at an angle a, sin a is left beside the first; however they are turned, and however long."""
+    """Of the second of two rows at an angle a, sin a is left beside the first; however they are
+    turned, and however long.
+    """
     plane = np.array([[1.0, 0.0, 0.0], [np.cos(angle), np.sin(angle), 0.0]])
     for seed in range(3):
         random = np.random.default_rng(seed)
         turn = np.linalg.qr(random.normal(size=(3, 3)))[0] if seed else np.eye(3)
-        found = solve(np.eye(3), np.zeros(3), np.diag([3.0, 0.2]) @ plane @ turn, np.zeros(2), definite=is_definite)
+        found = solve(
+            np.eye(3),
+            np.zeros(3),
+            np.diag([3.0, 0.2]) @ plane @ turn,
+            np.zeros(2),
+            definite=is_definite,
+        )
         assert found.rank == 2
         assert found.condition == pytest.approx(1 / np.sin(angle), rel=1e-8)
 
 
 def test_a_row_that_is_about_to_vanish_gives_way_although_more_of_it_is_left() -> None:
-    """Three rows in a plane: beside the first, half of the second is left and all of the third, which is short and noisy."""
+    """Three rows in a plane: beside the first, half of the second is left and all of the third,
+    which is short and noisy.
+    """
     rows = np.array([[1.0, 0.0, 0.0], [np.sqrt(0.75), 0.5, 0.0], [0.0, 1e-9, 0.0]])
     goal = np.array([1.0, 2.0, 0.0])
     right = rows @ goal + [0.0, 0.0, 1e-17]

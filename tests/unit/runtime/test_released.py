@@ -28,7 +28,9 @@ from dalembert.runtime.kernel import Kernel
 
 def oscillator(stiffness: float) -> da.System:
     x, y = da.coordinates("x y")
-    return da.System([x, y], kinetic=x.dot**2 / 2 + y.dot**2 / 2, potential=stiffness * (x**2 + y**2) / 2)
+    return da.System(
+        [x, y], kinetic=x.dot**2 / 2 + y.dot**2 / 2, potential=stiffness * (x**2 + y**2) / 2
+    )
 
 
 def moved(system: da.System, **options: Any) -> da.Motion:
@@ -41,10 +43,15 @@ def libraries() -> set[int]:
     return {id(found) for found in gc.get_objects() if type(found) is NativeLibrary}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    "options", [{}, {"method": "taylor"}, {"method": "gauss4", "step": 0.1}], ids=["auto", "taylor", "gauss4"]
+    "options",
+    [{}, {"method": "taylor"}, {"method": "gauss4", "step": 0.1}],
+    ids=["auto", "taylor", "gauss4"],
 )
-def test_a_motion_that_is_dropped_frees_its_system_its_kernel_and_its_code(options: dict[str, Any]) -> None:
+def test_a_motion_that_is_dropped_frees_its_system_its_kernel_and_its_code(
+    options: dict[str, Any],
+) -> None:
     moved(oscillator(1.25), **options)  # what all systems share is made here
     before = libraries()
     system = oscillator(1.5)
@@ -57,6 +64,7 @@ def test_a_motion_that_is_dropped_frees_its_system_its_kernel_and_its_code(optio
     assert [thing() for thing in watched] == [None] * 3
 
 
+@pytest.mark.long
 def test_code_stays_while_a_motion_can_be_asked() -> None:
     motion = moved(oscillator(4.0))
     sol = motion.sol
@@ -67,6 +75,7 @@ def test_code_stays_while_a_motion_can_be_asked() -> None:
     assert sol(0.7)[0] == expected == pytest.approx(np.cos(1.4), abs=1e-8)
 
 
+@pytest.mark.long
 def test_code_stays_while_a_context_or_a_function_holds_it() -> None:
     kernel = Kernel(da.derive(oscillator(4.0)))
     context = Context(kernel, np.zeros(0))
@@ -74,7 +83,12 @@ def test_code_stays_while_a_context_or_a_function_holds_it() -> None:
     del kernel
     gc.collect()
     moved(oscillator(9.0))
-    assert context.rates(0.0, np.array([1.0, 0.5, 0.0, 0.0]), np.zeros(0))[:4].tolist() == [0.0, 0.0, -4.0, -2.0]
+    assert context.rates(0.0, np.array([1.0, 0.5, 0.0, 0.0]), np.zeros(0))[:4].tolist() == [
+        0.0,
+        0.0,
+        -4.0,
+        -2.0,
+    ]
     del context
     gc.collect()
     assert freed() is None
@@ -88,6 +102,7 @@ def _doubled(n: int, values: Reals) -> float:
     return total
 
 
+@pytest.mark.long
 def test_code_stays_while_a_function_of_a_module_can_be_called() -> None:
     function = NativeModule([_doubled]).functions["_doubled"]
     gc.collect()
@@ -95,6 +110,7 @@ def test_code_stays_while_a_function_of_a_module_can_be_called() -> None:
     assert function(3, np.array([1.0, 2.0, 3.0])) == 12.0
 
 
+@pytest.mark.long
 def test_threads_that_end_leave_no_contexts_behind() -> None:
     kernel = Kernel(da.derive(oscillator(2.0)))
     kernel.rates(0.0, np.zeros(4))
@@ -108,6 +124,7 @@ def test_threads_that_end_leave_no_contexts_behind() -> None:
     assert sum(type(found) is Context for found in gc.get_objects()) == before
 
 
+@pytest.mark.long
 def test_constants_of_code_that_was_compiled_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM keeps every constant of a context once, for as long as the context lives."""
     monkeypatch.setenv("DALEMBERT_CACHE", "off")
@@ -126,7 +143,10 @@ def test_constants_of_code_that_was_compiled_are_freed(monkeypatch: pytest.Monke
         return int(found.part4 + found.part7)  # blocks of their own, and those in use of the heap
 
     def compiled(number: int) -> None:
-        lines = [f"%a{k} = fadd double {f'%a{k - 1}' if k else '0.0'}, {1000.0 * number + k + 0.125!r}" for k in range(200)]
+        lines = [
+            f"%a{k} = fadd double {f'%a{k - 1}' if k else '0.0'}, {1000.0 * number + k + 0.125!r}"
+            for k in range(200)
+        ]
         object_code("define double @f() {\n" + "\n".join(lines) + "\nret double %a199\n}\n", 1)
 
     for number in range(5):
@@ -137,7 +157,9 @@ def test_constants_of_code_that_was_compiled_are_freed(monkeypatch: pytest.Monke
     assert used() - before < 200 * 25 * 64  # a constant took 240 bytes
 
 
-def test_a_store_is_read_when_it_is_asked_for(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_is_read_when_it_is_asked_for(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The ensemble of a store holds nothing of it until someone asks, and then that part alone."""
     from dalembert.integrate.ensemble import store
     from dalembert.integrate.ensemble.store import StoredArray
@@ -153,14 +175,28 @@ def test_a_store_is_read_when_it_is_asked_for(tmp_path: Any, monkeypatch: pytest
     monkeypatch.setattr(StoredArray, "__getitem__", counted)
     at = np.linspace(0.1, 1.0, 10)
     over = {"x": np.linspace(0.1, 1.0, 7)}
-    runs = da.sweep(oscillator(4.0), over, start={"y": 0.0}, span=(0, 1), at=at, store=tmp_path / "runs.zarr", chunk=3)
+    runs = da.sweep(
+        oscillator(4.0),
+        over,
+        start={"y": 0.0},
+        span=(0, 1),
+        at=at,
+        store=tmp_path / "runs.zarr",
+        chunk=3,
+    )
     assert not read
     assert runs.success and read == [...]
     assert runs.final["x"].shape == (7,) and read[1] == (..., 9)
-    assert np.array_equal(runs["x"][:, 9], runs.final["x"]) and np.allclose(runs["x"], np.outer(over["x"], np.cos(2 * at)))
+    assert np.array_equal(runs["x"][:, 9], runs.final["x"]) and np.allclose(
+        runs["x"], np.outer(over["x"], np.cos(2 * at))
+    )
     in_memory = da.sweep(oscillator(4.0), over, start={"y": 0.0}, span=(0, 1), at=at, chunk=3)
-    assert np.array_equal(runs.states, in_memory.states) and np.array_equal(runs.steps, in_memory.steps)
-    assert runs.messages.tolist() == [""] * 7 and np.array_equal(runs.energy_drift, in_memory.energy_drift)
+    assert np.array_equal(runs.states, in_memory.states) and np.array_equal(
+        runs.steps, in_memory.steps
+    )
+    assert runs.messages.tolist() == [""] * 7 and np.array_equal(
+        runs.energy_drift, in_memory.energy_drift
+    )
 
 
 @pytest.mark.parametrize("limit", [0, 1 << 26], ids=["large", "small"])
@@ -171,33 +207,55 @@ def test_an_ensemble_whose_store_is_gone_has_its_results_or_says_so(
 
     monkeypatch.setattr(store, "SMALL_STORE", limit)
     path = tmp_path / "runs.zarr"
-    runs = da.sweep(oscillator(4.0), {"x": [0.1, 0.2]}, start={"y": 0.0}, span=(0, 1), at=[1.0], store=path)
+    runs = da.sweep(
+        oscillator(4.0), {"x": [0.1, 0.2]}, start={"y": 0.0}, span=(0, 1), at=[1.0], store=path
+    )
     shutil.rmtree(path)
     if limit:
-        assert runs.success and runs["x"][:, 0] == pytest.approx(np.cos(2.0) * np.array([0.1, 0.2]), abs=1e-7)
+        assert runs.success and runs["x"][:, 0] == pytest.approx(
+            np.cos(2.0) * np.array([0.1, 0.2]), abs=1e-7
+        )
     else:
         with pytest.raises(FileError, match=r"is gone.*keep the store"):
             _ = runs.success
 
 
-# -- the watch of `python -m soak leaks` -----------------------------------------------------------------------------------
+# -- the watch of `python -m soak leaks` -----------------------------------------------------------
 
 
 def samples(**growing: float) -> list[Sample]:
     """Samples of a process that grows by so much a cycle, with noise of a page."""
     random = np.random.default_rng(3)
-    flat = {"rss": 2e8, "heap": 3e7, "maps": 300, "files": 6, "threads": 2, "objects": 9e4, "libraries": 3}
+    flat = {
+        "rss": 2e8,
+        "heap": 3e7,
+        "maps": 300,
+        "files": 6,
+        "threads": 2,
+        "objects": 9e4,
+        "libraries": 3,
+    }
     found = []
     for cycle in range(0, 2000, 50):
         held = {key: int(value + growing.get(key, 0.0) * cycle) for key, value in flat.items()}
-        found.append(Sample(cycle=cycle, **held | {"rss": held["rss"] + int(random.integers(-2, 3)) * 4096}))
+        found.append(
+            Sample(cycle=cycle, **held | {"rss": held["rss"] + int(random.integers(-2, 3)) * 4096})
+        )
     return found
 
 
 @pytest.mark.parametrize("key", ["rss", "heap", "objects", "libraries", "maps", "files", "threads"])
 def test_whatever_grows_is_seen_and_nothing_else(key: str) -> None:
     assert not verdict(samples())
-    by = {"rss": 2000.0, "heap": 2000.0, "objects": 2.0, "libraries": 0.05, "maps": 0.1, "files": 0.01, "threads": 0.01}
+    by = {
+        "rss": 2000.0,
+        "heap": 2000.0,
+        "objects": 2.0,
+        "libraries": 0.05,
+        "maps": 0.1,
+        "files": 0.01,
+        "threads": 0.01,
+    }
     (fault,) = verdict(samples(**{key: by[key]}))
     assert fault.startswith(key)
 
@@ -205,7 +263,10 @@ def test_whatever_grows_is_seen_and_nothing_else(key: str) -> None:
 def test_a_pool_that_grows_once_is_no_leak() -> None:
     """And one that grows again is."""
     found = samples()
-    once = [replace(row, heap=row.heap + 5_000_000 * (k > 0.7 * len(found))) for k, row in enumerate(found)]
+    once = [
+        replace(row, heap=row.heap + 5_000_000 * (k > 0.7 * len(found)))
+        for k, row in enumerate(found)
+    ]
     assert growth([row.cycle for row in once[20:]], [row.heap for row in once[20:]]).least > 512
     assert not verdict(once)
     again = [replace(row, heap=row.heap + 100_000 * k) for k, row in enumerate(found)]
@@ -255,8 +316,17 @@ print("alive")
 """
 
 
+@pytest.mark.long
 def test_an_interrupted_compilation_is_taken_down_in_order() -> None:
-    """The collector of cycles came to the context before its module, and Python ended with a violation of memory."""
+    """The collector of cycles came to the context before its module, and Python ended with a
+    violation of memory.
+    """
     environment = os.environ | {"DALEMBERT_CACHE": "off"}
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+    )
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr

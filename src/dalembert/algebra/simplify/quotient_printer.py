@@ -1,12 +1,14 @@
 r"""The smallest of several ways to write a quotient of polynomials in symbols, sines and cosines.
 
-A polynomial is split into factors, grouped by the symbols that the reader looks for (velocities, momenta), by its sums of sines
-and cosines, by the symbol that most terms share, and by complete squares; sines and cosines are written with one of them
-eliminated by Pythagoras' theorem, in sums and differences of the angles, or as sums over multiple angles,
+A polynomial is split into factors, grouped by the symbols that the reader looks for (velocities,
+momenta), by its sums of sines and cosines, by the symbol that most terms share, and by complete
+squares; sines and cosines are written with one of them eliminated by Pythagoras' theorem, in sums
+and differences of the angles, or as sums over multiple angles,
 
     s c = sin(2 u) / 2,      c_1 c_2 + s_1 s_2 = cos(u_1 - u_2),      s / c = tan(u)
 
-and the one with the fewest symbols wins. The search is bounded by the number of terms that it looks at.
+and the one with the fewest symbols wins. The search is bounded by the number of terms that it looks
+at.
 """
 
 from __future__ import annotations
@@ -18,109 +20,105 @@ from math import gcd, isqrt, lcm
 
 import sympy
 
-from .quotients import Generators, Quotient
+from .quotients import Generators, PolynomialQuotient
 from .trigonometric_ring import Polynomial, TooMuchWorkError, Work
+from .written_terms import (
+    FourierTerms,
+    circular_product,
+    common_content,
+    is_mostly_negative,
+    multiplied,
+    rational_number,
+    size,
+    times_fourier_term,
+)
 
-__all__ = ["LOOKS", "Writer", "size"]
+__all__ = ["LOOKS", "QuotientPrinter"]
 
 #: The number of terms that are looked at in the search.
 LOOKS = 3_000
-#: How many of the candidates at each level are followed, and in how short sums there are more of them.
+#: How many candidates are followed at each level, and the sums short enough for more.
 BRANCHES, MORE_BRANCHES, MORE_BRANCHES_TERMS = 2, 3, 8
-#: How much longer a sum grouped by velocities may be than one that is not, and the terms above which it always is.
+#: Allowed growth of a sum grouped by velocities, and the terms above which it always is grouped.
 PATIENCE, UNGROUPED_TERMS = 1.4, 24
 #: Sums with more terms are not searched for squares, or for shared sums.
 SQUARED_TERMS, SHARED_TERMS = 16, 24
 
-_Waves = dict[tuple[int, ...], tuple[Fraction, Fraction]]
 
-
-def size(expression: sympy.Expr) -> int:
-    """How long an expression is to read: two for each symbol, number, power, function and sign, and one for nested sums.
-
-    >>> x, y = sympy.symbols("x y")
-    >>> size(x * y), size(x + y), size(2 * sympy.sin(x) * sympy.cos(x)), size(sympy.sin(2 * x))
-    (4, 8, 10, 6)
-    """
-    total, pending = 0, [(expression, 0)]
-    while pending:
-        node, depth = pending.pop()
-        if node.is_Add:
-            total += 2 * len(node.args) + depth
-            pending += [(argument, depth + 1) for argument in node.args]
-        elif node.is_Mul:
-            pending += [(argument, depth) for argument in node.args]
-        elif node.is_Pow:
-            total += 2
-            pending.append((node.base, depth))
-            if not node.exp.is_Rational:
-                pending.append((node.exp, depth))
-        elif node.args:
-            total += 2
-            pending += [(argument, 0) for argument in node.args if isinstance(argument, sympy.Expr)]
-        else:
-            total += 0 if node is sympy.S.NegativeOne else 4 if node.is_Rational and node.q > 1 else 2
-    return total
-
-
-class Writer:
+class QuotientPrinter:
     """Writes quotients of one set of generators.
 
     >>> u, a, b = sympy.symbols("u a b")
     >>> expression = a**2 * sympy.sin(u) ** 2 + a**2 * sympy.cos(u) ** 2 + 2 * a * b + b**2
     >>> generators = Generators([expression])
-    >>> Writer(generators).quotient(generators.read(expression))
+    >>> QuotientPrinter(generators).quotient(generators.read(expression))
     (a + b)**2
 
     Parameters
     ----------
-    set of generators : Set of generators
-    heads : iterable of symbols
+    generators : Generators
+    collected : iterable of symbols
         Symbols by which sums are grouped where that is not much longer: velocities, momenta.
     work : Work
         The number of terms looked at after which sums are written as they stand.
     """
 
-    def __init__(self, generators: Generators, collected: Iterable[sympy.Symbol] = (), work: Work | None = None) -> None:
+    def __init__(
+        self,
+        generators: Generators,
+        collected: Iterable[sympy.Symbol] = (),
+        work: Work | None = None,
+    ) -> None:
         self.generators, self.ring, self._work = generators, generators.ring, work or Work(LOOKS)
-        self._collected = {generators.places[head] for head in collected if head in generators.places}
+        self._collected = {
+            generators.places[head] for head in collected if head in generators.places
+        }
         self._turning = {place for pair in self.ring.pairs for place in (pair.sine, pair.cosine)}
         self._memory: dict[tuple[Polynomial, int], sympy.Expr] = {}
-        self._turned: dict[tuple[int, int, int], Writer] = {}
+        self._turned: dict[tuple[int, int, int], QuotientPrinter] = {}
 
-    # -- quotients ---------------------------------------------------------------------------------------------------
+    # -- quotients ---------------------------------------------------------------------------------
 
-    def quotient(self, quotient: Quotient) -> sympy.Expr:
-        """The quotient as one fraction, or as a sum grouped by heads where that is not much longer."""
+    def quotient(self, quotient: PolynomialQuotient) -> sympy.Expr:
+        """Write a quotient as one fraction, or as a grouped sum where that is not much longer."""
         if not quotient.above:
             return sympy.S.Zero
         try:
             return self._smallest_quotient(quotient)
         except TooMuchWorkError:
             below = sympy.Mul(*(self._nested(factor) ** -power for factor, power in quotient.below))
-            return _times(self._nested(quotient.above), below, sympy.Rational(1, quotient.divisor))
+            return multiplied(
+                self._nested(quotient.above), below, sympy.Rational(1, quotient.divisor)
+            )
 
-    def _smallest_quotient(self, quotient: Quotient) -> sympy.Expr:
+    def _smallest_quotient(self, quotient: PolynomialQuotient) -> sympy.Expr:
         groups = self._by_places(quotient.above, self._collected)
         if len(groups) < 2:
             return self._fraction(quotient)
         parts = []
         for monomial, coefficient in groups:
             own = self.generators.shortened(coefficient, quotient.divisor, dict(quotient.below))
-            parts.append(_times(self._fraction(own), self.generators.monomial(monomial)))
+            parts.append(multiplied(self._fraction(own), self.generators.monomial(monomial)))
         (rest, _), *common = self._monomial_apart(quotient.above)
-        inner = [_times(self.polynomial(c), self.generators.monomial(m)) for m, c in self._by_places(rest, self._collected)]
+        inner = [
+            multiplied(self.polynomial(c), self.generators.monomial(m))
+            for m, c in self._by_places(rest, self._collected)
+        ]
         below = [(factor, -power) for factor, power in quotient.below]
         outer = self._product(Fraction(1, quotient.divisor), [*common, *below])
-        grouped = min(sympy.Add(*parts), _times(sympy.Add(*inner), outer), key=size)
+        grouped = min(sympy.Add(*parts), multiplied(sympy.Add(*inner), outer), key=size)
         if len(quotient.above) > UNGROUPED_TERMS:
             return grouped
         whole = self._fraction(quotient)
         return whole if PATIENCE * size(whole) < size(grouped) else grouped
 
-    def _fraction(self, quotient: Quotient) -> sympy.Expr:
+    def _fraction(self, quotient: PolynomialQuotient) -> sympy.Expr:
         below = [(factor, -power) for factor, power in quotient.below]
-        found = [self._product(Fraction(1, quotient.divisor), [*self._monomial_apart(quotient.above), *below])]
+        found = [
+            self._product(
+                Fraction(1, quotient.divisor), [*self._monomial_apart(quotient.above), *below]
+            )
+        ]
         if len(quotient.above) > 1:
             content, factors = self.ring.factors(quotient.above)
             found.append(self._product(Fraction(content, quotient.divisor), [*factors, *below]))
@@ -129,13 +127,22 @@ class Writer:
     def _monomial_apart(self, polynomial: Polynomial) -> list[tuple[Polynomial, int]]:
         """The rest, the generators that all terms share, and their common number."""
         lowest = tuple(min(exponents) for exponents in zip(*polynomial, strict=True))
-        content = _content(polynomial)
-        rest = {tuple(a - b for a, b in zip(m, lowest, strict=True)): c // content for m, c in polynomial.items()}
+        content = common_content(polynomial)
+        rest = {
+            tuple(a - b for a, b in zip(m, lowest, strict=True)): c // content
+            for m, c in polynomial.items()
+        }
         shared = [(self.ring.generators[k], power) for k, power in enumerate(lowest) if power]
-        return [(self.ring.from_terms(rest), 1), *shared, *([(self.ring.one * content, 1)] if content != 1 else [])]
+        return [
+            (self.ring.from_terms(rest), 1),
+            *shared,
+            *([(self.ring.one * content, 1)] if content != 1 else []),
+        ]
 
-    def _product(self, coefficient: Fraction, factors: Sequence[tuple[Polynomial, int]]) -> sympy.Expr:
-        """Powers of polynomials multiplied, with sines and cosines of the same angle put together."""
+    def _product(
+        self, coefficient: Fraction, factors: Sequence[tuple[Polynomial, int]]
+    ) -> sympy.Expr:
+        """Multiply powers of polynomials, combining sines and cosines of the same angle."""
         powers: dict[int, int] = {}
         sums: dict[Polynomial, int] = {}
         for factor, power in factors:
@@ -148,36 +155,51 @@ class Writer:
         parts: list[sympy.Expr] = []
         for factor, power in sums.items():
             written = self.polynomial(factor)
-            if coefficient < 0 > power and power % 2 and written.is_Add and not _is_mostly_negative(-written):
+            if (
+                coefficient < 0 > power
+                and power % 2
+                and written.is_Add
+                and not is_mostly_negative(-written)
+            ):
                 written, coefficient = -written, -coefficient
             parts.append(written**power)
-        parts += [self.generators.generators[k] ** power for k, power in powers.items() if k not in self._turning]
-        number = _rational(coefficient)
+        parts += [
+            self.generators.generators[k] ** power
+            for k, power in powers.items()
+            if k not in self._turning
+        ]
+        number = rational_number(coefficient)
         for angle, pair in zip(self.generators.angles, self.ring.pairs, strict=True):
             s, c = powers.get(pair.sine, 0), powers.get(pair.cosine, 0)
             if s or c:
-                ways = _circular_product(number, angle, s, c)
-                number, turned = min(ways, key=lambda way: size(way[0] * sympy.Dummy()) + size(way[1]))
+                ways = circular_product(number, angle, s, c)
+                number, turned = min(
+                    ways, key=lambda way: size(way[0] * sympy.Dummy()) + size(way[1])
+                )
                 parts.append(turned)
-        return _times(number, *parts)
+        return multiplied(number, *parts)
 
-    def _with_roots_below(self, coefficient: Fraction, powers: dict[int, int], sums: dict[Polynomial, int]) -> Fraction:
+    def _with_roots_below(
+        self, coefficient: Fraction, powers: dict[int, int], sums: dict[Polynomial, int]
+    ) -> Fraction:
         """g / g^2 as 1 / g, for roots g."""
         for place, square in self.ring.roots.items():
             if powers.get(place) == 1:
                 content, factors = self.ring.factors(square)
                 factor, power = factors[0] if len(factors) == 1 else (square, 0)
                 if power == 1 and sums.get(factor, 0) < 0:
-                    coefficient, powers[place], sums[factor] = coefficient * content, -1, sums[factor] + 1
+                    coefficient, powers[place] = coefficient * content, -1
+                    sums[factor] = sums[factor] + 1
         return coefficient
 
-    # -- polynomials -------------------------------------------------------------------------------------------------
+    # -- polynomials -------------------------------------------------------------------------------
 
     def polynomial(self, polynomial: Polynomial, depth: int = 0) -> sympy.Expr:
         """A polynomial in the smallest way found."""
         key = (polynomial, min(depth, BRANCHES))
         if key not in self._memory:
-            # A way that leads back to the same polynomial finds it as it is, and is not the smallest.
+            # A way that leads back to the same polynomial finds it as it is, and is not the
+            # smallest.
             self._memory[key] = self.generators.written(polynomial)
             self._memory[key] = self._smallest(polynomial, depth)
         return self._memory[key]
@@ -187,32 +209,40 @@ class Writer:
             return self._single(polynomial)
         try:
             self._work.spend(len(polynomial))
-            found = [way for writer, same in self._ways(polynomial) for way in writer._sums(same, depth)]
+            found = [
+                way for writer, same in self._ways(polynomial) for way in writer._sums(same, depth)
+            ]
         except TooMuchWorkError:
             return self._nested(polynomial)
         return min(found, key=size)
 
     def _nested(self, polynomial: Polynomial) -> sympy.Expr:
-        """g A + B with the generator that most terms share, again and again: short enough, and without a search."""
+        """Nest as g A + B by the generator that most terms share, repeatedly and without search."""
         counts = [sum(1 for m in polynomial if m[k]) for k in range(len(self.ring.generators))]
         most = max(counts)
         if most < 2 or len(polynomial) < 3:
             return self.generators.written(polynomial)
         place = counts.index(most)
-        (rest, _), *shared = self._monomial_apart(self.ring.from_terms({m: c for m, c in polynomial.items() if m[place]}))
+        (rest, _), *shared = self._monomial_apart(
+            self.ring.from_terms({m: c for m, c in polynomial.items() if m[place]})
+        )
         others = self.ring.from_terms({m: c for m, c in polynomial.items() if not m[place]})
         outer = sympy.Mul(*(self.generators.written(factor) ** power for factor, power in shared))
-        return _times(self._nested(rest), outer) + self._nested(others) if others else _times(self._nested(rest), outer)
+        if others:
+            return multiplied(self._nested(rest), outer) + self._nested(others)
+        return multiplied(self._nested(rest), outer)
 
     def _single(self, polynomial: Polynomial) -> sympy.Expr:
         ((monomial, coefficient),) = polynomial.items()
         factors = [(self.ring.generators[k], power) for k, power in enumerate(monomial) if power]
         return self._product(Fraction(int(coefficient)), factors)
 
-    def _ways(self, polynomial: Polynomial) -> list[tuple[Writer, Polynomial]]:
-        """The polynomial with sines or cosines eliminated, also in sums and differences of its angles: the fewest terms."""
+    def _ways(self, polynomial: Polynomial) -> list[tuple[QuotientPrinter, Polynomial]]:
+        """List the ways to write a polynomial in sines, cosines, sums or differences of angles."""
         ring, reduced = self.ring, self.ring.reduced(polynomial)
-        found: list[tuple[Writer, Polynomial]] = [(self, way) for way in ring.variants(reduced)]
+        found: list[tuple[QuotientPrinter, Polynomial]] = [
+            (self, way) for way in ring.variants(reduced)
+        ]
         fewest = min(len(way) for _, way in found)
         used = ring.pairs_in(polynomial)[:3]
         for first, second, sign in product(used, used, (1, -1)):
@@ -222,10 +252,12 @@ class Writer:
                     found += [(self._turned_writer(first, second, sign), way) for way in ways]
         return sorted(found, key=lambda pair: ring.key(pair[1]))[:BRANCHES]
 
-    def _turned_writer(self, first: int, second: int, sign: int) -> Writer:
+    def _turned_writer(self, first: int, second: int, sign: int) -> QuotientPrinter:
         turn = (first, second, sign)
         if turn not in self._turned:
-            self._turned[turn] = Writer(self.generators.with_difference(*turn), work=self._work)
+            self._turned[turn] = QuotientPrinter(
+                self.generators.with_difference(*turn), work=self._work
+            )
         return self._turned[turn]
 
     def _sums(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
@@ -252,39 +284,52 @@ class Writer:
             yield from self._with_a_square(polynomial, depth)
         yield self.generators.written(polynomial)
 
-    def _by_places(self, polynomial: Polynomial, places: set[int]) -> list[tuple[tuple[int, ...], Polynomial]]:
+    def _by_places(
+        self, polynomial: Polynomial, places: set[int]
+    ) -> list[tuple[tuple[int, ...], Polynomial]]:
         """The polynomial as monomials in some generators, each with its coefficient."""
         groups: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}
         for monomial, coefficient in polynomial.items():
             head = tuple(power if k in places else 0 for k, power in enumerate(monomial))
             rest = tuple(0 if k in places else power for k, power in enumerate(monomial))
             groups.setdefault(head, {})[rest] = coefficient
-        return [(head, self.ring.from_terms(rest)) for head, rest in sorted(groups.items(), reverse=True)]
+        return [
+            (head, self.ring.from_terms(rest))
+            for head, rest in sorted(groups.items(), reverse=True)
+        ]
 
     def _by_sums_of_sines(self, polynomial: Polynomial, depth: int) -> sympy.Expr:
         """Sum of T P, T a sum of sines and cosines and P a polynomial in the symbols."""
         symbols = {k for k in range(len(self.ring.generators)) if k not in self._turning}
         groups: dict[Polynomial, dict[tuple[int, ...], int]] = {}
         for monomial, turning in self._by_places(polynomial, symbols):
-            content = abs(_content(turning)) * (1 if turning[max(turning)] > 0 else -1)
+            content = abs(common_content(turning)) * (1 if turning[max(turning)] > 0 else -1)
             primitive = self.ring.from_terms({m: c // content for m, c in turning.items()})
             groups.setdefault(primitive, {})[monomial] = content
         parts = []
         for turning, terms in groups.items():
             factor = self.polynomial(self.ring.from_terms(terms), depth + 1)
-            parts.append(factor if turning == self.ring.one else _times(factor, self.polynomial(turning)))
+            parts.append(
+                factor if turning == self.ring.one else multiplied(factor, self.polynomial(turning))
+            )
         return sympy.Add(*parts)
 
     def _by_common_symbol(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
         """g A + B with a generator g that several terms share."""
         counts = [sum(1 for m in polynomial if m[k]) for k in range(len(self.ring.generators))]
-        ranked = sorted((k for k, count in enumerate(counts) if count > 1), key=lambda k: (-counts[k], k))
-        branches = MORE_BRANCHES if len(polynomial) <= MORE_BRANCHES_TERMS else max(1, BRANCHES - depth)
+        ranked = sorted(
+            (k for k, count in enumerate(counts) if count > 1), key=lambda k: (-counts[k], k)
+        )
+        branches = (
+            MORE_BRANCHES if len(polynomial) <= MORE_BRANCHES_TERMS else max(1, BRANCHES - depth)
+        )
         for k in ranked[:branches]:
             shared = self.ring.from_terms({m: c for m, c in polynomial.items() if m[k]})
             rest = self.ring.from_terms({m: c for m, c in polynomial.items() if not m[k]})
             if rest:
-                yield self._product(Fraction(1), self._monomial_apart(shared)) + self.polynomial(rest, depth + 1)
+                yield self._product(Fraction(1), self._monomial_apart(shared)) + self.polynomial(
+                    rest, depth + 1
+                )
 
     def _by_shared_sum(self, polynomial: Polynomial, depth: int) -> Iterator[sympy.Expr]:
         """f Q + R with a sum f that the coefficients of several generators share."""
@@ -312,7 +357,11 @@ class Writer:
         """(a + b)^2 + rest, the first that is found."""
         if len(polynomial) > SQUARED_TERMS:
             return
-        squares = [(m, int(c)) for m, c in sorted(polynomial.items(), reverse=True) if all(p % 2 == 0 for p in m)]
+        squares = [
+            (m, int(c))
+            for m, c in sorted(polynomial.items(), reverse=True)
+            if all(p % 2 == 0 for p in m)
+        ]
         for i, (first, a) in enumerate(squares):
             for second, b in squares[i + 1 :]:
                 cross = tuple((p + q) // 2 for p, q in zip(first, second, strict=True))
@@ -323,98 +372,50 @@ class Writer:
                 halves = (tuple(p // 2 for p in m) for m in (first, second))
                 values = (isqrt(a // common), isqrt(b // common) * (1 if c * common > 0 else -1))
                 root = self.ring.from_terms(dict(zip(halves, values, strict=True)))
-                rest = self.ring.from_terms({m: k for m, k in polynomial.items() if m not in (first, second, cross)})
+                rest = self.ring.from_terms(
+                    {m: k for m, k in polynomial.items() if m not in (first, second, cross)}
+                )
                 square = self._product(Fraction(common), [(root, 2)])
                 yield square + self.polynomial(rest, depth + 1) if rest else square
                 return
 
-    # -- sums of sines and cosines -----------------------------------------------------------------------------------
+    # -- sums of sines and cosines -----------------------------------------------------------------
 
     def _wave_sums(self, polynomial: Polynomial) -> Iterator[sympy.Expr]:
         """A polynomial in sines and cosines alone as a sum over multiple angles."""
         sinusoids = self._sinusoids(polynomial)
         terms = []
         for multiples, (cosine, sine) in sinusoids.items():
-            argument = sympy.Add(*(k * angle for k, angle in zip(multiples, self.generators.angles, strict=True)))
-            terms.append(_rational(cosine) * sympy.cos(argument) + _rational(sine) * sympy.sin(argument))
+            argument = sympy.Add(
+                *(k * angle for k, angle in zip(multiples, self.generators.angles, strict=True))
+            )
+            terms.append(
+                rational_number(cosine) * sympy.cos(argument)
+                + rational_number(sine) * sympy.sin(argument)
+            )
         yield sympy.Add(*terms)
         scale = lcm(*(value.denominator for pair in sinusoids.values() for value in pair))
         if scale > 1 and len(terms) > 1:
-            yield sympy.Mul(sympy.Rational(1, scale), sympy.Add(*(scale * term for term in terms)), evaluate=False)
+            yield sympy.Mul(
+                sympy.Rational(1, scale),
+                sympy.Add(*(scale * term for term in terms)),
+                evaluate=False,
+            )
 
-    def _sinusoids(self, polynomial: Polynomial) -> _Waves:
+    def _sinusoids(self, polynomial: Polynomial) -> FourierTerms:
         """a cos + b sin of integer combinations of the angles."""
-        total: _Waves = {}
+        total: FourierTerms = {}
         none = (0,) * len(self.generators.angles)
         for monomial, coefficient in sorted(polynomial.items()):
-            sinusoids: _Waves = {none: (Fraction(int(coefficient)), Fraction(0))}
+            sinusoids: FourierTerms = {none: (Fraction(int(coefficient)), Fraction(0))}
             for place, pair in enumerate(self.ring.pairs):
                 for is_sine, times in ((False, monomial[pair.cosine]), (True, monomial[pair.sine])):
                     for _ in range(times):
-                        sinusoids = _times_wave(sinusoids, place, is_sine)
+                        sinusoids = times_fourier_term(sinusoids, place, is_sine)
                         self._work.spend(len(sinusoids))
             for multiples, (a, b) in sinusoids.items():
                 old = total.get(multiples, (Fraction(0), Fraction(0)))
                 total[multiples] = (old[0] + a, old[1] + b)
-        return {multiples: pair for multiples, pair in sorted(total.items(), reverse=True) if any(pair)}
-
-
-def _times_wave(sinusoids: _Waves, place: int, is_sine: bool) -> _Waves:
-    """A sum of sinusoids times the sine or cosine of one angle, by the product formulas."""
-    found: _Waves = {}
-
-    def add(multiples: tuple[int, ...], cosine: Fraction, sine: Fraction) -> None:
-        first = next((k for k in multiples if k), 0)
-        if first < 0:
-            multiples, sine = tuple(-k for k in multiples), -sine
-        old = found.get(multiples, (Fraction(0), Fraction(0)))
-        found[multiples] = (old[0] + cosine, old[1] + (sine if first else 0))
-
-    for multiples, (a, b) in sinusoids.items():
-        up, down = (tuple(k + d if i == place else k for i, k in enumerate(multiples)) for d in (1, -1))
-        if is_sine:  # 2 cos m sin u = sin(m+u) - sin(m-u),  2 sin m sin u = cos(m-u) - cos(m+u)
-            add(up, -b / 2, a / 2)
-            add(down, b / 2, -a / 2)
-        else:  # 2 cos m cos u = cos(m+u) + cos(m-u),  2 sin m cos u = sin(m+u) + sin(m-u)
-            add(up, a / 2, b / 2)
-            add(down, a / 2, b / 2)
-    return found
-
-
-def _circular_product(
-    number: sympy.Rational, angle: sympy.Expr, sine: int, cosine: int
-) -> Iterator[tuple[sympy.Rational, sympy.Expr]]:
-    """A number times sin^a cos^b, as it stands, with tangents, and with the double angle."""
-    s, c = sympy.sin(angle), sympy.cos(angle)
-    yield number, s**sine * c**cosine
-    shared = min(abs(sine), abs(cosine)) * (1 if sine > 0 else -1)
-    if sine * cosine < 0:
-        ratio = sympy.tan(angle) if sine > 0 else sympy.cot(angle)
-        yield number, ratio ** abs(shared) * s ** (sine - shared) * c ** (cosine + shared)
-    elif shared:
-        rest = s ** (sine - shared) * c ** (cosine - shared)
-        yield number / sympy.Integer(2) ** shared, sympy.sin(2 * angle) ** shared * rest
-
-
-def _times(*factors: sympy.Expr) -> sympy.Expr:
-    """The product, with the sign of sums that are mostly negative in front."""
-    parts, sign = [], 1
-    for factor in factors:
-        if factor.is_Add and _is_mostly_negative(factor):
-            factor, sign = -factor, -sign
-        parts.append(factor)
-    return sympy.Mul(sign, *parts)
-
-
-def _is_mostly_negative(total: sympy.Expr) -> bool:
-    return bool(2 * sum(term.could_extract_minus_sign() for term in total.args) > len(total.args))
-
-
-def _content(polynomial: Polynomial) -> int:
-    """The common factor of the coefficients, negative where most of them are."""
-    values = [int(c) for c in polynomial.values()]
-    return gcd(*values) * (-1 if 2 * sum(v < 0 for v in values) > len(values) else 1)
-
-
-def _rational(value: Fraction) -> sympy.Rational:
-    return sympy.Rational(value.numerator, value.denominator)
+        return {
+            multiples: pair for multiples, pair in sorted(total.items(), reverse=True) if any(pair)
+        }

@@ -2,9 +2,9 @@ r"""Expressions read as quotients of polynomials in symbols, sines and cosines, 
 
     N / (k D_1^e_1 D_2^e_2 ...),        N, D_i polynomials of a `CircleRing`
 
-Arguments of sines and cosines are taken apart into integer combinations of a few angles. Denominators are kept as products of
-small factors, so that common factors are found by division and no greatest common divisor is ever computed. Functions of other
-kinds and roots are symbols of their own.
+Arguments of sines and cosines are integer combinations of a few angles. Denominators are products
+of small factors: common factors are found by division, without greatest common divisors. Functions
+of other kinds and roots are symbols of their own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sympy
 
 from .trigonometric_ring import CircleRing, Polynomial, SineCosine, TooMuchWorkError, Work
 
-__all__ = ["Generators", "Quotient", "Turn", "eliminated", "lowest_terms"]
+__all__ = ["AngleSubstitution", "Generators", "PolynomialQuotient"]
 
 #: The work after which an expression stays as it is.
 EFFORT = 150_000
@@ -31,7 +31,7 @@ _CIRCULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 
 
 @dataclass(frozen=True)
-class Turn:
+class AngleSubstitution:
     """The angle d = first - sign second, in which sines and cosines of `first` are written."""
 
     first: sympy.Expr
@@ -44,8 +44,8 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Quotient:
-    """above / (divisor * product of below), in one set of generators; `below` holds primitive factors with their powers."""
+class PolynomialQuotient:
+    """numerator / (divisor * denominator product); the factors are primitive, with their powers."""
 
     above: Polynomial
     divisor: int = 1
@@ -67,7 +67,7 @@ class Generators:
         Everything that will be read, or expressions with the same symbols.
     work : Work
         What may be done before `TooMuchWorkError` is raised.
-    turns : sequence of Turn
+    turns : sequence of AngleSubstitution
         Differences of angles that stand for one of them.
     inside : callable
         What is done with the arguments of functions that are not circular.
@@ -84,31 +84,33 @@ class Generators:
         self,
         expressions: Iterable[sympy.Expr],
         work: Work | None = None,
-        turns: Sequence[Turn] = (),
+        turns: Sequence[AngleSubstitution] = (),
         inside: Callable[[sympy.Expr], sympy.Expr] = lambda expression: expression,
     ) -> None:
         self._inside, self._turns, self._work = inside, tuple(turns), work or Work(EFFORT)
         self._opaque: dict[sympy.Expr, tuple[sympy.Expr, int]] = {}
         self._arguments: dict[sympy.Expr, dict[sympy.Expr, Fraction]] = {}
-        self._memory: dict[sympy.Expr, Quotient] = {}
+        self._memory: dict[sympy.Expr, PolynomialQuotient] = {}
         symbols: set[sympy.Expr] = set()
         for expression in expressions:
             self._scan(expression, symbols)
         self._units = _units(self._arguments.values())
         ordered, bases = sorted(symbols, key=_order), sorted(self._units, key=_order)
-        self.angles = tuple(base * sympy.Rational(unit.numerator, unit.denominator)
-                            for base, unit in ((base, self._units[base]) for base in bases))  # fmt: skip
+        units = [(base, self._units[base]) for base in bases]
+        self.angles = tuple(b * sympy.Rational(u.numerator, u.denominator) for b, u in units)
         turning = [function(angle) for angle in self.angles for function in (sympy.sin, sympy.cos)]
         self.generators: tuple[sympy.Expr, ...] = (*ordered, *turning)
         self.places = {symbol: k for k, symbol in enumerate(ordered)}
         self._pair_of = {base: k for k, base in enumerate(bases)}
-        pairs = [SineCosine(len(ordered) + 2 * k, len(ordered) + 2 * k + 1) for k in range(len(bases))]
+        pairs = [
+            SineCosine(len(ordered) + 2 * k, len(ordered) + 2 * k + 1) for k in range(len(bases))
+        ]
         self.ring = CircleRing(len(self.generators), pairs, self._work)
         for symbol in ordered:
             self._add_root(symbol)
 
     def _add_root(self, symbol: sympy.Expr) -> None:
-        """Square roots and absolute values have squares, which are known where they are polynomials."""
+        """Register a square root or absolute value whose square is a polynomial."""
         if isinstance(symbol, sympy.Abs):
             square = symbol.args[0] ** 2
         elif symbol.is_Pow and symbol.exp == sympy.Rational(1, 2):
@@ -124,7 +126,7 @@ class Generators:
         self._work = self.ring.work = work
 
     def with_difference(self, first: int, second: int, sign: int) -> Generators:
-        """The same generators where the pair `first` belongs to the angle u_first - sign u_second; for writing only."""
+        """The same generators with `first` for u_first - sign u_second; for writing only."""
         other, generators, angles = copy(self), list(self.generators), list(self.angles)
         angles[first] = angle = angles[first] - sign * angles[second]
         pair = self.ring.pairs[first]
@@ -132,7 +134,7 @@ class Generators:
         other.generators, other.angles = tuple(generators), tuple(angles)
         return other
 
-    # -- what an expression is made of -------------------------------------------------------------------------------
+    # -- what an expression is made of -------------------------------------------------------------
 
     def _scan(self, expression: sympy.Expr, symbols: set[sympy.Expr]) -> None:
         pending, seen = [expression], set()
@@ -146,41 +148,50 @@ class Generators:
                 pending += node.args[:1] if node.is_Pow else node.args
             elif isinstance(node, _CIRCULAR):
                 self._arguments[node.args[0]] = _combination(node.args[0], self._turns)
-                pending += [base for base in self._arguments[node.args[0]] if not base.is_Symbol and not base.is_Add]
+                pending += [
+                    base
+                    for base in self._arguments[node.args[0]]
+                    if not base.is_Symbol and not base.is_Add
+                ]
             elif isinstance(node, sympy.sign):
                 pending += [sympy.Abs(node.args[0]), node.args[0]]
             else:
                 symbol = self._symbol(node)[0]
                 symbols.add(symbol)
-                if isinstance(symbol, sympy.Abs) or (symbol.is_Pow and symbol.exp == sympy.Rational(1, 2)):
+                if isinstance(symbol, sympy.Abs) or (
+                    symbol.is_Pow and symbol.exp == sympy.Rational(1, 2)
+                ):
                     pending.append(symbol.args[0])
 
     def _symbol(self, node: sympy.Expr) -> tuple[sympy.Expr, int]:
-        """What stands for an expression of another kind, and its power: sqrt(x)**3 is the third power of sqrt(x)."""
+        """Return an expression's symbol and its power: sqrt(x)**3 is sqrt(x) to the 3."""
         if node not in self._opaque:
             symbol, power = node, 1
             if node.is_Float and node < 0:
                 symbol = -node
             elif node.is_Pow and node.exp.is_Rational:
-                symbol, power = self._inside(node.base) ** sympy.Rational(1, node.exp.q), int(node.exp.p)
+                symbol = self._inside(node.base) ** sympy.Rational(1, node.exp.q)
+                power = int(node.exp.p)
             elif node.args:
-                symbol = node.func(*(self._inside(a) if isinstance(a, sympy.Expr) else a for a in node.args))
+                symbol = node.func(
+                    *(self._inside(a) if isinstance(a, sympy.Expr) else a for a in node.args)
+                )
             self._opaque[node] = (symbol, power)
         return self._opaque[node]
 
-    # -- reading -----------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
-    def read(self, expression: sympy.Expr) -> Quotient:
+    def read(self, expression: sympy.Expr) -> PolynomialQuotient:
         """The quotient that an expression is, in lowest terms as far as its factors show."""
         known = self._memory.get(expression)
         if known is None:
             known = self._memory[expression] = self._read(expression)
         return known
 
-    def _read(self, node: sympy.Expr) -> Quotient:
+    def _read(self, node: sympy.Expr) -> PolynomialQuotient:
         ring = self.ring
         if node.is_Rational:
-            return Quotient(ring.one * int(node.p), int(node.q))
+            return PolynomialQuotient(ring.one * int(node.p), int(node.q))
         if node.is_Add:
             return self.total([self.read(term) for term in node.args])
         if node.is_Mul:
@@ -188,14 +199,18 @@ class Generators:
         if node.is_Pow and node.exp.is_Integer:
             return self.power(self.read(node.base), int(node.exp))
         if isinstance(node, sympy.sign):
-            return self.times([self.read(sympy.Abs(node.args[0])), self.power(self.read(node.args[0]), -1)])
+            return self.times(
+                [self.read(sympy.Abs(node.args[0])), self.power(self.read(node.args[0]), -1)]
+            )
         if isinstance(node, _CIRCULAR):
             return self._circular(type(node), self._arguments[node.args[0]])
         symbol, power = self._symbol(node)
         sign = -1 if node.is_Float and node < 0 else 1
-        return self.power(Quotient(sign * ring.generators[self.places[symbol]]), power)
+        return self.power(PolynomialQuotient(sign * ring.generators[self.places[symbol]]), power)
 
-    def _circular(self, kind: Any, combination: dict[sympy.Expr, Fraction]) -> Quotient:
+    def _circular(
+        self, kind: type[sympy.Expr], combination: dict[sympy.Expr, Fraction]
+    ) -> PolynomialQuotient:
         ring = self.ring
         sine, cosine = ring.zero, ring.one
         for base, coefficient in combination.items():
@@ -215,9 +230,9 @@ class Generators:
             sympy.sec: (ring.one, cosine),
             sympy.csc: (ring.one, sine),
         }[kind]
-        return self.times([Quotient(above), self.power(Quotient(below), -1)])
+        return self.times([PolynomialQuotient(above), self.power(PolynomialQuotient(below), -1)])
 
-    def expression(self, quotient: Quotient) -> sympy.Expr:
+    def expression(self, quotient: PolynomialQuotient) -> sympy.Expr:
         """A quotient as an expression: the numerator term by term, the denominator in factors."""
         self._work.spend(TERM * len(quotient.above))
         below = sympy.Mul(*(self.written(factor) ** -power for factor, power in quotient.below))
@@ -229,19 +244,21 @@ class Generators:
 
     def monomial(self, exponents: Sequence[int]) -> sympy.Expr:
         """A product of powers of generators."""
-        return sympy.Mul(*(g**power for g, power in zip(self.generators, exponents, strict=False) if power))
+        return sympy.Mul(
+            *(g**power for g, power in zip(self.generators, exponents, strict=False) if power)
+        )
 
-    # -- arithmetic --------------------------------------------------------------------------------------------------
+    # -- arithmetic --------------------------------------------------------------------------------
 
-    def total(self, terms: Sequence[Quotient]) -> Quotient:
+    def total(self, terms: Sequence[PolynomialQuotient]) -> PolynomialQuotient:
         """The sum over a common denominator, shortened."""
         ring, by_denominator = self.ring, dict[Any, Polynomial]()
         for term in terms:
             key = (term.divisor, term.below)
             by_denominator[key] = by_denominator.get(key, ring.zero) + term.above
-        terms = [Quotient(above, *key) for key, above in by_denominator.items() if above]
+        terms = [PolynomialQuotient(above, *key) for key, above in by_denominator.items() if above]
         if not terms:
-            return Quotient(ring.zero)
+            return PolynomialQuotient(ring.zero)
         divisor, powers = lcm(*(term.divisor for term in terms)), dict[Polynomial, int]()
         for term in terms:
             for factor, power in term.below:
@@ -255,7 +272,7 @@ class Generators:
             above += extended
         return self.shortened(above, divisor, powers)
 
-    def times(self, factors: Sequence[Quotient]) -> Quotient:
+    def times(self, factors: Sequence[PolynomialQuotient]) -> PolynomialQuotient:
         """The product, shortened."""
         above, divisor, powers = self.ring.one, 1, dict[Polynomial, int]()
         for factor in sorted(factors, key=lambda item: len(item.above)):
@@ -264,14 +281,18 @@ class Generators:
                 powers[base] = powers.get(base, 0) + power
         return self.shortened(above, divisor, powers)
 
-    def power(self, base: Quotient, exponent: int) -> Quotient:
+    def power(self, base: PolynomialQuotient, exponent: int) -> PolynomialQuotient:
         """An integer power; a negative one splits the numerator into factors."""
         if exponent < 0:
             base, exponent = self._inverse(base), -exponent
-        below = tuple((factor, power * exponent) for factor, power in base.below) if exponent else ()
-        return Quotient(self.ring.power(base.above, exponent), base.divisor**exponent, below)
+        below = (
+            tuple((factor, power * exponent) for factor, power in base.below) if exponent else ()
+        )
+        return PolynomialQuotient(
+            self.ring.power(base.above, exponent), base.divisor**exponent, below
+        )
 
-    def _inverse(self, quotient: Quotient) -> Quotient:
+    def _inverse(self, quotient: PolynomialQuotient) -> PolynomialQuotient:
         content, factors = self.ring.factors(quotient.above)
         if not content:
             raise TooMuchWorkError  # a division by zero is left as it stands
@@ -280,19 +301,28 @@ class Generators:
             above = self.ring.product(above, self.ring.power(factor, power))
         return self.shortened(above, abs(content), dict(factors))
 
-    def derivative(self, quotient: Quotient, symbol: sympy.Symbol) -> Quotient:
-        """The derivative by a symbol of this set of generators on which only sines and cosines depend."""
+    def derivative(self, quotient: PolynomialQuotient, symbol: sympy.Symbol) -> PolynomialQuotient:
+        """Differentiate by a symbol on which only sines and cosines depend."""
         terms = self._derivatives(quotient.above, symbol)
-        parts = [self.times([Quotient(self.ring.one, quotient.divisor, quotient.below), term]) for term in terms]
+        parts = [
+            self.times([PolynomialQuotient(self.ring.one, quotient.divisor, quotient.below), term])
+            for term in terms
+        ]
         for k, (factor, power) in enumerate(quotient.below):
             steeper = tuple((f, p + 1 if i == k else p) for i, (f, p) in enumerate(quotient.below))
-            rest = Quotient(-power * quotient.above, quotient.divisor, steeper)
+            rest = PolynomialQuotient(-power * quotient.above, quotient.divisor, steeper)
             parts += [self.times([rest, term]) for term in self._derivatives(factor, symbol)]
         return self.total(parts)
 
-    def _derivatives(self, polynomial: Polynomial, symbol: sympy.Symbol) -> list[Quotient]:
+    def _derivatives(
+        self, polynomial: Polynomial, symbol: sympy.Symbol
+    ) -> list[PolynomialQuotient]:
         ring = self.ring
-        found = [Quotient(ring.derivative(polynomial, self.places[symbol]))] if symbol in self.places else []
+        found = (
+            [PolynomialQuotient(ring.derivative(polynomial, self.places[symbol]))]
+            if symbol in self.places
+            else []
+        )
         for k in ring.pairs_in(polynomial):
             rate = sympy.diff(self.angles[k], symbol)
             if rate != 0:
@@ -301,18 +331,20 @@ class Generators:
                 turn = ring.product(ring.derivative(polynomial, pair.sine), c) - ring.product(
                     ring.derivative(polynomial, pair.cosine), s
                 )
-                found.append(self.times([Quotient(turn), self.read(rate)]))
+                found.append(self.times([PolynomialQuotient(turn), self.read(rate)]))
         return found
 
     def is_smooth_in(self, symbol: sympy.Symbol) -> bool:
-        """Whether `derivative` by the symbol can be taken: no function of another kind depends on it."""
+        """Whether `derivative` applies: no function of another kind depends on the symbol."""
         return all(node == symbol or symbol not in node.free_symbols for node in self.places)
 
-    def shortened(self, above: Polynomial, divisor: int, powers: dict[Polynomial, int]) -> Quotient:
+    def shortened(
+        self, above: Polynomial, divisor: int, powers: dict[Polynomial, int]
+    ) -> PolynomialQuotient:
         """The quotient without the factors that numerator and denominator share."""
         ring, left = self.ring, dict[Polynomial, int]()
         if not above:
-            return Quotient(ring.zero)
+            return PolynomialQuotient(ring.zero)
         for factor in sorted(powers, key=ring.key):
             power = powers[factor]
             while power and (found := ring.divided(above, factor)) is not None:
@@ -321,85 +353,27 @@ class Generators:
                 left[factor] = power
         common = gcd(divisor, *(int(c) for c in above.values()))
         if common > 1:
-            above, divisor = ring.from_terms({m: c // common for m, c in above.items()}), divisor // common
-        return Quotient(above, divisor, tuple(left.items()))
-
-
-def lowest_terms(expression: sympy.Expr, work: Work | None = None, turns: Sequence[Turn] = ()) -> sympy.Expr:
-    """The expression as one quotient in lowest terms.
-
-    >>> u = sympy.Symbol("u")
-    >>> lowest_terms((1 - sympy.cos(u) ** 2) / (sympy.sin(u) + sympy.sin(u) ** 2) + sympy.sin(u) / (1 + sympy.sin(u)))
-    2*sin(u)/(sin(u) + 1)
-
-    Raises
-    ------
-    TooMuchWorkError
-        Where the limit is reached.
-    """
-    if not expression.args:
-        return expression
-    work = work or Work(EFFORT)
-    generators = Generators([expression], work, turns, lambda inner: lowest_terms(inner, work, turns))
-    return generators.expression(generators.read(expression))
-
-
-def eliminated(matrix: Any, right: Any, work: Work | None = None, turns: Sequence[Turn] = ()) -> Any:
-    """X (n x k) with matrix @ X = right, every entry in lowest terms; the pivot is always the smallest entry left.
-
-    >>> u = sympy.Symbol("u")
-    >>> turn = sympy.Matrix([[sympy.cos(u), -sympy.sin(u)], [sympy.sin(u), sympy.cos(u)]])
-    >>> eliminated(turn, sympy.eye(2))
-    Matrix([
-    [ cos(u), sin(u)],
-    [-sin(u), cos(u)]])
-
-    Raises
-    ------
-    TooMuchWorkError
-        Where the limit is reached, or the matrix is singular.
-    """
-    n = matrix.rows
-    generators = Generators([*matrix, *right], work, turns)
-    table = [[generators.read(entry) for entry in (*matrix.row(k), *right.row(k))] for k in range(n)]
-    columns: dict[int, int] = {}
-    for _ in range(n):
-        free = [(i, j) for i in range(n) for j in range(n) if i not in columns and j not in columns.values()]
-        candidates = [(i, j) for i, j in free if table[i][j].above]
-        if not candidates:
-            raise TooMuchWorkError
-        row, column = min(candidates, key=lambda place: (_length(table[place[0]][place[1]]), place))
-        columns[row] = column
-        inverse = generators.power(table[row][column], -1)
-        table[row] = [generators.times([entry, inverse]) for entry in table[row]]
-        for i in range(n):
-            factor = table[i][column]
-            if i != row and factor.above:
-                negative = Quotient(-factor.above, factor.divisor, factor.below)
-                table[i] = [
-                    generators.total([entry, generators.times([negative, other])]) if other.above else entry
-                    for entry, other in zip(table[i], table[row], strict=True)
-                ]
-    rows = {column: row for row, column in columns.items()}
-    return sympy.Matrix(n, right.cols, lambda j, k: generators.expression(table[rows[j]][n + k]))
-
-
-def _length(quotient: Quotient) -> int:
-    return len(quotient.above) + sum(len(factor) * power for factor, power in quotient.below if len(factor) > 1)
+            above = ring.from_terms({m: c // common for m, c in above.items()})
+            divisor = divisor // common
+        return PolynomialQuotient(above, divisor, tuple(left.items()))
 
 
 def _order(expression: sympy.Expr) -> tuple[str, Any]:
     return str(expression), expression.sort_key()
 
 
-def _combination(argument: sympy.Expr, turns: Sequence[Turn]) -> dict[sympy.Expr, Fraction]:
+def _combination(
+    argument: sympy.Expr, turns: Sequence[AngleSubstitution]
+) -> dict[sympy.Expr, Fraction]:
     """An argument as a sum of angles with rational coefficients."""
     found: dict[sympy.Expr, Fraction] = {}
     for term in sympy.Add.make_args(sympy.expand(argument)):
         coefficient, base = term.as_coeff_Mul(rational=True)
         if base.is_Float and base < 0:
             coefficient, base = -coefficient, -base
-        found[base] = found.get(base, Fraction(0)) + Fraction(int(coefficient.p), int(coefficient.q))
+        found[base] = found.get(base, Fraction(0)) + Fraction(
+            int(coefficient.p), int(coefficient.q)
+        )
     for turn in turns:
         multiple = found.pop(turn.first, Fraction(0))
         if multiple:

@@ -1,7 +1,8 @@
 """The one simplifier: a shorter form of an expression within bounded work.
 
-It reads an expression into a quotient of polynomials in which every pair of a sine and a cosine obeys Pythagoras
-(`quotients.py`, `circle.py`), brings it to lowest terms, and writes the smallest of many forms of it (`smallest.py`).
+It reads an expression into a quotient of polynomials in which every pair of a sine and a cosine
+obeys Pythagoras (`quotients.py`, `circle.py`), brings it to lowest terms, and writes the smallest
+of many forms of it (`smallest.py`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from collections.abc import Iterable, Sequence
 
 import sympy
 
-from .quotient_printer import Writer, size
-from .quotients import Generators, Turn
+from .quotient_printer import QuotientPrinter
+from .quotients import AngleSubstitution, Generators
 from .trigonometric_ring import TooMuchWorkError, Work
+from .written_terms import size
 
 __all__ = ["EFFORT", "expansion_size", "is_small_quotient", "simplify"]
 
@@ -24,9 +26,12 @@ FACTORED_SYMBOLS, FACTORED_OPERATIONS, FACTORED_TERMS = 8, 100, 200
 
 
 def simplify(
-    expression: sympy.Expr, effort: int = EFFORT, collected: Iterable[sympy.Symbol] = (), turns: Sequence[Turn] = ()
+    expression: sympy.Expr,
+    effort: int = EFFORT,
+    collected: Iterable[sympy.Symbol] = (),
+    turns: Sequence[AngleSubstitution] = (),
 ) -> sympy.Expr:
-    """A shorter form of the expression where one is found within bounded work: lowest terms, Pythagoras, common factors.
+    """Simplify within bounded work: lowest terms, Pythagoras, common factors.
 
     The bound is a count of operations, so that the result is the same on every machine.
 
@@ -35,9 +40,9 @@ def simplify(
     expression : expression
     effort : int
         Products of terms after which it is left as it is.
-    heads : iterable of symbols
+    collected : iterable of symbols
         Symbols by which sums are grouped.
-    turns : sequence of Turn
+    turns : sequence of AngleSubstitution
         Differences of angles to work in.
 
     >>> r, phi = sympy.symbols("r phi")
@@ -46,17 +51,19 @@ def simplify(
     """
     try:
         generators = Generators([expression], Work(effort), turns, simplify)
-        found = Writer(generators, collected).quotient(generators.read(expression))
+        found = QuotientPrinter(generators, collected).quotient(generators.read(expression))
     except TooMuchWorkError:
         share = effort // max(1, len(expression.args))
         if share < LEAST_EFFORT or not (expression.is_Add or expression.is_Mul):
             return expression
-        return expression.func(*(simplify(part, share, collected, turns) for part in expression.args))
+        return expression.func(
+            *(simplify(part, share, collected, turns) for part in expression.args)
+        )
     return min([found, expression, *_factored(expression)], key=size)
 
 
 def _factored(expression: sympy.Expr) -> list[sympy.Expr]:
-    """A product with sines and cosines as symbols of their own, which the relation between them may hide, if it is cheap."""
+    """Factor a product with sines and cosines as independent symbols, if that is cheap."""
     sinusoids = sorted(expression.atoms(sympy.sin, sympy.cos), key=sympy.default_sort_key)
     symbols = {wave: sympy.Dummy(f"w{k}") for k, wave in enumerate(sinusoids)}
     plain = expression.xreplace(symbols)
@@ -68,12 +75,17 @@ def _factored(expression: sympy.Expr) -> list[sympy.Expr]:
 
 def is_small_quotient(expression: sympy.Expr) -> bool:
     """Whether an expression is a quotient of polynomials that can be factored with little work."""
-    few = len(expression.free_symbols) <= FACTORED_SYMBOLS and expression.count_ops() <= FACTORED_OPERATIONS
-    return bool(few and expression.is_rational_function() and expansion_size(expression) <= FACTORED_TERMS)
+    few = (
+        len(expression.free_symbols) <= FACTORED_SYMBOLS
+        and expression.count_ops() <= FACTORED_OPERATIONS
+    )
+    return bool(
+        few and expression.is_rational_function() and expansion_size(expression) <= FACTORED_TERMS
+    )
 
 
 def expansion_size(expression: sympy.Basic) -> float:
-    """An upper bound of the number of terms that the expansion of an expression has, those of denominators counted each time.
+    """Bound the number of terms of an expansion, counting denominators each time.
 
     >>> x, y = sympy.symbols("x y")
     >>> expansion_size((x + y) ** 3 * (x + 1))
@@ -85,5 +97,7 @@ def expansion_size(expression: sympy.Basic) -> float:
         case sympy.Mul():
             return math.prod(expansion_size(part) for part in expression.args)
         case sympy.Pow() if expression.exp.is_Integer:
-            return float(min(expansion_size(expression.base), 1e6)) ** min(abs(int(expression.exp)), 40)
+            return float(min(expansion_size(expression.base), 1e6)) ** min(
+                abs(int(expression.exp)), 40
+            )
     return 1.0

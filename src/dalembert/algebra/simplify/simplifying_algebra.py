@@ -1,12 +1,14 @@
-r"""The algebra of formulas for reading: trees whose intermediate results are kept in lowest terms, large inverses by name.
+r"""The algebra of formulas for reading: results in lowest terms, large inverses by name.
 
-A derivation on plain trees carries every detour along: the same pivot divided out and multiplied in again, sines and cosines
-whose squares add up to one. Here each intermediate result is brought to lowest terms, and the inverse K of a matrix M that is
-too large to be written out stays a matrix of symbols. So does the solution w = K r of M w = r. They are differentiated by
+A derivation on plain trees carries every detour along: the same pivot divided out and multiplied in
+again, sines and cosines whose squares add up to one. Here each intermediate result is brought to
+lowest terms, and the inverse K of a matrix M that is too large to be written out stays a matrix of
+symbols. So does the solution w = K r of M w = r. They are differentiated by
 
     dK = -K dM K,        dw = K (dr - dM w)
 
-and what multiplies dw is brought to zero by r = M w where that is so: the derivative of a Legendre transform needs no inverse.
+and what multiplies dw is brought to zero by r = M w where that is so: the derivative of a Legendre
+transform needs no inverse.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import sympy
+from sympy import MatrixBase
 
 from ...errors import ModelError
-from ..lazy import Lazy, each, entries_of, now
+from ..lazy import Lazy, LazyBlock, each, entries_of, now
 from ..tree import TreeAlgebra
-from .quotients import NODE, Generators, Turn, eliminated, lowest_terms
+from .lowest_terms import eliminated, lowest_terms
+from .quotients import NODE, AngleSubstitution, Generators
 from .statement import LONG_STATEMENT, with_constants
 from .trigonometric_ring import TooMuchWorkError, Work
 
@@ -30,7 +34,7 @@ __all__ = ["NamedInverse", "SimplifyingAlgebra"]
 EFFORT, PART_EFFORT, INVERSE_EFFORT = 300_000, 150_000, 40_000
 #: Expressions with fewer operations are not worth a look.
 SHORT = 12
-#: Where an inverse has more operations, solutions get names, and where it has more than the second number, the inverse does.
+#: Above this many operations of an inverse solutions get names; above the second the inverse does.
 SHORT_INVERSE, WRITTEN_INVERSE = 60, 150
 #: The longest inverse that is written out where there are no names.
 LONGEST_INVERSE = 1000
@@ -66,18 +70,19 @@ class SimplifyingAlgebra:
     ----------
     named : bool
         Whether large inverses get names; they are an error otherwise.
-    turns : sequence of Turn
+    turns : sequence of AngleSubstitution
         Differences of angles to work in.
     """
 
     def __init__(
         self,
         named: bool = True,
-        turns: Sequence[Turn] = (),
+        turns: Sequence[AngleSubstitution] = (),
         effort: int = EFFORT,
         constants: Iterable[sympy.Symbol] = (),
     ) -> None:
-        self._plain, self._may_name, self._turns, self.work = TreeAlgebra(), named, tuple(turns), Work(effort)
+        self._plain, self._may_name, self._turns = TreeAlgebra(), named, tuple(turns)
+        self.work = Work(effort)
         self._effort, self._constants, self.has_long_inverse = effort, frozenset(constants), False
         self.inverses: list[NamedInverse] = []
         self.meanings: dict[sympy.Symbol, sympy.Expr] = {}
@@ -94,7 +99,9 @@ class SimplifyingAlgebra:
 
     def _refusal(self, expression: sympy.Expr) -> ModelError:
         seen = (
-            f"more than {self._effort} operations" if self.work.left < 0 else f"a part with {expression.count_ops()} operations"
+            f"more than {self._effort} operations"
+            if self.work.left < 0
+            else f"a part with {expression.count_ops()} operations"
         )
         return ModelError(
             "These equations are too large to be written out",
@@ -105,12 +112,12 @@ class SimplifyingAlgebra:
     def _kept(self, expression: sympy.Expr) -> sympy.Expr:
         return self._lowest(expression) if expression.count_ops() > SHORT else expression
 
-    # -- as in plain trees -------------------------------------------------------------------------------------------
+    # -- as in plain trees -------------------------------------------------------------------------
 
-    def scalar(self, expression: sympy.Expr) -> Any:
+    def scalar(self, expression: sympy.Expr) -> Lazy:
         return Lazy(lambda: self._stated(expression))
 
-    def vector(self, expressions: Iterable[sympy.Expr]) -> Any:
+    def vector(self, expressions: Iterable[sympy.Expr]) -> Lazy:
         entries = list(expressions)
         return Lazy(lambda: self._plain.vector(self._stated(now(entry)) for entry in entries))
 
@@ -120,62 +127,75 @@ class SimplifyingAlgebra:
             return expression
         return with_constants(expression, self._constants, self.meanings)
 
-    def zeros(self, rows: int, columns: int = 1) -> Any:
+    def zeros(self, rows: int, columns: int = 1) -> Lazy:
         return Lazy(lambda: self._plain.zeros(rows, columns))
 
-    def stack(self, blocks: Sequence[Any]) -> Any:
+    def stack(self, blocks: Sequence[LazyBlock]) -> Lazy:
         return Lazy(lambda: self._plain.stack([now(block) for block in blocks]))
 
-    def columns(self, blocks: Sequence[Any]) -> Any:
+    def columns(self, blocks: Sequence[LazyBlock]) -> Lazy:
         return Lazy(lambda: self._plain.columns([now(block) for block in blocks]))
 
-    def inner(self, left: Any, right: Any) -> Any:
+    def inner(self, left: LazyBlock, right: LazyBlock) -> Lazy:
         return Lazy(lambda: self._plain.inner(now(left), now(right)))
 
-    def root(self, scalar: Any) -> Any:
+    def root(self, scalar: LazyBlock) -> Lazy:
         return Lazy(lambda: self._plain.root(each(now(scalar), self._lowest)))
 
-    def split_columns(self, matrix: Any) -> Sequence[Any]:
+    def split_columns(self, matrix: LazyBlock) -> Sequence[MatrixBase]:
         whole = now(matrix)
         return [whole.col(k) for k in range(whole.cols)]
 
-    def part(self, matrix: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
+    def part(self, matrix: LazyBlock, rows: Sequence[int], columns: Sequence[int]) -> Lazy:
         return Lazy(lambda: self._plain.part(now(matrix), rows, columns))
 
-    def determinant(self, matrix: Any) -> Any:
+    def determinant(self, matrix: LazyBlock) -> Lazy:
         return Lazy(lambda: self._plain.determinant(now(matrix)))
 
-    # -- derivatives -------------------------------------------------------------------------------------------------
+    # -- derivatives -------------------------------------------------------------------------------
 
-    def gradient(self, scalar: Any, symbols: Any) -> Any:
+    def gradient(self, scalar: LazyBlock, symbols: LazyBlock) -> Lazy:
         return self.jacobian(scalar, symbols).T
 
-    def hessian(self, scalar: Any, symbols: Any) -> tuple[Any, Any]:
+    def hessian(self, scalar: LazyBlock, symbols: LazyBlock) -> tuple[Lazy, Lazy]:
         first = self.gradient(scalar, symbols)
         return self.jacobian(first, symbols), first
 
-    def jacobian(self, vector: Any, symbols: Any) -> Any:
-        def made() -> Any:
+    def jacobian(self, vector: LazyBlock, symbols: LazyBlock) -> Lazy:
+        def made() -> MatrixBase:
             entries, variables = entries_of(vector), list(now(symbols))
             derivatives = [self._derivatives(entry, variables) for entry in entries]
-            return sympy.Matrix(len(entries), len(variables), [derivative for row in derivatives for derivative in row])
+            return sympy.Matrix(
+                len(entries),
+                len(variables),
+                [derivative for row in derivatives for derivative in row],
+            )
 
         return Lazy(made)
 
-    def along(self, vector: Any, symbols: Any, direction: Any) -> Any:
-        def made() -> Any:
-            pairs = tuple((symbol, rate) for symbol, rate in zip(now(symbols), now(direction), strict=True) if rate != 0)
+    def along(self, vector: LazyBlock, symbols: LazyBlock, direction: LazyBlock) -> Lazy:
+        def made() -> MatrixBase:
+            pairs = tuple(
+                (symbol, rate)
+                for symbol, rate in zip(now(symbols), now(direction), strict=True)
+                if rate != 0
+            )
             changes = [self._kept(self._change(entry, pairs)) for entry in entries_of(vector)]
             return sympy.Matrix(len(changes), 1, changes)
 
         return Lazy(made)
 
-    def _derivatives(self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
+    def _derivatives(
+        self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]
+    ) -> list[sympy.Expr]:
         """The derivatives by some symbols, in lowest terms."""
         partial, steep = self._partial_derivatives(expression, symbols)
         found = []
         for symbol in symbols:
-            rates = [derivative * self._rate(name, ((symbol, sympy.S.One),)) for name, derivative in steep.items()]
+            rates = [
+                derivative * self._rate(name, ((symbol, sympy.S.One),))
+                for name, derivative in steep.items()
+            ]
             total = sympy.Add(partial.get(symbol, sympy.S.Zero), *rates)
             found.append(self._kept(total) if rates else total)
         return found
@@ -184,18 +204,29 @@ class SimplifyingAlgebra:
         """The derivative along a direction, given by symbols and their rates."""
         partial, steep = self._partial_derivatives(expression, [symbol for symbol, _ in pairs])
         terms = [partial[symbol] * rate for symbol, rate in pairs if symbol in partial]
-        return sympy.Add(*terms, *(derivative * self._rate(symbol, pairs) for symbol, derivative in steep.items()))
+        return sympy.Add(
+            *terms,
+            *(derivative * self._rate(symbol, pairs) for symbol, derivative in steep.items()),
+        )
 
     def _partial_derivatives(
         self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]
     ) -> tuple[dict[sympy.Symbol, sympy.Expr], dict[sympy.Symbol, sympy.Expr]]:
-        """The derivatives by symbols and by names that occur, as if they were independent of each other."""
+        """Differentiate by symbols and by the names that occur, as if they were independent."""
         expression = self.spelt_out(expression)
         present = expression.free_symbols
         named = [symbol for symbol in self._homes if symbol in present]
         wanted = [symbol for symbol in (*symbols, *named) if symbol in present]
-        found = dict(zip(wanted, self._plain_derivatives(expression, wanted), strict=True)) if wanted else {}
-        steep = {symbol: derivative for symbol in named if (derivative := self._at_solutions(found.pop(symbol))) != 0}
+        found = (
+            dict(zip(wanted, self._plain_derivatives(expression, wanted), strict=True))
+            if wanted
+            else {}
+        )
+        steep = {
+            symbol: derivative
+            for symbol in named
+            if (derivative := self._at_solutions(found.pop(symbol))) != 0
+        }
         return found, steep
 
     def spelt_out(self, expression: sympy.Expr) -> sympy.Expr:
@@ -204,12 +235,19 @@ class SimplifyingAlgebra:
             expression = expression.xreplace(self._pushed)
         return expression
 
-    def _plain_derivatives(self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[sympy.Expr]:
+    def _plain_derivatives(
+        self, expression: sympy.Expr, symbols: Sequence[sympy.Symbol]
+    ) -> list[sympy.Expr]:
         try:
-            generators = Generators([expression], Work(INVERSE_EFFORT, self.work), self._turns, self._lowest)
+            generators = Generators(
+                [expression], Work(INVERSE_EFFORT, self.work), self._turns, self._lowest
+            )
             if all(map(generators.is_smooth_in, symbols)):
                 quotient = generators.read(expression)
-                return [generators.expression(generators.derivative(quotient, symbol)) for symbol in symbols]
+                return [
+                    generators.expression(generators.derivative(quotient, symbol))
+                    for symbol in symbols
+                ]
         except TooMuchWorkError:
             pass  # as a whole it is too large, its derivatives may not be
         try:
@@ -224,22 +262,27 @@ class SimplifyingAlgebra:
             home, place = self._homes[symbol]
             if isinstance(place, tuple):
                 i, j = place
-                value = -(home.symbols.row(i) @ self._matrix_change(home, pairs) @ home.symbols.col(j))[0]
+                value = -(
+                    home.symbols.row(i) @ self._matrix_change(home, pairs) @ home.symbols.col(j)
+                )[0]
             else:
                 n = home.matrix.rows
                 value = (home.symbols.row(place % n) @ self._push(home, place // n, pairs))[0]
             self._rates[symbol, pairs] = value
         return self._rates[symbol, pairs]
 
-    def _matrix_change(self, home: NamedInverse, pairs: _Pairs) -> Any:
+    def _matrix_change(self, home: NamedInverse, pairs: _Pairs) -> MatrixBase:
         return home.matrix.applyfunc(lambda entry: self._change(entry, pairs))
 
-    def _push(self, home: NamedInverse, place: int, pairs: _Pairs) -> Any:
-        """dr - dM w of a solution along a direction, with names for its entries where they are long."""
+    def _push(self, home: NamedInverse, place: int, pairs: _Pairs) -> MatrixBase:
+        """Return dr - dM w of a solution along a direction, naming entries that are long."""
         key = (id(home), place, pairs)
         if key not in self._pushes:
             solution, right = home.solutions[place]
-            change = right.applyfunc(lambda entry: self._change(entry, pairs)) - self._matrix_change(home, pairs) @ solution
+            change = (
+                right.applyfunc(lambda entry: self._change(entry, pairs))
+                - self._matrix_change(home, pairs) @ solution
+            )
             self._pushes[key] = change.applyfunc(lambda entry: self._named_part(self._kept(entry)))
         return self._pushes[key]
 
@@ -251,30 +294,44 @@ class SimplifyingAlgebra:
         return name
 
     def _at_solutions(self, expression: sympy.Expr) -> sympy.Expr:
-        """Zero where the expression vanishes by M w = r, for r whose entries are symbols up to known terms."""
+        """Return zero if the expression vanishes by M w = r, for r of symbols and known terms."""
         for home in self.inverses:
             for solution, right in home.solutions:
                 if not expression.has(*solution):
                     continue
                 exchange = {}
                 for entry, value in zip(right, home.matrix @ solution, strict=True):
-                    symbol = next((s for s in sympy.Add.make_args(entry) if s.is_Symbol and s not in self._homes), None)
+                    symbol = next(
+                        (
+                            s
+                            for s in sympy.Add.make_args(entry)
+                            if s.is_Symbol and s not in self._homes
+                        ),
+                        None,
+                    )
                     if symbol is not None:
                         exchange[symbol] = value - (entry - symbol)
                 try:
-                    if lowest_terms(expression.xreplace(exchange), Work(INVERSE_EFFORT, self.work), self._turns) == 0:
+                    if (
+                        lowest_terms(
+                            expression.xreplace(exchange),
+                            Work(INVERSE_EFFORT, self.work),
+                            self._turns,
+                        )
+                        == 0
+                    ):
                         return sympy.S.Zero
                 except TooMuchWorkError:
                     continue
         return expression
 
-    # -- solving -----------------------------------------------------------------------------------------------------
+    # -- solving -----------------------------------------------------------------------------------
 
-    def solve(self, matrix: Any, right: Any) -> Any:
+    def solve(self, matrix: LazyBlock, right: LazyBlock) -> Lazy:
         return Lazy(lambda: self._solved(each(now(matrix), self._lowest), now(right)))
 
-    def solve_square(self, matrix: Any, right: Any) -> Any:
-        def made() -> Any:
+    def solve_square(self, matrix: LazyBlock, right: LazyBlock) -> Lazy:
+        def made() -> MatrixBase:
             table, column = each(now(matrix), self._lowest), now(right)
             try:
                 return eliminated(table, column, Work(INVERSE_EFFORT, self.work), self._turns)
@@ -283,12 +340,21 @@ class SimplifyingAlgebra:
 
         return Lazy(made)
 
-    def _solved(self, matrix: Any, right: Any) -> Any:
-        """The solution, each set of unknowns that hang together by itself; with names unless the whole inverse is short."""
-        sets = [(places, matrix.extract(places, places).as_immutable()) for places in _components(matrix)]
+    def _solved(self, matrix: MatrixBase, right: MatrixBase) -> MatrixBase:
+        """Solve each connected set of unknowns, with names unless the whole inverse is short."""
+        sets = [
+            (places, matrix.extract(places, places).as_immutable())
+            for places in _components(matrix)
+        ]
         known = {home.matrix: home for home in self.inverses}
-        inverses = {part: known[part].symbols if part in known else self._inverse(part) for _, part in sets}
-        lengths = [_operations(inverse) for part, inverse in inverses.items() if inverse is not None and part not in known]
+        inverses = {
+            part: known[part].symbols if part in known else self._inverse(part) for _, part in sets
+        }
+        lengths = [
+            _operations(inverse)
+            for part, inverse in inverses.items()
+            if inverse is not None and part not in known
+        ]
         is_long = None in inverses.values() or sum(lengths) > SHORT_INVERSE
         self.has_long_inverse |= is_long
         named = self._may_name and is_long
@@ -300,18 +366,24 @@ class SimplifyingAlgebra:
             if home is None:
                 values = each(inverses[part] @ rows, self._lowest)
             else:
-                values = home.symbols @ rows if rows.cols > 1 else self._named_solution(home, each(rows, self._lowest))
+                values = (
+                    home.symbols @ rows
+                    if rows.cols > 1
+                    else self._named_solution(home, each(rows, self._lowest))
+                )
             for row, place in enumerate(places):
                 found[place, :] = values.row(row)
         return found
 
-    def _inverse(self, matrix: Any) -> Any | None:
+    def _inverse(self, matrix: MatrixBase) -> MatrixBase | None:
         """The inverse written out, or None where it is too long and may have a name."""
         for home in self.inverses:
             if home.symbols.as_immutable() == matrix:
                 return home.matrix
         try:
-            inverse = eliminated(matrix, sympy.eye(matrix.rows), Work(INVERSE_EFFORT, self.work), self._turns)
+            inverse = eliminated(
+                matrix, sympy.eye(matrix.rows), Work(INVERSE_EFFORT, self.work), self._turns
+            )
             if _operations(inverse) <= (WRITTEN_INVERSE if self._may_name else LONGEST_INVERSE):
                 return inverse
         except TooMuchWorkError:
@@ -321,11 +393,14 @@ class SimplifyingAlgebra:
             return None
         raise ModelError(
             "These equations are too large to be written out without names for their parts",
-            seen=f"a matrix of {matrix.rows} x {matrix.cols} with {_operations(matrix)} operations to invert",
+            seen=(
+                f"a matrix of {matrix.rows} x {matrix.cols} with {_operations(matrix)} operations"
+                " to invert"
+            ),
             remedy="let parts have names (compact=True)",
         )
 
-    def _named_solution(self, home: NamedInverse, right: Any) -> Any:
+    def _named_solution(self, home: NamedInverse, right: MatrixBase) -> MatrixBase:
         for solution, known in home.solutions:
             if known == right:
                 return solution
@@ -335,24 +410,37 @@ class SimplifyingAlgebra:
         self._homes |= {solution[i]: (home, place * n + i) for i in range(n)}
         return solution
 
-    def _named_inverse(self, matrix: Any, inverse: Any | None) -> NamedInverse:
+    def _named_inverse(self, matrix: MatrixBase, inverse: MatrixBase | None) -> NamedInverse:
         if inverse is not None:
             home = NamedInverse(inverse, matrix, [], is_named=False)
         else:
             n = matrix.rows
-            upper = {(i, j): sympy.Dummy(f"K_{i + 1}{j + 1}", real=True) for i in range(n) for j in range(i, n)}
-            home = NamedInverse(sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)]), matrix, [], is_named=True)
+            upper = {
+                (i, j): sympy.Dummy(f"K_{i + 1}{j + 1}", real=True)
+                for i in range(n)
+                for j in range(i, n)
+            }
+            home = NamedInverse(
+                sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)]),
+                matrix,
+                [],
+                is_named=True,
+            )
             self._homes |= {symbol: (home, place) for place, symbol in upper.items()}
         self.inverses.append(home)
         return home
 
-    # -- substitution ------------------------------------------------------------------------------------------------
+    # -- substitution ------------------------------------------------------------------------------
 
-    def substitute(self, block: Any, symbols: Any, values: Any) -> Any:
+    def substitute(self, block: LazyBlock, symbols: LazyBlock, values: LazyBlock) -> Lazy:
         return Lazy(lambda: self._substituted(now(block), now(symbols), now(values)))
 
-    def _substituted(self, block: Any, symbols: Any, values: Any) -> Any:
-        exchange = {symbol: value for symbol, value in zip(symbols, values, strict=True) if symbol != value}
+    def _substituted(
+        self, block: MatrixBase, symbols: MatrixBase, values: MatrixBase
+    ) -> MatrixBase:
+        exchange = {
+            symbol: value for symbol, value in zip(symbols, values, strict=True) if symbol != value
+        }
         if not exchange:
             return block
         if any(not exchange.keys().isdisjoint(self._symbols([name])) for name in self._pushed):
@@ -360,7 +448,9 @@ class SimplifyingAlgebra:
         exchange |= self._changed_names(block, exchange)
         return each(block.xreplace(exchange), self._kept)
 
-    def _changed_names(self, block: Any, exchange: dict[sympy.Symbol, sympy.Expr]) -> dict[sympy.Symbol, sympy.Expr]:
+    def _changed_names(
+        self, block: MatrixBase, exchange: dict[sympy.Symbol, sympy.Expr]
+    ) -> dict[sympy.Symbol, sympy.Expr]:
         """Names in the block whose meaning depends on what is exchanged, with what they become."""
         found: dict[sympy.Symbol, sympy.Expr] = {}
         present = block.free_symbols
@@ -368,13 +458,19 @@ class SimplifyingAlgebra:
             touched = home.matrix.has(*exchange)
             matrix = home.matrix.xreplace(exchange)
             if home.is_named and touched and any(symbol in present for symbol in home.symbols):
-                found |= dict(zip(home.symbols, self._solved(matrix, sympy.eye(matrix.rows)), strict=True))
+                found |= dict(
+                    zip(home.symbols, self._solved(matrix, sympy.eye(matrix.rows)), strict=True)
+                )
             for solution, right in list(home.solutions):
-                if (touched or right.has(*exchange)) and any(symbol in present for symbol in solution):
-                    found |= dict(zip(solution, self._solved(matrix, right.xreplace(exchange)), strict=True))
+                if (touched or right.has(*exchange)) and any(
+                    symbol in present for symbol in solution
+                ):
+                    found |= dict(
+                        zip(solution, self._solved(matrix, right.xreplace(exchange)), strict=True)
+                    )
         return found
 
-    def without(self, block: Any, symbols: Any) -> Any | None:
+    def without(self, block: LazyBlock, symbols: LazyBlock) -> Any | None:
         if not self.depends(block, symbols):
             return block
         plain, variables = each(now(block), self._lowest), now(symbols)
@@ -388,7 +484,7 @@ class SimplifyingAlgebra:
             plain = self._substituted(plain, variables, sympy.zeros(len(variables), 1))
         return Lazy(lambda: plain)
 
-    def depends(self, block: Any, symbols: Any) -> bool:
+    def depends(self, block: LazyBlock, symbols: LazyBlock) -> bool:
         value = now(block)
         return bool(self._symbols(value.free_symbols) & set(now(symbols)))
 
@@ -402,17 +498,19 @@ class SimplifyingAlgebra:
                 home, place = self._homes[symbol]
                 found |= self._symbols(home.matrix.free_symbols)
                 if not isinstance(place, tuple):
-                    found |= self._symbols(home.solutions[place // home.matrix.rows][1].free_symbols)
+                    found |= self._symbols(
+                        home.solutions[place // home.matrix.rows][1].free_symbols
+                    )
             else:
                 found.add(symbol)
         return found
 
 
-def _operations(matrix: Any) -> int:
+def _operations(matrix: MatrixBase) -> int:
     return int(sum(entry.count_ops() for entry in matrix))
 
 
-def _components(matrix: Any) -> list[list[int]]:
+def _components(matrix: MatrixBase) -> list[list[int]]:
     """Sets of places that the entries of a symmetric matrix connect."""
     pending, found = list(range(matrix.rows)), list[list[int]]()
     while pending:

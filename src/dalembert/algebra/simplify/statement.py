@@ -1,4 +1,4 @@
-"""What helps to keep a model short before anything is derived from it: fewer angles, fewer constants."""
+"""Keep a model short before anything is derived from it: fewer angles, fewer constants."""
 
 from __future__ import annotations
 
@@ -7,33 +7,37 @@ from itertools import product
 
 import sympy
 
-from .quotients import Generators, Turn
+from .quotients import AngleSubstitution, Generators
 from .trigonometric_ring import TooMuchWorkError, Work
 
 __all__ = ["LONG_STATEMENT", "helpful_turns", "with_constants"]
 
 #: Expressions of a model with more operations get names for sums of constants.
 LONG_STATEMENT = 300
-#: The largest number of differences of angles that stand for angles, and the work on each part in the choice of them.
+#: The most angle differences to substitute, and the work on each part in choosing them.
 MOST_TURNS, TURN_EFFORT = 4, 20_000
 
 
-def helpful_turns(expressions: Sequence[sympy.Expr], constants: Iterable[sympy.Symbol] = ()) -> tuple[Turn, ...]:
-    """Differences and sums of angles in which the expressions have fewer terms than in the angles themselves.
+def helpful_turns(
+    expressions: Sequence[sympy.Expr], constants: Iterable[sympy.Symbol] = ()
+) -> tuple[AngleSubstitution, ...]:
+    """Sums and differences of angles in which the expressions have fewer terms.
 
     Sums of constants count as one.
 
     >>> a, b, m = sympy.symbols("a b m")
     >>> helpful_turns([m + sympy.cos(a - b) ** 2])
-    (Turn(first=a, second=b, sign=1),)
+    (AngleSubstitution(first=a, second=b, sign=1),)
     """
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[AngleSubstitution, ...] = ()
     fixed = frozenset(constants)
-    expressions = [with_constants(e, fixed, {}) if e.count_ops() > LONG_STATEMENT else e for e in expressions]
+    expressions = [
+        with_constants(e, fixed, {}) if e.count_ops() > LONG_STATEMENT else e for e in expressions
+    ]
     fewest = _terms(expressions, turns)
     for _ in range(MOST_TURNS):
         candidates = [
-            Turn(first, second, sign)
+            AngleSubstitution(first, second, sign)
             for first, second, sign in product(*[_angles(expressions)] * 2, (1, -1))
             if first != second and all(first not in (turn.first, turn.second) for turn in turns)
         ]
@@ -48,28 +52,40 @@ def helpful_turns(expressions: Sequence[sympy.Expr], constants: Iterable[sympy.S
 def _angles(expressions: Sequence[sympy.Expr]) -> list[sympy.Symbol]:
     """Symbols that occur together with others inside sines and cosines."""
     arguments = {node.args[0] for e in expressions for node in e.atoms(sympy.sin, sympy.cos)}
-    found = {s for argument in arguments if argument.is_Add for s in argument.args if s.is_Symbol or (-s).is_Symbol}
+    found = {
+        s
+        for argument in arguments
+        if argument.is_Add
+        for s in argument.args
+        if s.is_Symbol or (-s).is_Symbol
+    }
     return sorted({s if s.is_Symbol else -s for s in found}, key=str)
 
 
-def _terms(expressions: Sequence[sympy.Expr], turns: Sequence[Turn]) -> int:
+def _terms(expressions: Sequence[sympy.Expr], turns: Sequence[AngleSubstitution]) -> int:
     """The number of terms of some expressions, or of their parts where these are large."""
     total = 0
     for expression in expressions:
         for parts in ([expression], sympy.Add.make_args(expression)):
             try:
-                quotients = [Generators([part], Work(TURN_EFFORT), turns).read(part) for part in parts]
+                quotients = [
+                    Generators([part], Work(TURN_EFFORT), turns).read(part) for part in parts
+                ]
             except TooMuchWorkError:
                 continue
-            total += sum(len(q.above) + sum(len(factor) for factor, _ in q.below) for q in quotients)
+            total += sum(
+                len(q.above) + sum(len(factor) for factor, _ in q.below) for q in quotients
+            )
             break
     return total
 
 
 def with_constants(
-    expression: sympy.Expr, constants: frozenset[sympy.Symbol], meanings: dict[sympy.Symbol, sympy.Expr]
+    expression: sympy.Expr,
+    constants: frozenset[sympy.Symbol],
+    meanings: dict[sympy.Symbol, sympy.Expr],
 ) -> sympy.Expr:
-    """The expression with names for its largest parts that are sums of constants, or products with such sums."""
+    """Name the largest parts of an expression that are sums of constants, or products with such."""
     names = {meaning: name for name, meaning in meanings.items()}
 
     def named(part: sympy.Expr) -> sympy.Expr:
@@ -90,9 +106,13 @@ def with_constants(
             return named(node)
         if not (node.is_Add or node.is_Mul):
             return node.func(*map(changed, node.args))
-        fixed = node.func(*(argument for argument in node.args if argument.free_symbols <= constants))
+        fixed = node.func(
+            *(argument for argument in node.args if argument.free_symbols <= constants)
+        )
         number, rest = fixed.as_coeff_Mul(rational=True) if node.is_Mul else (node.identity, fixed)
-        moving = (changed(argument) for argument in node.args if not argument.free_symbols <= constants)
+        moving = (
+            changed(argument) for argument in node.args if not argument.free_symbols <= constants
+        )
         return node.func(number, named(rest), *moving)
 
     return changed(expression)

@@ -2,10 +2,11 @@ r"""Polynomials in symbols, sines and cosines, where the squares of sine and cos
 
     Z[x_1, ..., x_k, s_1, c_1, s_2, c_2, ...] / (s_1^2 + c_1^2 - 1, s_2^2 + c_2^2 - 1, ...)
 
-and likewise for symbols that are roots of polynomials, g^2 = P. A polynomial is reduced when it holds at most the first power
-of each s_j and of each root; equal elements of this ring have equal reduced polynomials. The ring has no unique factors
-(s^2 = (1 - c)(1 + c)), so common factors are found by division. Work is counted, in products of terms, and ends at a limit: no
-result depends on the speed of the machine.
+and likewise for symbols that are roots of polynomials, g^2 = P. A polynomial is reduced when it
+holds at most the first power of each s_j and of each root; equal elements of this ring have equal
+reduced polynomials. The ring has no unique factors (s^2 = (1 - c)(1 + c)), so common factors are
+found by division. Work is counted, in products of terms, and ends at a limit: no result depends on
+the speed of the machine.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class TooMuchWorkError(Exception):
 
 
 class Work:
-    """What may still be done, in products of terms; a part of a larger allowance where it has a `whole`."""
+    """An allowance of work, in products of terms; `whole` is the larger allowance it belongs to."""
 
     def __init__(self, limit: int, whole: Work | None = None) -> None:
         self.left, self.whole = limit, whole
@@ -101,7 +102,11 @@ class CircleRing:
 
     def pairs_in(self, polynomial: Polynomial) -> list[int]:
         """Which pairs of sine and cosine occur."""
-        return [k for k, pair in enumerate(self.pairs) if any(m[pair.sine] or m[pair.cosine] for m in polynomial)]
+        return [
+            k
+            for k, pair in enumerate(self.pairs)
+            if any(m[pair.sine] or m[pair.cosine] for m in polynomial)
+        ]
 
     def derivative(self, polynomial: Polynomial, place: int) -> Polynomial:
         """The derivative by one generator."""
@@ -113,7 +118,7 @@ class CircleRing:
         self.work.spend(len(found))
         return self.from_terms(found)
 
-    # -- Pythagoras --------------------------------------------------------------------------------------------------
+    # -- Pythagoras --------------------------------------------------------------------------------
 
     def reduced(self, polynomial: Polynomial) -> Polynomial:
         """With at most the first power of each sine and of each root."""
@@ -124,7 +129,9 @@ class CircleRing:
             polynomial = self._exchanged(polynomial, pair.sine, pair.cosine)
         return polynomial
 
-    def _without_squares(self, polynomial: Polynomial, place: int, square: Polynomial) -> Polynomial:
+    def _without_squares(
+        self, polynomial: Polynomial, place: int, square: Polynomial
+    ) -> Polynomial:
         parts: dict[int, dict[tuple[int, ...], Any]] = {}
         for monomial, coefficient in polynomial.items():
             half, rest = divmod(monomial[place], 2)
@@ -132,11 +139,15 @@ class CircleRing:
             parts.setdefault(half, {})[lower] = coefficient
         found = self.zero
         for half, terms in parts.items():
-            found += self.product(self.from_terms(terms), self.power(square, half)) if half else self.from_terms(terms)
+            found += (
+                self.product(self.from_terms(terms), self.power(square, half))
+                if half
+                else self.from_terms(terms)
+            )
         return found
 
     def _exchanged(self, polynomial: Polynomial, out: int, into: int) -> Polynomial:
-        """With at most the first power of the generator `out`, whose square is 1 minus that of `into`."""
+        """Keep at most the first power of the generator `out`, whose square is 1 - `into`^2."""
         if all(monomial[out] < 2 for monomial in polynomial):
             return polynomial
         found: dict[tuple[int, ...], int] = {}
@@ -151,7 +162,7 @@ class CircleRing:
         return self.from_terms({m: c for m, c in found.items() if c})
 
     def variants(self, polynomial: Polynomial) -> list[Polynomial]:
-        """A reduced polynomial with sines or cosines in the first power only, for up to three of its angles."""
+        """Rewrite a polynomial in first powers of sine or cosine, for up to three angles."""
         found: list[Polynomial] = []
         used = [self.pairs[k] for k in self.pairs_in(polynomial)[:3]]
         for choice in product((False, True), repeat=len(used)):
@@ -164,10 +175,13 @@ class CircleRing:
         return found
 
     def turned(self, polynomial: Polynomial, first: int, second: int, sign: int) -> Polynomial:
-        """The polynomial in sine and cosine of d, u_first = d + sign u_second, which take the places of those of u_first."""
+        """Substitute u_first = d + sign u_second: sine and cosine of d replace those of u_first."""
         one, other = self.pairs[first], self.pairs[second]
-        d_sine, d_cosine, sine, cosine = (self.generators[k] for k in (one.sine, one.cosine, other.sine, other.cosine))
-        new_sine, new_cosine = d_sine * cosine + sign * d_cosine * sine, d_cosine * cosine - sign * d_sine * sine
+        d_sine, d_cosine, sine, cosine = (
+            self.generators[k] for k in (one.sine, one.cosine, other.sine, other.cosine)
+        )
+        new_sine = d_sine * cosine + sign * d_cosine * sine
+        new_cosine = d_cosine * cosine - sign * d_sine * sine
         parts: dict[tuple[int, int], dict[tuple[int, ...], Any]] = {}
         for monomial, coefficient in polynomial.items():
             rest = tuple(0 if k in (one.sine, one.cosine) else p for k, p in enumerate(monomial))
@@ -178,13 +192,13 @@ class CircleRing:
             found += self.product(self.from_terms(terms), turned)
         return found
 
-    # -- division and factors ----------------------------------------------------------------------------------------
+    # -- division and factors ----------------------------------------------------------------------
 
     def divided(self, polynomial: Polynomial, factor: Polynomial) -> Polynomial | None:
         """A reduced polynomial divided by a reduced factor, or None where there is a remainder.
 
-        N / f = N f' / (f f') with f' the product of the conjugates of f, s_j -> -s_j: f f' has no sines or roots, and division
-        in the other generators decides.
+        N / f = N f' / (f f') with f' the product of the conjugates of f, s_j -> -s_j: f f' has no
+        sines or roots, and division in the other generators decides.
         """
         conjugate = self.one
         for place in (*self.roots, *(pair.sine for pair in self.pairs)):
@@ -197,7 +211,10 @@ class CircleRing:
         """Division of polynomials without Pythagoras."""
         lead = max(below)
         if len(below) == 1:
-            if any(c % below[lead] or any(a < b for a, b in zip(m, lead, strict=True)) for m, c in above.items()):
+            if any(
+                c % below[lead] or any(a < b for a, b in zip(m, lead, strict=True))
+                for m, c in above.items()
+            ):
                 return None
             self.work.spend(len(above))
             return self.from_terms({_minus(m, lead): c // below[lead] for m, c in above.items()})
@@ -219,17 +236,21 @@ class CircleRing:
         return self.from_terms(found)
 
     def factors(self, polynomial: Polynomial) -> Factors:
-        """An integer and reduced factors with their powers, of the smallest of the ways to write the polynomial."""
+        """Factor the smallest variant of a polynomial: an integer, and factors with powers."""
         known = self._factors.get(polynomial)
         if known is None:
-            known = self._factors[polynomial] = self.split(min(self.variants(polynomial), key=self.key))
+            known = self._factors[polynomial] = self.split(
+                min(self.variants(polynomial), key=self.key)
+            )
         return known
 
     def split(self, polynomial: Polynomial) -> Factors:
         """The same for the polynomial as it stands."""
         if not polynomial:
             return 0, ()
-        content = gcd(*(int(c) for c in polynomial.values())) * (-1 if polynomial[max(polynomial)] < 0 else 1)
+        content = gcd(*(int(c) for c in polynomial.values())) * (
+            -1 if polynomial[max(polynomial)] < 0 else 1
+        )
         lowest = tuple(min(exponents) for exponents in zip(*polynomial, strict=True))
         found = [(self.generators[k], power) for k, power in enumerate(lowest) if power]
         rest = self.from_terms({_minus(m, lowest): c // content for m, c in polynomial.items()})
@@ -240,21 +261,33 @@ class CircleRing:
     def _irreducible(self, polynomial: Polynomial) -> list[tuple[Polynomial, int]]:
         """The irreducible factors of a primitive polynomial that no generator divides.
 
-        In a generator g of the first degree it is a g + b: what divides it divides a and b, or is the rest.
+        In a generator g of the first degree it is a g + b: what divides it divides a and b, or is
+        the rest.
         """
         degrees = [max(exponents) for exponents in zip(*polynomial, strict=True)]
         self.work.spend(len(polynomial))
         if 1 not in degrees:
             return self._searched(polynomial, degrees)
-        _, place = min((sum(m[k] for m in polynomial), k) for k, degree in enumerate(degrees) if degree == 1)
-        derivative = {tuple(0 if k == place else p for k, p in enumerate(m)): c for m, c in polynomial.items() if m[place]}
+        _, place = min(
+            (sum(m[k] for m in polynomial), k) for k, degree in enumerate(degrees) if degree == 1
+        )
+        derivative = {
+            tuple(0 if k == place else p for k, p in enumerate(m)): c
+            for m, c in polynomial.items()
+            if m[place]
+        }
         if len(derivative) == 1:
             return [(polynomial, 1)]
         without = {m: c for m, c in polynomial.items() if not m[place]}
         found: list[tuple[Polynomial, int]] = []
-        for factor, _ in self.split(min(self.from_terms(derivative), self.from_terms(without), key=self.key))[1]:
+        for factor, _ in self.split(
+            min(self.from_terms(derivative), self.from_terms(without), key=self.key)
+        )[1]:
             power = 0
-            while len(factor) > 1 and (rest := self.divided_as_it_stands(polynomial, factor)) is not None:
+            while (
+                len(factor) > 1
+                and (rest := self.divided_as_it_stands(polynomial, factor)) is not None
+            ):
                 polynomial, power = rest, power + 1
             found += [(factor, power)] if power else []
         return [(polynomial, 1), *found]
@@ -268,8 +301,12 @@ class CircleRing:
         self.work.spend(20 * len(polynomial) ** 2)
         used = [k for k, degree in enumerate(degrees) if degree]
         small = PolyRing([sympy.Symbol(f"g{k}") for k in used], ZZ, "lex")
-        _, factors = small.from_dict({tuple(m[k] for k in used): c for m, c in polynomial.items()}).factor_list()
-        self._found[polynomial] = [(self._widened(factor, used), power) for factor, power in factors]
+        _, factors = small.from_dict(
+            {tuple(m[k] for k in used): c for m, c in polynomial.items()}
+        ).factor_list()
+        self._found[polynomial] = [
+            (self._widened(factor, used), power) for factor, power in factors
+        ]
         return self._found[polynomial]
 
     def _widened(self, polynomial: Polynomial, used: list[int]) -> Polynomial:

@@ -2,8 +2,8 @@ r"""Jacobi's elliptic functions and the integral of the third kind, by the compl
 
     u = F(phi, m),   sn u = sin phi,  cn u = cos phi,  dn u = sqrt(1 - m sin^2 phi),      m1 = 1 - m
 
-They are wanted near m = 1, the separatrix, where m itself has lost what tells one motion from another; m1 has not. For
-m1 = 0 they are hyperbolic functions, and have no period.
+They are wanted near m = 1, the separatrix, where m itself has lost what tells one motion from
+another; m1 has not. For m1 = 0 they are hyperbolic functions, and have no period.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import elliprf, elliprj
 
+from ...typing import Array, Numbers
+
 __all__ = ["Jacobi", "first_kind", "jacobi", "quarter_period", "third_kind"]
 
-#: The iteration of means stops where the two agree to half of the digits; it squares the difference.
+#: The iteration of means, which squares the difference, stops at half of the digits.
 AGREED = 1e-9
 
 
 class Jacobi(NamedTuple):
     """The three functions, and the amplitude phi, which grows by pi in every half period."""
 
-    sn: Any
-    cn: Any
-    dn: Any
-    phi: Any
+    sn: Array
+    cn: Array
+    dn: Array
+    phi: Array
 
 
 def quarter_period(m1: float) -> float:
@@ -37,8 +39,8 @@ def quarter_period(m1: float) -> float:
     return float(elliprf(0.0, m1, 1.0)) if m1 > 0 else np.inf
 
 
-def jacobi(u: Any, m1: float) -> Jacobi:
-    r"""sn, cn, dn and phi at u, for 0 <= m1 <= 1 (R. Bulirsch 1965: descending means of 1 and sqrt(m1)).
+def jacobi(u: Numbers, m1: float) -> Jacobi:
+    r"""sn, cn, dn and phi at u for 0 <= m1 <= 1, by descending means (R. Bulirsch 1965).
 
     >>> found = jacobi(0.5, 0.0)
     >>> bool(np.isclose(found.sn, np.tanh(0.5)) and np.isclose(found.cn, found.dn))
@@ -55,7 +57,7 @@ def jacobi(u: Any, m1: float) -> Jacobi:
     return Jacobi(sign * sn, sign * cn, dn, np.pi * turns + np.arctan2(sn, cn))
 
 
-def _first_half(u: Any, m1: float) -> tuple[Any, Any, Any]:
+def _first_half(u: Array, m1: float) -> tuple[Array, Array, Array]:
     """sn, cn, dn for |u| <= K."""
     means, roots = [1.0], [float(np.sqrt(m1))]
     while abs(means[-1] - roots[-1]) > AGREED * means[-1]:
@@ -74,11 +76,9 @@ def _first_half(u: Any, m1: float) -> tuple[Any, Any, Any]:
         ratio = c / mean
     size = 1 / np.sqrt(c * c + 1)
     moved = np.where(sn < 0, -size, size)
-    return (
-        np.where(sn == 0, 0.0, moved),
-        np.where(sn == 0, 1.0, c * moved),
-        np.where(sn == 0, 1.0, dn),
-    )
+    at_zero = sn == 0
+    sn, cn = np.where(at_zero, 0.0, moved), np.where(at_zero, 1.0, c * moved)
+    return sn, cn, np.where(at_zero, 1.0, dn)
 
 
 def first_kind(phi: float, m1: float) -> float:
@@ -93,7 +93,7 @@ def first_kind(phi: float, m1: float) -> float:
     return float(whole + s * elliprf(c * c, c * c + m1 * s * s, 1.0))
 
 
-def third_kind(n: float, u: Any, phi: Any, m1: float) -> Any:
+def third_kind(n: float, u: Numbers, phi: Numbers, m1: float) -> Any:
     r"""The integral of du/(1 - n sn^2 u) from 0 to u, for n <= 0, where phi is the amplitude of u.
 
     By Carlson's R_J; with b^2 = -n, for m1 = 0 it is (u + b arctan(b tanh u))/(1 + b^2).

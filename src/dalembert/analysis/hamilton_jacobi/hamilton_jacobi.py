@@ -1,11 +1,13 @@
-r"""The Hamilton-Jacobi method for systems with constraints, holonomic or not (Rumyantsev, section 5).
+r"""The Hamilton-Jacobi method for constrained systems (Rumyantsev, section 5).
 
-The momenta pi = p + lambda f_v of the variational problem have a Hamiltonian H_1(q, pi, t), and the generalised equation
+The momenta pi = p + lambda f_v of the variational problem have a Hamiltonian H_1(q, pi, t), and the
+generalised equation
 
     dS/dt + H_1(q, dS/dq, t) = 0                                                      (5.8)
 
-has the characteristics q' = dH_1/dpi, pi' = -dH_1/dq, which are the vakonomic equations (5.9). A complete integral S gives
-their motions by dS/dq = pi, dS/d(constant) = beta (Jacobi). They are motions of the mechanical system just where (5.10) holds.
+has the characteristics q' = dH_1/dpi, pi' = -dH_1/dq, which are the vakonomic equations (5.9). A
+complete integral S gives their motions by dS/dq = pi, dS/d(constant) = beta (Jacobi). They are
+motions of the mechanical system just where (5.10) holds.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.context import Context
 from ...runtime.kernel import kernel_of, parameter_values
-from ...typing import Values
+from ...typing import Array, Values
 from ..anatomy import read_model
 from ..proofs.bounded import fresh
 from ..tables import Report, Section
@@ -90,7 +92,7 @@ class HamiltonJacobi(Report):
     parameters: Mapping[str, float] = field(default_factory=dict)
     start: Mapping[str, float] = field(default_factory=dict)
 
-    # -- equations -----------------------------------------------------------------------------------------------
+    # -- equations ---------------------------------------------------------------------------------
 
     @cached_property
     def equation(self) -> sympy.Eq:
@@ -103,23 +105,26 @@ class HamiltonJacobi(Report):
     def canonical_equations(self) -> Mapping[sympy.Symbol, sympy.Expr]:
         """(5.9): the rates of q and of pi, by symbol, coordinates first."""
         rates = {q: simplify(self.velocities[q]) for q in self.system.coordinates}
-        return rates | {pi: simplify(-sympy.diff(self.hamiltonian, q)) for q, pi in self.momenta.items()}
+        for q, pi in self.momenta.items():
+            rates[pi] = simplify(-sympy.diff(self.hamiltonian, q))
+        return rates
 
     def latex(self) -> str:
         """(5.8) in LaTeX, with subscripts for derivatives."""
         names = {pi: f"S_{{{sympy.latex(sympy.Symbol(q.name))}}}" for q, pi in self.momenta.items()}
         return f"S_t + {sympy.latex(self.hamiltonian, symbol_names=names)} = 0"
 
-    # -- motions -------------------------------------------------------------------------------------------------
+    # -- motions -----------------------------------------------------------------------------------
 
     def along(self, motion: Motion) -> AlongMotion:
         """Whether a motion of the system, mechanical or vakonomic, is both (5.10)."""
         if not isinstance(motion, Motion) or motion.system.coordinates != self.system.coordinates:
-            raise ModelError("A motion of this system is needed", seen=repr(motion)[:80], remedy="pass da.simulate(...)")
+            remedy = "pass da.simulate(...)"
+            raise ModelError("A motion of this system is needed", repr(motion)[:80], remedy)
         return condition_along(motion)
 
     def motion(
-        self, at: Sequence[float], start: Mapping[Any, Any] | None = None, parameters: Mapping[Any, Any] | None = None
+        self, at: Sequence[float], start: Values | None = None, parameters: Values | None = None
     ) -> JacobiMotion:
         """The motion by Jacobi's theorem, from the complete integral and no integrator.
 
@@ -128,35 +133,39 @@ class HamiltonJacobi(Report):
         at : sequence of times, ascending or descending
             The start holds at the first of them.
         start : mapping of symbol or name to value
-            Coordinates and velocities, as for `simulate`; ``chi_<constraint>`` for the multipliers, zero by default.
+            As for `simulate`; ``chi_<constraint>`` for the multipliers, zero by default.
         parameters : mapping of symbol or name to value
 
         Raises
         ------
         RunError
-            Where there is no complete integral, or Jacobi's equations do not determine the motion from this start.
+            Where there is no complete integral, or it does not determine the motion.
         """
         if self.integral is None:
-            raise RunError("There is no complete integral to take the motion from", seen=self.reason, remedy="simulate it")
+            what = "There is no complete integral to take the motion from"
+            raise RunError(what, seen=self.reason, remedy="simulate it")
         times = np.asarray(at, dtype=float)
         steps = np.diff(times)
         if times.ndim != 1 or not len(times) or not (np.all(steps > 0) or np.all(steps < 0)):
-            raise ModelError("The times must go one way", seen=str(at)[:60], remedy="pass at=[t0, t1, ...]")
+            raise ModelError("The times must go one way", str(at)[:60], "pass at=[t0, t1, ...]")
         values = self._parameters(parameters)
         q, v, pi = self._beginning(float(times[0]), start, values)
         by_symbol = dict(zip(self.system.parameters, values.tolist(), strict=True))
         self._check_branch(by_symbol, float(times[0]), q, v, pi)
         return jacobi_motion(self.integral, tuple(self.momenta.values()), by_symbol, times, q, pi)
 
-    def _parameters(self, parameters: Mapping[Any, Any] | None) -> Any:
+    def _parameters(self, parameters: Values | None) -> Any:
         table = dict(self.parameters) | numbers_by_name(parameters)
         return parameter_values(self.system.parameters, table)
 
-    def _beginning(self, time: float, start: Mapping[Any, Any] | None, parameters: Any) -> tuple[Any, Any, Any]:
-        """q, q_dot and pi at the start, (n,) each, moved to the constraints where they broke them."""
+    def _beginning(
+        self, time: float, start: Values | None, parameters: Array
+    ) -> tuple[Array, Array, Array]:
+        """q, q_dot and pi at the start, (n,) each, projected onto the constraints."""
         system = self.system
         given = dict(self.start) | numbers_by_name(start)
-        kernel = kernel_of(derive(system, "vakonomic" if system.bilateral else None), system.parameters)
+        equations = derive(system, "vakonomic" if system.bilateral else None)
+        kernel = kernel_of(equations, system.parameters)
         state = consistent_start(Context(kernel, parameters), time, given, parameters).state
         algebra, n = kernel.algebra, len(system.coordinates)
         momenta = kernel.graph.momenta
@@ -168,27 +177,34 @@ class HamiltonJacobi(Report):
         v, pi = function.call([time, state, parameters, np.zeros(0), np.zeros(0)])
         return state[:n], np.asarray(v, dtype=float).ravel(), np.asarray(pi, dtype=float).ravel()
 
-    def _check_branch(self, parameters: Mapping[sympy.Symbol, float], time: float, q: Any, v: Any, pi: Any) -> None:
-        """The momenta of the start must give its velocities back: there it lies on the branch of the formulas."""
+    def _check_branch(
+        self, parameters: Mapping[sympy.Symbol, float], time: float, q: Array, v: Array, pi: Array
+    ) -> None:
+        """Check that the momenta of the start give back its velocities."""
         algebra = GraphAlgebra()
-        block = algebra.vector([self.velocities[coordinate] for coordinate in self.system.coordinates])
+        block = algebra.vector([self.velocities[q] for q in self.system.coordinates])
         values = dict(parameters) | {t: time} | dict(zip(self.momenta, q, strict=True))
         values |= dict(zip(self.momenta.values(), pi, strict=True))
         symbols = list(algebra.symbols)
         function = ca.Function("velocities", [algebra.vector(symbols)], [ca.densify(block)])
         back = np.asarray(function([values[symbol] for symbol in symbols]), dtype=float).ravel()
         if not np.max(np.abs(back - v)) <= SAME_VELOCITY * (np.max(np.abs(v)) + 1e-9):
+            branch = "; ".join(map(str, self.branch)) or "regular momenta"
             raise RunError(
                 "The start does not lie on the branch of the Hamiltonian",
                 seen=f"velocities {v.tolist()}, {back.tolist()} from the momenta",
-                remedy=f"choose multipliers with {'; '.join(map(str, self.branch)) or 'regular momenta'}",
+                remedy=f"choose multipliers with {branch}",
             )
 
-    # -- reading -------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data, expressions as text."""
-        integral = self.integral
+        found = None
+        if (integral := self.integral) is not None:
+            constants = {str(c): str(value) for c, value in integral.constants.items()}
+            found = {"action": str(integral.action), "constants": constants}
+            found["certified"] = integral.certified
         return {
             "name": self.system.name,
             "momenta": {str(pi): str(value) for pi, value in self.definitions.items()},
@@ -196,13 +212,7 @@ class HamiltonJacobi(Report):
             "branch": [str(relation) for relation in self.branch],
             "applies": self.applicability.applies,
             "applicability": self.applicability.sentence,
-            "integral": None
-            if integral is None
-            else {
-                "action": str(integral.action),
-                "constants": {str(c): str(value) for c, value in integral.constants.items()},
-                "certified": integral.verdict.by,
-            },
+            "integral": found,
             "reason": self.reason,
         }
 
@@ -212,29 +222,32 @@ class HamiltonJacobi(Report):
     def _sections(self) -> list[Section]:
         derivatives = {pi: sympy.Symbol(f"S_{q}", real=True) for q, pi in self.momenta.items()}
         equation = f"S_t + {self.hamiltonian.xreplace(derivatives)} = 0"
+        branch = [("where", str(relation)) for relation in self.branch]
         sections: list[Section] = [
             ("Momenta", [(str(pi), str(value)) for pi, value in self.definitions.items()]),
-            ("Hamiltonian", [("H_1", str(self.hamiltonian)), *(("where", str(relation)) for relation in self.branch)]),
+            ("Hamiltonian", [("H_1", str(self.hamiltonian)), *branch]),
             ("Hamilton-Jacobi equation", [("S", equation)]),
             ("Mechanical motions", [("gives", self.applicability.sentence)]),
         ]
         if self.integral is None:
             return [*sections, ("Complete integral", [("none", self.reason)])]
-        lines = [("S", str(self.integral.action)), ("certified", self.integral.verdict.by)]
+        lines = [("S", str(self.integral.action)), ("certified", self.integral.certified)]
         lines += [(str(c), str(value)) for c, value in self.integral.constants.items()]
         motion = self.integral.motion
         by_jacobi = [] if motion is None else [(str(q), str(value)) for q, value in motion.items()]
         return [*sections, ("Complete integral", lines), ("Motion", by_jacobi)]
 
 
-def hamilton_jacobi(system: System | Scenario, parameters: Values | None = None, start: Values | None = None) -> HamiltonJacobi:
-    """The Hamilton-Jacobi equation of a system with or without constraints, and a complete integral where it separates.
+def hamilton_jacobi(
+    system: System | Scenario, parameters: Values | None = None, start: Values | None = None
+) -> HamiltonJacobi:
+    """The Hamilton-Jacobi equation of a system, with a complete integral where it separates.
 
     Parameters
     ----------
     system : System or Scenario
     parameters, start : mappings of symbol or name to value
-        Where to decide the applicability, and defaults of `HamiltonJacobi.motion`; a scenario brings its own.
+        Values for the applicability test, and defaults of `HamiltonJacobi.motion`.
 
     Raises
     ------
@@ -254,20 +267,19 @@ def hamilton_jacobi(system: System | Scenario, parameters: Values | None = None,
     """
     stated, values, beginning = read_model(system, parameters, start)
     found = variational_hamiltonian(stated)
-    momenta = dict(zip(stated.coordinates, found.momenta, strict=True))
-    verdict = applicability(stated, values, beginning)
-    integral = separate(found.hamiltonian, stated.coordinates, found.momenta)
+    H, pi = found.hamiltonian, found.momenta
+    integral = separate(H, stated.coordinates, pi)
     return HamiltonJacobi(
         system=stated,
-        momenta=momenta,
-        definitions=_definitions(stated, found.momenta),
-        hamiltonian=found.hamiltonian,
+        momenta=dict(zip(stated.coordinates, pi, strict=True)),
+        definitions=_definitions(stated, pi),
+        hamiltonian=H,
         velocities=found.velocities,
         multipliers=found.multipliers,
         branch=found.branch,
-        applicability=verdict,
+        applicability=applicability(stated, values, beginning),
         integral=integral,
-        reason="" if integral is not None else _why_not(found.hamiltonian, stated.coordinates, found.momenta),
+        reason="" if integral is not None else _why_not(H, stated.coordinates, pi),
         parameters=values,
         start=beginning,
     )
@@ -284,20 +296,24 @@ def _definitions(system: System, momenta: Sequence[sympy.Symbol]) -> dict[sympy.
     symbols = [Parameter(fresh(f"lambda_{c.name}", taken)) for c in system.bilateral]
     table = {}
     for q, pi in zip(system.coordinates, momenta, strict=True):
-        terms = [symbol * simplify(sympy.diff(f, q.dot)) for symbol, f in zip(symbols, residual, strict=True)]
+        rows = zip(symbols, residual, strict=True)
+        terms = [symbol * simplify(sympy.diff(f, q.dot)) for symbol, f in rows]
         table[pi] = sympy.Add(q.momentum, *terms)
     return table
 
 
-def _why_not(hamiltonian: sympy.Expr, coordinates: Sequence[sympy.Symbol], momenta: Sequence[sympy.Symbol]) -> str:
+def _why_not(
+    hamiltonian: sympy.Expr, coordinates: Sequence[sympy.Symbol], momenta: Sequence[sympy.Symbol]
+) -> str:
     """Why no complete integral was found."""
     timed = hamiltonian.has(t)
     moving = [q.name for q in coordinates if hamiltonian.has(q)] + ["t"] * timed
     clock = Parameter("pi_t_") if timed else None
     verdict = levi_civita(hamiltonian, coordinates, momenta, clock)
+    names = ", ".join(moving)
     if len(moving) > 1 and verdict.is_refuted:
-        return f"the equation does not separate in {', '.join(moving)}: Levi-Civita's conditions fail"
+        return f"the equation does not separate in {names}: Levi-Civita's conditions fail"
     if len(moving) > 1:
-        known = "hold" if verdict.holds else "are not established"
-        return f"Levi-Civita's conditions {known}, and no separation in {', '.join(moving)} was found in closed form"
-    return f"H_1 = E could not be solved for the momentum of {', '.join(moving)} in closed form"
+        known = f"Levi-Civita's conditions {'hold' if verdict.holds else 'are not established'}"
+        return f"{known}, and no separation in {names} was found in closed form"
+    return f"H_1 = E could not be solved for the momentum of {names} in closed form"

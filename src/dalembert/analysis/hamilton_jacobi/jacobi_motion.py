@@ -1,15 +1,17 @@
-r"""Jacobi's theorem in numbers: the motion from the equations dS/d(constant) = beta of a separated complete integral.
+r"""Jacobi's theorem in numbers: the motion from dS/d(constant) = beta of a complete integral.
 
-With S = sum_j W_j(x_j) and dW_j/dx_j = shift_j + sign sqrt(R_j), each equation is a sum of quadratures
+With S = sum_j W_j(x_j) and dW_j/dx_j = shift_j + sign sqrt(R_j), each equation is a sum of
+quadratures
 
     sum_j  int (d shift_j/dc + dR_j/dc / (2 sign sqrt(R_j))) dx_j  =  beta_c
 
-over the curves (x_j, pi_j) that the constants fix. A curve that turns where R_j vanishes is run through by a phase in which the
-integrands are smooth, so that the sign takes care of itself:
+over the curves (x_j, pi_j) that the constants fix. A curve that turns where R_j vanishes is run
+through by a phase in which the integrands are smooth, so that the sign takes care of itself:
 
     none             x = s,                      one sign for good
     one turn         x = x* + side s^2,          pi = shift + s rho,         rho^2 = R / s^2
-    between two      x = middle - reach cos s,   pi = shift + reach sin(s) rho,   rho^2 = R / ((x - low) (high - x))
+    between two  x = middle - reach cos s,  pi = shift + reach sin(s) rho,
+        rho^2 = R / ((x - low) (high - x))
 
 The phases at a time are found by Newton's method from those a little earlier.
 """
@@ -26,6 +28,7 @@ import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError, RunError, nearest
+from ...typing import Array, ArrayLike, Symbol
 from .separation import CompleteIntegral, Derivative
 
 __all__ = ["JacobiMotion", "jacobi_motion"]
@@ -37,13 +40,13 @@ QUADRATURE = 3e-12
 GAIN = 0.1
 #: Newton's method has converged where the phases change by less than this, relatively.
 CONVERGED = 1e-14
-#: Newton's method has reached the rounding of the integrands where steps below this no longer become shorter.
+#: Newton's method has reached the rounding of the integrands where steps below this stop shrinking.
 NOISE = 1e-7
 #: The longest step of a phase between two turns, in radians.
 LONGEST = 1.0
 #: Nearer to a turn than this part of its distance to the start, R is taken from its derivative.
 NEAR = 1e-5
-#: From how near to how far turns are looked for, and by how much each step of the search is longer than the one before.
+#: The nearest and farthest turns looked for, and the growth of the steps of the search.
 FIRST, FARTHEST, GROWTH = 1e-9, 1e7, 1.06
 
 
@@ -64,22 +67,19 @@ class JacobiMotion:
     ``motion["x"]`` and ``motion["pi_x"]`` are rows of these.
     """
 
-    t: Any
-    coordinates: Any
-    momenta: Any
+    t: Array
+    coordinates: Array
+    momenta: Array
     constants: Mapping[str, float]
     turns: Mapping[str, tuple[float, ...]]
     names: tuple[str, ...]
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Symbol) -> Any:
         name = str(getattr(key, "name", key))
         if name not in self.names:
             near = nearest(name, self.names)
-            raise ModelError(
-                f"The motion has no quantity `{name}`",
-                seen=", ".join(self.names),
-                remedy=f"did you mean {near}" if near else "use one of these names",
-            )
+            remedy = f"did you mean {near}" if near else "use one of these names"
+            raise ModelError(f"The motion has no quantity `{name}`", ", ".join(self.names), remedy)
         return np.vstack([self.coordinates, self.momenta])[self.names.index(name)]
 
 
@@ -87,28 +87,28 @@ def jacobi_motion(
     integral: CompleteIntegral,
     momenta: Sequence[sympy.Symbol],
     parameters: Mapping[sympy.Symbol, float],
-    times: Any,
-    coordinates: Any,
-    impulses: Any,
+    times: Array,
+    coordinates: Array,
+    impulses: Array,
 ) -> JacobiMotion:
-    """The motion at `times` that begins at the first of them with coordinates q (n,) and momenta pi (n,).
+    """The motion at `times` from coordinates q (n,) and momenta pi (n,) at the first of them.
 
     Raises
     ------
     RunError
-        Where Jacobi's equations do not determine it: on an equilibrium of a separated coordinate, at a singular point of the
-        equation, or on another branch than that of the complete integral.
+        Where Jacobi's equations do not determine it: on an equilibrium of a separated coordinate,
+        at a singular point, or on another branch than that of the integral.
     """
     variables = [derivative.variable for derivative in integral.derivatives]
-    start = dict(zip([*variables, *momenta], [float(times[0]), *coordinates, *impulses], strict=True))
+    values = [float(times[0]), *coordinates, *impulses]
+    start = dict(zip([*variables, *momenta], values, strict=True))
     constants = _constants(integral, parameters, start)
     number = np.array(list(constants.values()))
     curves = []
     for derivative, momentum in zip(integral.derivatives, [None, *momenta], strict=True):
         known = None if momentum is None else start[momentum]
-        curves.append(
-            _Curve(_functions(derivative, list(constants), parameters), number, derivative, start[derivative.variable], known)
-        )
+        function = _functions(derivative, list(constants), parameters)
+        curves.append(_Curve(function, number, derivative, start[derivative.variable], known))
     clock, *others = curves
     phases = _follow(clock, others, np.asarray(times, dtype=float))
     q = np.array([curve.places(phases[:, k]) for k, curve in enumerate(others)])
@@ -124,7 +124,9 @@ def jacobi_motion(
 
 
 def _constants(
-    integral: CompleteIntegral, parameters: Mapping[sympy.Symbol, float], start: Mapping[sympy.Symbol, float]
+    integral: CompleteIntegral,
+    parameters: Mapping[sympy.Symbol, float],
+    start: Mapping[sympy.Symbol, float],
 ) -> dict[sympy.Symbol, float]:
     """The values of the constants at the start, one after the other."""
     known = dict(parameters) | dict(start)
@@ -139,21 +141,25 @@ def _constants(
 
 
 def _functions(
-    derivative: Derivative, constants: Sequence[sympy.Symbol], parameters: Mapping[sympy.Symbol, float]
-) -> Callable[[Any, Any], Any]:
-    """x (k,) and c (n,) to rows shift, d shift/dc (n), R, R_x, R_xx, dR/dc (n): an array (2 n + 4, k)."""
+    derivative: Derivative,
+    constants: Sequence[sympy.Symbol],
+    parameters: Mapping[sympy.Symbol, float],
+) -> Callable[[ArrayLike, Array], Array]:
+    """x (k,), c (n,) to rows shift, d shift/dc (n), R, R_x, R_xx, dR/dc (n): (2 n + 4, k)."""
     algebra = GraphAlgebra()
     x, c = algebra.vector([derivative.variable]), algebra.vector(constants)
-    shift = algebra.vector([derivative.shift])
-    radicand = algebra.vector([sympy.S.Zero if derivative.radicand is None else derivative.radicand])
+    inside = sympy.S.Zero if derivative.radicand is None else derivative.radicand
+    shift, radicand = algebra.vector([derivative.shift]), algebra.vector([inside])
     first = algebra.jacobian(radicand, x)
-    rows = [shift, algebra.jacobian(shift, c).T, radicand, first, algebra.jacobian(first, x), algebra.jacobian(radicand, c).T]
+    by_constants = [algebra.jacobian(block, c).T for block in (shift, radicand)]
+    second = algebra.jacobian(first, x)
+    rows = [shift, by_constants[0], radicand, first, second, by_constants[1]]
     symbols = list(parameters)
     block = ca.densify(algebra.stack(rows))
-    function = ca.Function("slope", [x, c, algebra.vector(symbols)], [block])
+    function = ca.Function("derivative", [x, c, algebra.vector(symbols)], [block])
     values = np.array([parameters[symbol] for symbol in symbols])
 
-    def evaluate(places: Any, numbers: Any) -> Any:
+    def evaluate(places: ArrayLike, numbers: Array) -> Array:
         row = np.atleast_1d(places)[None, :]
         return np.asarray(function(row, numbers, values), dtype=float)
 
@@ -164,7 +170,12 @@ class _Curve:
     """One variable on the curve that the constants fix, by its phase."""
 
     def __init__(
-        self, function: Callable[[Any, Any], Any], constants: Any, derivative: Derivative, place: float, momentum: float | None
+        self,
+        function: Callable[[ArrayLike, Array], Array],
+        constants: Array,
+        derivative: Derivative,
+        place: float,
+        momentum: float | None,
     ) -> None:
         self.function, self.constants, self.n = function, constants, len(constants)
         self.name, self.place = derivative.variable.name, place
@@ -184,9 +195,9 @@ class _Curve:
             angle = float(np.arccos(np.clip((middle - place) / reach, -1.0, 1.0)))
             self.first_phase = self.sign * angle
 
-    # -- the functions -------------------------------------------------------------------------------------------
+    # -- the functions -----------------------------------------------------------------------------
 
-    def _values(self, places: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
+    def _values(self, places: ArrayLike) -> tuple[Array, Array, Array, Array, Array, Array]:
         """shift, R, R_x, R_xx as (k,), d shift/dc, dR/dc as (n, k)."""
         table, n = self.function(places, self.constants), self.n
         return table[0], table[n + 1], table[n + 2], table[n + 3], table[1 : n + 1], table[n + 4 :]
@@ -196,9 +207,9 @@ class _Curve:
         low, high = self.turns
         return (low + high) / 2, (high - low) / 2
 
-    def places(self, phases: Any) -> Any:
+    def places(self, phases: ArrayLike) -> Any:
         """x at phases, (k,)."""
-        phases = np.atleast_1d(phases)
+        phases = np.atleast_1d(np.asarray(phases, dtype=float))
         if self.kind == "one":
             return self.turns[0] + self.side * phases**2
         if self.kind == "two":
@@ -206,7 +217,7 @@ class _Curve:
             return middle - reach * np.cos(phases)
         return phases
 
-    def _rho(self, places: Any, radicand: Any) -> Any:
+    def _rho(self, places: Array, radicand: Array) -> Array:
         """sqrt(R) divided by the vanishing factors, smooth and positive on the curve."""
         product = np.ones_like(places)
         for turn, inwards in self._inwards:
@@ -214,16 +225,17 @@ class _Curve:
         with np.errstate(all="ignore"):
             quotient = radicand / product
         for turn, inwards in self._inwards:
-            near = np.abs(places - turn) < NEAR * (abs(self.place - turn) + abs(np.ptp([*self.turns, self.place])))
+            extent = abs(self.place - turn) + abs(np.ptp([*self.turns, self.place]))
+            near = np.abs(places - turn) < NEAR * extent
             if np.any(near):
                 _, _, derivative, bend, _, _ = self._values(turn)
-                step = places - turn
                 others = np.ones_like(places)
                 for other, side in self._inwards:
                     if other != turn:
                         others = others * (places - other) * side
+                expanded = inwards * (derivative + bend * (places - turn) / 2)
                 with np.errstate(all="ignore"):
-                    quotient = np.where(near, inwards * (derivative + bend * step / 2) / others, quotient)
+                    quotient = np.where(near, expanded / others, quotient)
         with np.errstate(invalid="ignore"):
             return np.sqrt(quotient)
 
@@ -233,7 +245,7 @@ class _Curve:
             return [(self.turns[0], self.side)]
         return [(self.turns[0], 1.0), (self.turns[1], -1.0)] if self.kind == "two" else []
 
-    def momenta(self, phases: Any) -> Any:
+    def momenta(self, phases: Array) -> Array:
         """pi at phases, (k,)."""
         phases = np.atleast_1d(phases)
         places = self.places(phases)
@@ -246,7 +258,7 @@ class _Curve:
             return shift + phases * self._rho(places, radicand)
         return shift + self._middle[1] * np.sin(phases) * self._rho(places, radicand)
 
-    def integrand(self, phases: Any) -> Any:
+    def integrand(self, phases: Array) -> Any:
         """d pi/dc dx/dphase, (n, k)."""
         phases = np.atleast_1d(phases)
         places = self.places(phases)
@@ -262,7 +274,7 @@ class _Curve:
             return by_shift * self._middle[1] * np.sin(phases) + by_radicand / (2 * rho)
 
     def integral(self, first: float, last: float, before: float = np.inf) -> Any:
-        """The integral of the integrand between two phases, (n,), halved until it is exact or no longer gains by it."""
+        """The integral of the integrand between two phases, (n,), by repeated halving."""
         whole = self._panel(first, last)
         middle = (first + last) / 2
         halves = self._panel(first, middle) + self._panel(middle, last)
@@ -276,25 +288,30 @@ class _Curve:
         return half * (self.integrand((first + last) / 2 + half * NODES) @ WEIGHTS)
 
     def _scale(self, first: float, last: float) -> float:
-        return float(np.max(np.abs(self.integrand(np.array([first, last]))))) * abs(last - first) + 1e-300
+        ends = self.integrand(np.array([first, last]))
+        return float(np.max(np.abs(ends))) * abs(last - first) + 1e-300
 
-    # -- turns ---------------------------------------------------------------------------------------------------
+    # -- turns -------------------------------------------------------------------------------------
 
     def _find_turns(self, offset: float) -> tuple[tuple[float, ...], float]:
-        """Where R vanishes on either side of the start, and on which side of a single turn the motion is."""
+        """Find the zeros of R on either side of the start, and the side of a single one."""
         table = self._values(self.place)
         radicand, derivative, bend = (float(part[0]) for part in table[1:4])
         size = abs(self.place) + abs(derivative / bend if bend else 0.0) + 1e-12
         at_turn = abs(radicand) <= 1e-10 * abs(derivative) * size
-        if abs(radicand) <= 1e-10 * abs(bend) * size**2 and abs(derivative) <= 1e-8 * abs(bend) * size:
+        flat = abs(derivative) <= 1e-8 * abs(bend) * size
+        if flat and abs(radicand) <= 1e-10 * abs(bend) * size**2:
             raise RunError(
-                f"`{self.name}` starts on an equilibrium of its own, where Jacobi's equations do not determine the motion",
-                seen=f"{self.name} = {self.place:.6g}, radicand {radicand:.2g} with derivative {derivative:.2g}",
+                f"`{self.name}` starts on an equilibrium of its own, where Jacobi's equations do"
+                " not determine the motion",
+                seen=f"{self.name} = {self.place:.6g}, radicand {radicand:.2g}",
                 remedy="start beside it, or simulate it",
             )
-        if not abs(offset**2 - radicand) <= 1e-8 * (offset**2 + abs(radicand) + abs(derivative) * size):
+        terms = offset**2 + abs(radicand) + abs(derivative) * size
+        if not abs(offset**2 - radicand) <= 1e-8 * terms:
             raise RunError(
-                f"The start lies on another branch of the momentum of `{self.name}` than that of the complete integral",
+                f"The start lies on another branch of the momentum of `{self.name}` than that of"
+                " the complete integral",
                 seen=f"squared momentum {offset**2:.6g}, {radicand:.6g} by the integral",
                 remedy="start with other velocities or multipliers, or simulate it",
             )
@@ -310,7 +327,7 @@ class _Curve:
         return turns, -next(iter(found)) if len(found) == 1 else 1.0
 
     def _search(self, side: float, skip_first: bool, unit: float) -> float | None:
-        """The nearest zero of R on one side, by longer and longer steps; zeros between steps show in the derivative."""
+        """The nearest zero of R on one side, by growing steps and the derivative."""
         from scipy.optimize import brentq
 
         count = int(np.log(FARTHEST / FIRST) / np.log(GROWTH))
@@ -321,7 +338,8 @@ class _Curve:
             _, radicand, derivative, *_ = self._values(places)
         usable = np.isfinite(radicand)
         if not np.all(usable):
-            places, radicand, derivative = (part[: int(np.argmin(usable))] for part in (places, radicand, derivative))
+            end = int(np.argmin(usable))
+            places, radicand, derivative = places[:end], radicand[:end], derivative[:end]
 
         def value(x: float) -> float:
             return float(self._values(x)[1][0])
@@ -332,7 +350,9 @@ class _Curve:
         for k in range(1, len(places)):
             a, b = places[k - 1], places[k]
             if radicand[k] < 0:
-                return float(brentq(value, a, b, xtol=1e-300, rtol=8.9e-16)) if radicand[k - 1] > 0 else float(a)
+                if radicand[k - 1] > 0:
+                    return float(brentq(value, a, b, xtol=1e-300, rtol=8.9e-16))
+                return float(a)
             if derivative[k - 1] * side < 0 < derivative[k] * side:
                 lowest = float(brentq(rate, a, b, rtol=8.9e-16))
                 if value(lowest) < 0:
@@ -340,7 +360,7 @@ class _Curve:
         return None
 
 
-def _follow(clock: _Curve, curves: Sequence[_Curve], times: Any) -> Any:
+def _follow(clock: _Curve, curves: Sequence[_Curve], times: Array) -> Array:
     """Phases (nt, n) at the times, from Jacobi's equations."""
     phases = np.array([curve.first_phase for curve in curves], dtype=float)
     found, now, balance = [phases], float(times[0]), np.zeros(len(curves))
@@ -353,11 +373,9 @@ def _follow(clock: _Curve, curves: Sequence[_Curve], times: Any) -> Any:
             if attempt is None:
                 step, failures = (ahead - now) / 2, failures + 1
                 if failures > 60:
-                    raise RunError(
-                        "Jacobi's equations could not be followed",
-                        seen=f"t = {now:.6g}",
-                        remedy="ask for times before the motion meets a singular point",
-                    )
+                    what = "Jacobi's equations could not be followed"
+                    remedy = "ask for times before the motion meets a singular point"
+                    raise RunError(what, f"t = {now:.6g}", remedy)
                 continue
             phases, balance = attempt
             now, step = float(ahead), 2 * step
@@ -366,27 +384,36 @@ def _follow(clock: _Curve, curves: Sequence[_Curve], times: Any) -> Any:
 
 
 def _newton(
-    clock: _Curve, curves: Sequence[_Curve], before: Any, now: float, ahead: float, balance: Any
-) -> tuple[Any, Any] | None:
-    """Phases at the time `ahead` and what is left of the equations; None where the step is too long."""
+    clock: _Curve, curves: Sequence[_Curve], before: Array, now: float, ahead: float, balance: Array
+) -> tuple[Array, Array] | None:
+    """Phases at the time `ahead` and the residual; None where the step is too long."""
     elapsed = balance + clock.integral(now, ahead)
-    derivatives = np.column_stack([curve.integrand(phase)[:, 0] for curve, phase in zip(curves, before, strict=True)])
-    phases, change = before.copy(), np.inf
+
+    def derivatives(phases: Array) -> Array:
+        pairs = zip(curves, phases, strict=True)
+        return np.column_stack([curve.integrand(phase)[:, 0] for curve, phase in pairs])
+
+    def residual(phases: Array) -> Any:
+        parts = zip(curves, before, phases, strict=True)
+        found: Array = elapsed + sum(curve.integral(a, b) for curve, a, b in parts)
+        return found
+
+    phases, change, jacobian = before.copy(), np.inf, derivatives(before)
+    is_angle = np.array([curve.kind == "two" for curve in curves], dtype=bool)
     for _ in range(14):
-        left = elapsed + sum(curve.integral(a, b) for curve, a, b in zip(curves, before, phases, strict=True))
-        if not np.all(np.isfinite(left)) or not np.all(np.isfinite(derivatives)):
+        left = residual(phases)
+        if not np.all(np.isfinite(left)) or not np.all(np.isfinite(jacobian)):
             return None
         try:
-            step = np.linalg.solve(derivatives, -left)
+            step = np.linalg.solve(jacobian, -left)
         except np.linalg.LinAlgError:
             return None
         phases = phases + step
-        turned = [abs(b - a) for curve, a, b in zip(curves, before, phases, strict=True) if curve.kind == "two"]
-        if max(turned, default=0.0) > LONGEST:
+        moved = np.abs(phases - before)
+        if np.max(moved[is_angle], initial=0.0) > LONGEST:
             return None
-        previous, change = change, float(np.max(np.abs(step) / (np.abs(phases) + np.abs(phases - before) + 1e-300)))
+        previous, change = change, float(np.max(np.abs(step) / (np.abs(phases) + moved + 1e-300)))
         if change < CONVERGED or (change < NOISE and change >= 0.5 * previous):
-            left = elapsed + sum(curve.integral(a, b) for curve, a, b in zip(curves, before, phases, strict=True))
-            return phases, left
-        derivatives = np.column_stack([curve.integrand(phase)[:, 0] for curve, phase in zip(curves, phases, strict=True)])
+            return phases, residual(phases)
+        jacobian = derivatives(phases)
     return None

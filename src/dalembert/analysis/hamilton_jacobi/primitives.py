@@ -1,10 +1,12 @@
-r"""Primitives by rules that end: what the inverse problem and the Hamilton-Jacobi equation integrate.
+r"""Primitives by rules that terminate, for the inverse problem and Hamilton-Jacobi equations.
 
-Products of powers of a symbol with exponentials, sines and cosines of linear arguments are integrated by formula,
+Products of powers of a symbol with exponentials, sines and cosines of linear arguments are
+integrated by formula,
 
-    int x^n e^(p x) cos(w x + c) dx,   by parts in n, from   e^(p x) (p cos + w sin) / (p^2 + w^2)   for n = 0,
+    int x^n e^(p x) cos(w x + c) dx,  by parts in n, from  e^(p x) (p cos + w sin) / (p^2 + w^2)
+        for n = 0,
 
-and what holds one other function goes to SymPy's rules, whose time is short there. Nothing is returned that was not
+and terms with one other function go to SymPy's rules, which are fast there. Every result is
 differentiated and compared.
 """
 
@@ -24,13 +26,13 @@ __all__ = ["at_numbers", "potential", "primitive"]
 
 ZERO = sympy.S.Zero
 Way = Callable[[sympy.Expr, sympy.Symbol], sympy.Expr | None]
-#: The most operations of a term that is integrated, the highest power of the symbol, and the highest degree of a denominator.
+#: The most operations of an integrated term, the highest power, and degree of a denominator.
 INTEGRATED_OPERATIONS, HIGHEST_POWER, HIGHEST_DEGREE = 80, 12, 4
 SINUSOIDS = (sympy.sin, sympy.cos, sympy.exp)
 
 
 def primitive(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
-    """A function whose derivative by the symbol is the expression, term by term; None where the rules find none.
+    """A primitive of the expression by the symbol, term by term; None where no rule applies.
 
     >>> x, a = sympy.symbols("x a", positive=True)
     >>> primitive(a * x + 1 / x, x)
@@ -40,7 +42,7 @@ def primitive(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None
         return expression * symbol
     if is_small(expression):
         found = _sum_of(sympy.expand(expression), symbol, (_by_formula, _by_inner))
-        if found is None and any(expression.has(wave) for wave in SINUSOIDS):
+        if found is None and expression.has(*SINUSOIDS):
             found = _sum_of(sympy.expand(TR8(sympy.expand(expression))), symbol, (_by_formula,))
         if found is not None:
             return found
@@ -51,10 +53,11 @@ def primitive(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None
 
 
 def _sum_of(expression: sympy.Expr, symbol: sympy.Symbol, ways: Sequence[Way]) -> sympy.Expr | None:
-    """The primitives of all terms, each by the first of the ways that has one; None where a term has none."""
+    """The primitives of all terms, each by the first rule that applies; None if one has none."""
     total: sympy.Expr = ZERO
     for term in sympy.Add.make_args(expression):
-        part = next((found for found in (_checked(term, symbol, way) for way in ways) if found is not None), None)
+        ways_found = (_checked(term, symbol, way) for way in ways)
+        part = next((found for found in ways_found if found is not None), None)
         if part is None:
             return None
         total += part
@@ -80,14 +83,14 @@ def _by_formula(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
     """x^n e^(p x + d) times one sine or cosine of w x + c, or neither."""
     power, growth, turn, wave = 0, ZERO, None, ZERO
     for factor in sympy.Mul.make_args(varying):
-        if factor == x:
-            power += 1
-        elif isinstance(factor, sympy.Pow) and factor.base == x and factor.exp.is_Integer and 0 < factor.exp <= HIGHEST_POWER:
-            power += int(factor.exp)
-        elif isinstance(factor, sympy.exp) and not sympy.diff(factor.args[0], x).has(x):
+        base, exponent = factor.as_base_exp()
+        inner = sympy.diff(factor.args[0], x) if isinstance(factor, SINUSOIDS) else x
+        if base == x and exponent.is_Integer and 0 < exponent <= HIGHEST_POWER:
+            power += int(exponent)
+        elif isinstance(factor, sympy.exp) and not inner.has(x):
             growth += factor.args[0]
-        elif isinstance(factor, (sympy.sin, sympy.cos)) and turn is None and not sympy.diff(factor.args[0], x).has(x):
-            turn, wave = factor, sympy.diff(factor.args[0], x)
+        elif isinstance(factor, (sympy.sin, sympy.cos)) and turn is None and not inner.has(x):
+            turn, wave = factor, inner
         else:
             return None
     rate = sympy.diff(growth, x)
@@ -97,7 +100,12 @@ def _by_formula(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
 
 
 def _oscillation(
-    x: sympy.Symbol, power: int, growth: sympy.Expr, rate: sympy.Expr, turn: sympy.Expr | None, wave: sympy.Expr
+    x: sympy.Symbol,
+    power: int,
+    growth: sympy.Expr,
+    rate: sympy.Expr,
+    turn: sympy.Expr | None,
+    wave: sympy.Expr,
 ) -> sympy.Expr:
     """int x^n growth turn dx, by parts until n = 0."""
     if turn is None:
@@ -138,28 +146,32 @@ def _by_rules(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
     found = manualintegrate(varying, x)
     if found.has(sympy.Integral):
         return None
-    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda node: node.args[0].expr)
+    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda n: n.args[0].expr)
     return found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
 
 
 def _is_tame(varying: sympy.Expr, x: sympy.Symbol) -> bool:
-    """Whether SymPy's rules come to an end soon: a small fraction, or one function, or sines and cosines of one angle."""
+    """Whether SymPy's rules end soon: a small fraction, one function, or one angle."""
     functions = {node for node in varying.atoms(sympy.Function) if node.has(x)}
     roots = {node for node in varying.atoms(sympy.Pow) if node.has(x) and not node.exp.is_Integer}
+    inverses = (sympy.log, sympy.atan, sympy.asin, sympy.acos)
     for node in varying.atoms(sympy.Pow):
-        if node.has(x) and node.exp.is_negative and node.base.has(sympy.log, sympy.atan, sympy.asin, sympy.acos):
+        if node.has(x) and node.exp.is_negative and node.base.has(*inverses):
             return False
     if not functions and not roots:
         below = sympy.fraction(sympy.together(varying))[1]
-        return bool(below.is_polynomial(x) and sympy.degree(below, x) <= HIGHEST_DEGREE) if below.has(x) else True
+        if below.has(x):
+            return bool(below.is_polynomial(x) and sympy.degree(below, x) <= HIGHEST_DEGREE)
+        return True
     if len(functions) + len({node.base for node in roots}) == 1:
         return True
     angles = {node.args[0] for node in functions}
-    return not roots and len(angles) == 1 and all(isinstance(node, (sympy.sin, sympy.cos, sympy.tan)) for node in functions)
+    is_sinusoid = all(isinstance(node, (sympy.sin, sympy.cos, sympy.tan)) for node in functions)
+    return not roots and len(angles) == 1 and is_sinusoid
 
 
 def _inverse_cube(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
-    """The primitive x / (A sqrt(A + B x^2)) of (A + B x^2)^(-3/2), which the rules of SymPy do not have."""
+    """The primitive x / (A sqrt(A + B x^2)) of (A + B x^2)^(-3/2), which SymPy's rules lack."""
     if not (isinstance(varying, sympy.Pow) and varying.exp == sympy.Rational(-3, 2)):
         return None
     base = varying.base
@@ -170,9 +182,9 @@ def _inverse_cube(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
 
 
 def potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
-    """A function with the entries of a closed form as its derivatives, symbol by symbol; None where the rules find none.
+    """A function whose derivatives are the entries of a closed form; None where no rule applies.
 
-    What is left for a symbol does not depend on the symbols before it, which are therefore set to a number.
+    The rest for a symbol does not depend on the symbols before it, which are set to a number.
 
     >>> x, y = sympy.symbols("x y")
     >>> potential([2 * x * y, x**2 + 1], [x, y])
@@ -189,7 +201,7 @@ def potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sy
 
 
 def at_numbers(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
-    """The expression with numbers in the place of symbols on which it does not depend; None where it is not defined there."""
+    """The expression with numbers for symbols it does not depend on; None where undefined."""
     for number in (ZERO, sympy.S.One, sympy.S.Half):
         fixed = expression.subs(dict.fromkeys(symbols, number))
         if not fixed.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):

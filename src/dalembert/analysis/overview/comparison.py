@@ -1,22 +1,22 @@
-"""Every form of the equations against every other: at random consistent states and along a short motion.
+"""Comparison of all forms of the equations, at random states and along a short motion.
 
-Forms of d'Alembert's principle must give the same accelerations, the same total reaction and the same power of it.
-Forms of another principle stand apart: vakonomic motion is that of the same system where every constraint is integrable,
-and in general another one where some is not.
+Forms of d'Alembert's principle must give the same accelerations, the same total reaction and the
+same power of it. Forms of another principle stand apart: vakonomic motion is that of the same
+system where every constraint is integrable, and in general another one where some is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import asdict, dataclass
+from itertools import combinations, cycle
 from typing import Any
 
 import numpy as np
 
 from ...errors import DalembertError
 from ...formulations.equations import Equations
-from ...formulations.registry import derive
+from ...formulations.registry import derive, is_variational
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...typing import Values
@@ -28,8 +28,6 @@ from .integrability import classify
 
 __all__ = ["Apart", "Comparison", "Difference", "compare"]
 
-#: Forms of another principle than d'Alembert's.
-APART = ("vakonomic", "pontryagin")
 #: Two forms that differ by less than this, relatively, are the same.
 SAME = 1e-7
 #: Free inputs are held at these values, one after the other.
@@ -107,41 +105,48 @@ class Comparison(Report):
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as plain data; the ``agreement`` of ``dalembert check --json``."""
+        forms: dict[str, dict[str, Any]] = {}
+        for form, why in self.forms.items():
+            forms[form] = {"compared": True} if why is None else {"compared": False, "why": why}
+        differing = {
+            form: {
+                "worst": apart.difference.worst,
+                "where": apart.difference.where,
+                "coincides": apart.coincides,
+                "must_coincide": apart.must_coincide,
+            }
+            for form, apart in self.differing.items()
+        }
         return {
             "worst": self.worst,
             "pair": list(self.pair),
             "where": self.where,
-            "forms": {
-                form: {"compared": True} if why is None else {"compared": False, "why": why} for form, why in self.forms.items()
-            },
-            "table": [{"pair": list(d.pair), "worst": d.worst, "quantity": d.quantity, "where": d.where} for d in self.table],
+            "forms": forms,
+            "table": [
+                asdict(difference) | {"pair": [*difference.pair]} for difference in self.table
+            ],
             "remarks": dict(self.diagnostics),
-            "differing": {
-                form: {
-                    "worst": apart.difference.worst,
-                    "where": apart.difference.where,
-                    "coincides": apart.coincides,
-                    "must_coincide": apart.must_coincide,
-                }
-                for form, apart in self.differing.items()
-            },
+            "differing": differing,
         }
 
     def _title(self) -> str:
         return self.name
 
     def _sections(self) -> list[Section]:
-        compared = [form for form, why in self.forms.items() if why is None and form not in self.differing]
+        known = [form for form, why in self.forms.items() if why is None]
+        compared = [form for form in known if form not in self.differing]
+        verdict = [("nothing to compare", f"{', '.join(compared) or 'no form'} alone")]
         if self.pair:
-            verdict = [("worst difference", f"{self.worst:.1e}, {' and '.join(self.pair)}: {self.where}")]
-        else:
-            verdict = [("nothing to compare", f"{', '.join(compared) or 'no form'} alone")]
+            worst = f"{self.worst:.1e}, {' and '.join(self.pair)}: {self.where}"
+            verdict = [("worst difference", worst)]
         lines = []
         for form in compared:
-            own = max((d for d in self.table if form in d.pair), key=lambda d: d.worst, default=None)
-            if own is not None:
-                other = next(name for name in own.pair if name != form)
-                lines.append((form, f"at most {own.worst:.1e} from {other}: {own.quantity}, {own.where}"))
+            own = [difference for difference in self.table if form in difference.pair]
+            if own:
+                most = max(own, key=lambda difference: difference.worst)
+                other = next(name for name in most.pair if name != form)
+                distance = f"at most {most.worst:.1e} from {other}"
+                lines.append((form, f"{distance}: {most.quantity}, {most.where}"))
         return [
             ("Agreement", verdict),
             ("Forms compared", lines),
@@ -178,14 +183,15 @@ def compare(
     >>> x, y = da.coordinates("x y")
     >>> m, g = da.parameters("m g", positive=True)
     >>> rod = da.holonomic(x**2 + y**2 - 1, name="rod")
-    >>> pendulum = da.System([x, y], kinetic=m/2*(x.dot**2 + y.dot**2), potential=m*g*y, constraints=[rod])
+    >>> kinetic = m / 2 * (x.dot**2 + y.dot**2)
+    >>> pendulum = da.System([x, y], kinetic=kinetic, potential=m * g * y, constraints=[rod])
     >>> found = compare(pendulum)
     >>> found.worst < 1e-9, found.differing["vakonomic"].coincides
     (True, True)
     """
     stated, values, beginning = read_model(system, parameters, start)
     smooth = _smooth(stated)
-    dropped = {symbol.name for symbol in stated.parameters} - {symbol.name for symbol in smooth.parameters}
+    dropped = {symbol.name for symbol in {*stated.parameters} - {*smooth.parameters}}
     values = {name: value for name, value in values.items() if name not in dropped}
     anatomy = take_apart(smooth, values, beginning, n)
     reasons = form_reasons(smooth, mass_matrix_state(anatomy)[0])
@@ -193,13 +199,14 @@ def compare(
     diagnostics: dict[str, str] = {}
     for form, why in reasons.items():
         if why is None:
-            reasons[form] = _call(anatomy, derive(smooth, form), beginning, span, evidence, diagnostics)
-    agreeing = [form for form in evidence if form not in APART]
+            equations = derive(smooth, form)
+            reasons[form] = _call(anatomy, equations, beginning, span, evidence, diagnostics)
+    agreeing = [form for form in evidence if not is_variational(form)]
     table = tuple(_difference(pair, evidence) for pair in combinations(agreeing, 2))
     worst = max(table, key=lambda difference: difference.worst, default=None)
-    differing = {
-        form: _apart(_difference((agreeing[0], form), evidence), anatomy) for form in evidence if form in APART and agreeing
-    }
+    differing = {}
+    for form in [form for form in evidence if is_variational(form) and agreeing]:
+        differing[form] = _apart(_difference((agreeing[0], form), evidence), anatomy)
     return Comparison(
         worst=worst.worst if worst else 0.0,
         pair=worst.pair if worst else (),
@@ -216,7 +223,7 @@ def _smooth(system: System) -> System:
     """The system between impacts, with its free inputs held at numbers."""
     free = [symbol for symbol, value in system.inputs.items() if value is None]
     if free:
-        system = system.driven({symbol: INPUT_VALUES[k % len(INPUT_VALUES)] for k, symbol in enumerate(free)})
+        system = system.driven(dict(zip(free, cycle(INPUT_VALUES), strict=False)))
     return system.touching(()) if system.unilateral else system
 
 
@@ -228,7 +235,7 @@ def _call(
     evidence: dict[str, list[Evidence]],
     diagnostics: dict[str, str],
 ) -> str | None:
-    """What one form says, into `evidence`, with what it leaves open into `diagnostics`; or why it says nothing."""
+    """Evaluate one form into `evidence`, with open points in `diagnostics`; or say why not."""
     try:
         states = at_states(anatomy, equations, start)
         motion = along_motion(anatomy, equations, start, span)
@@ -256,7 +263,7 @@ def _difference(pair: tuple[str, str], evidence: Mapping[str, list[Evidence]]) -
 
 
 def _gaps(first: Evidence, second: Evidence) -> Iterator[tuple[str, float, str]]:
-    """Relative differences of every quantity that both know, at every place where both are determined."""
+    """Relative differences of every quantity that both know, where both are determined."""
     both = first.valid & second.valid
     for quantity in first.quantities:
         mine, other = first.quantities[quantity], second.quantities.get(quantity)
@@ -278,7 +285,8 @@ def _apart(difference: Difference, anatomy: Anatomy) -> Apart:
     if not loose:
         sentence = f"coincides ({size}), as it must: every constraint is integrable"
         if not coincides:
-            sentence = f"differs by {size} although every constraint is integrable: {difference.where}"
+            sentence = f"differs by {size} although every constraint is integrable:"
+            sentence += f" {difference.where}"
     elif coincides:
         sentence = f"coincides ({size}) at every state tried, although {these}"
     else:

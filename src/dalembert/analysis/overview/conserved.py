@@ -1,16 +1,18 @@
-r"""Conserved quantities that can be seen without integrating: the energy, and momenta along constant directions.
+r"""Quantities conserved by structure: the energy, and momenta along constant directions.
 
-The energy changes by dE/dt = -L_t + Q . v + (reaction) . v. The momentum c . p along a constant direction c of the
-coordinates is conserved where neither L nor the applied force pushes along c and no constraint reacts along it, A c = 0; a
-cyclic coordinate that no constraint touches is the plainest case. Generic consistent states suggest directions and can
-refute; what is called conserved is proved by the structure of the expressions (`algebra.structure`).
+The energy changes by dE/dt = -L_t + Q . v + (reaction) . v. The momentum c . p along a constant
+direction c of the coordinates is conserved where neither L nor the applied force pushes along c and
+no constraint reacts along it, A c = 0; a cyclic coordinate that no constraint touches is the
+plainest case. Generic consistent states suggest directions and can refute; what is called conserved
+is proved by the structure of the expressions (`algebra.structure`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -22,10 +24,21 @@ from ...formulations.forms.lagrange import applied_force
 from ...model.symbols import t
 from ...runtime.context import Context
 from ...runtime.gauss.constrained_solve import rank
-from ..anatomy import GENERIC, Anatomy
+from ...typing import Array
+from ..anatomy import GENERIC, Anatomy, velocity_rows
 from ..sampling import evaluate
 
-__all__ = ["Conserved", "conserved_momenta", "energy_verdict", "reaction_power"]
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
+    from ...runtime.kernel import Kernel
+
+__all__ = [
+    "Conserved",
+    "conserved_momenta",
+    "energy_is_conserved",
+    "energy_verdict",
+    "reaction_power",
+]
 
 #: A rate below this, relative to its terms, is rounding.
 ROUNDING = 1e-9
@@ -45,7 +58,7 @@ class Conserved:
         In momenta and parameters; None for the energy.
     why : str
     status : str
-        "proved", or "not established" where no state was found at which it changes, and no proof that it does not.
+        "proved", or "not established" where neither a change nor a proof was found.
     """
 
     name: str
@@ -55,25 +68,42 @@ class Conserved:
 
 
 def reaction_power(anatomy: Anatomy, place: int) -> Verdict:
-    """Whether the reaction of a two-sided constraint has no power on any motion, f_v . v = 0 where f = 0 (Bloch 5.3).
+    """Whether the reaction of a two-sided constraint has no power, f_v . v = 0 (Bloch 5.3).
 
     Euler's relation f_v . v = k f proves it; a consistent state with another value refutes it.
     """
-    algebra, graph = anatomy.kernel.algebra, anatomy.kernel.graph
-    row, residual = anatomy.rows[place, :], anatomy.residual[place]
-    rounded = None
-    for degree in DEGREES:
-        found = algebra.vanishing(row @ graph.velocities - degree * residual)
-        if found.is_proved:
-            return Verdict("proved", f"homogeneous of degree {degree} in the velocities", holds_to_rounding=True)
-        if rounded is None and found.holds_to_rounding:
-            rounded = found
-    if rounded is not None:
-        return rounded
+    found = _euler_relation(anatomy.kernel, place)
+    if found.holds:
+        return found
     terms = anatomy.row_values[:, place, :] * anatomy.samples.velocities
     if np.any(np.abs(terms.sum(axis=1)) > ROUNDING * np.abs(terms).sum(axis=1)):
         return Verdict("refuted", "its power differs from zero at a consistent state")
     return Verdict("not established", f"its power is zero at {len(terms)} consistent states")
+
+
+def _euler_relation(kernel: Kernel, place: int) -> Verdict:
+    """Whether f_v . v = k f for some degree k."""
+    rest = Verdict("not established", "Euler's relation is not proved for any degree")
+    row, residual = velocity_rows(kernel)[place, :], kernel.graph.velocity.residual[place]
+    power = row @ kernel.graph.velocities
+    for degree in DEGREES:
+        found = kernel.algebra.vanishing(power - degree * residual)
+        if found.is_proved:
+            why = f"homogeneous of degree {degree} in the velocities"
+            return Verdict("proved", why, holds_to_rounding=True)
+        if found.holds and not rest.holds:
+            rest = found
+    return rest
+
+
+def energy_is_conserved(kernel: Kernel) -> bool:
+    """Whether it is proved that the energy contains no time, and forces and reactions no power.
+
+    `kernel` is that of `stated_kernel`, and its inputs have laws.
+    """
+    constraints = range(len(kernel.equations.system.bilateral))
+    reactions = all(_euler_relation(kernel, place).is_proved for place in constraints)
+    return reactions and _forces_are_powerless(kernel)
 
 
 def energy_verdict(anatomy: Anatomy) -> Verdict:
@@ -81,20 +111,18 @@ def energy_verdict(anatomy: Anatomy) -> Verdict:
     system = anatomy.system
     if any(value is None for value in system.inputs.values()):
         return Verdict("not established", "the inputs may do work")
-    working = [c.name for k, c in enumerate(system.bilateral) if not reaction_power(anatomy, k).is_proved]
-    if not working and _forces_are_powerless(anatomy):
+    if energy_is_conserved(anatomy.kernel):
         return Verdict("proved", _why_energy(anatomy), holds_to_rounding=True)
-    return _sampled_energy(anatomy, working)
+    powers = [(c.name, reaction_power(anatomy, k)) for k, c in enumerate(system.bilateral)]
+    return _sampled_energy(anatomy, [name for name, power in powers if not power.is_proved])
 
 
-def _forces_are_powerless(anatomy: Anatomy) -> bool:
-    """Whether the energies are proved to be free of time, and the applied forces to have no power."""
-    system, kernel = anatomy.system, anatomy.kernel
-    algebra, graph = kernel.algebra, kernel.graph
-    if not algebra.independence(graph.energy, anatomy.time).is_proved:
+def _forces_are_powerless(kernel: Kernel) -> bool:
+    """Whether the energies are proved to be free of time, and the forces to have no power."""
+    system, algebra, graph = kernel.equations.system, kernel.algebra, kernel.graph
+    if not algebra.independence(graph.energy, algebra.vector([t])).is_proved:
         return False
-    force = applied_force(system, algebra, graph.momenta)
-    power = algebra.inner(algebra.substitute(force, algebra.vector(system.velocities), graph.velocities), graph.velocities)
+    power = algebra.inner(_force(kernel), graph.velocities)
     if system.inputs:
         laws = kernel.lower(list(system.inputs.values()))
         power = algebra.substitute(power, algebra.vector(list(system.inputs)), laws)
@@ -120,7 +148,8 @@ def _sampled_energy(anatomy: Anatomy, working: list[str]) -> Verdict:
     if not tried:
         return Verdict("not established", "the motion is not determined")
     if not changes:
-        return Verdict("not established", f"the powers cancel at {tried} consistent states, without a proof")
+        why = f"the powers cancel at {tried} consistent states, without a proof"
+        return Verdict("not established", why)
     reasons = []
     if anatomy.kernel.algebra.independence(anatomy.kernel.graph.energy, anatomy.time).is_refuted:
         reasons.append("the energy contains time")
@@ -141,58 +170,66 @@ def _why_energy(anatomy: Anatomy) -> str:
 
 
 def conserved_momenta(anatomy: Anatomy) -> list[Conserved]:
-    """Independent momenta c . p that are conserved, cyclic coordinates first; each with its status."""
+    """Independent conserved momenta c . p with their status, cyclic coordinates first."""
     system = anatomy.system
     if any(value is None for value in system.inputs.values()) and system.forces:
         return []
     rows = np.vstack([anatomy.impulse_rates, *anatomy.every_row])
-    units = _units(rows)
-    found = []
+    units, found = _units(rows), []
     for direction in _echelon(rank(rows * units, GENERIC).null_space.T * units, units):
         coefficients = [_recognised(value, anatomy) for value in direction]
         if any(value is None for value in coefficients):
             continue
-        momentum = sympy.Add(*(c * q.momentum for c, q in zip(coefficients, system.coordinates, strict=True)))
-        moving = [q.name for q, c in zip(system.coordinates, coefficients, strict=True) if c != 0]
+        pairs = list(zip(coefficients, system.coordinates, strict=True))
+        momentum = sympy.Add(*(c * q.momentum for c, q in pairs))
+        moving, status = [q.name for c, q in pairs if c != 0], "proved"
         if not _is_free_direction(anatomy, coefficients):
-            why = f"no state was found at which it changes, among {len(anatomy.samples)}, and no proof that it does not"
-            found.append(Conserved(str(momentum), momentum, why, "not established"))
-            continue
-        if len(moving) == 1:
+            why = f"no state of {len(anatomy.samples)} changes it, and no proof was found"
+            status = "not established"
+        elif len(moving) == 1:
             why = f"{moving[0]} is cyclic, and no constraint touches it"
         else:
             why = f"nothing pushes or holds the system when {', '.join(moving)} move together"
-        found.append(Conserved(str(momentum), momentum, f"{why}; between impacts" if system.unilateral else why))
+        if status == "proved" and system.unilateral:
+            why = f"{why}; between impacts"
+        found.append(Conserved(str(momentum), momentum, why, status))
     return sorted(found, key=lambda item: len(item.name))
 
 
-def _is_free_direction(anatomy: Anatomy, coefficients: list[Any]) -> bool:
-    """Whether it is proved that L or H is invariant along c, and that neither forces nor reactions act along it."""
-    system, kernel = anatomy.system, anatomy.kernel
-    algebra, graph = kernel.algebra, kernel.graph
+def _force(kernel: Kernel) -> Block:
+    """The applied force, with velocities in the symbols of the kernel."""
+    system, algebra, graph = kernel.equations.system, kernel.algebra, kernel.graph
+    force = applied_force(system, algebra, graph.momenta)
+    return algebra.substitute(force, algebra.vector(system.velocities), graph.velocities)
+
+
+def _is_free_direction(anatomy: Anatomy, coefficients: list[sympy.Expr]) -> bool:
+    """Whether L or H is proved invariant along c, without force or reaction along it."""
+    system, kernel, q = anatomy.system, anatomy.kernel, anatomy.coordinates
+    algebra = kernel.algebra
     c, shift = algebra.vector(coefficients), algebra.scalar(sympy.Dummy("shift", real=True))
-    moved = algebra.substitute(algebra.scalar(system.energy_function), anatomy.coordinates, anatomy.coordinates + shift * c)
-    force = algebra.substitute(
-        applied_force(system, algebra, graph.momenta), algebra.vector(system.velocities), graph.velocities
-    )
+    moved = algebra.substitute(algebra.scalar(system.energy_function), q, q + shift * c)
+    force = _force(kernel)
     if system.inputs:
-        laws = kernel.lower([sympy.S.Zero if law is None else law for law in system.inputs.values()])
-        force = algebra.substitute(force, algebra.vector(list(system.inputs)), laws)
+        laws = [sympy.S.Zero if law is None else law for law in system.inputs.values()]
+        inputs = algebra.vector(list(system.inputs))
+        force = algebra.substitute(force, inputs, kernel.lower(laws))
     pushes = algebra.stack([algebra.inner(force, c), anatomy.rows @ c])
     if not (algebra.independence(moved, shift).is_proved and algebra.vanishing(pushes).is_proved):
         return False
-    frame = anatomy.image_frame
-    return frame is None or algebra.rank(algebra.columns([frame, c])).at_most == algebra.rank(frame).value
+    if (frame := anatomy.image_frame) is None:
+        return True
+    return algebra.rank(algebra.columns([frame, c])).at_most == algebra.rank(frame).value
 
 
-def _units(rows: Any) -> Any:
-    """Powers of a thousand, one for each column (n,), that bring the columns to about the same size."""
+def _units(rows: Array) -> Any:
+    """Powers of a thousand (n,) that scale the columns to about the same size."""
     scales = equilibrated(rows)[1]
     return 1000.0 ** np.round(np.log(scales[0] / np.exp(np.log(scales[0]).mean())) / np.log(1000.0))
 
 
-def _echelon(directions: Any, units: Any) -> Any:
-    """The same span (k x n) with a column of its own, where it is one, for every vector; entries of rounding are zero."""
+def _echelon(directions: Array, units: Array) -> Array:
+    """The same span (k x n) in echelon form where possible, with rounding set to zero."""
     table = np.array(directions)
     free = list(range(table.shape[0]))
     while free:
@@ -208,7 +245,7 @@ def _echelon(directions: Any, units: Any) -> Any:
 
 
 def _recognised(value: float, anatomy: Anatomy) -> sympy.Expr | None:
-    """A small rational number, or a product of at most two powers of parameters, with this value."""
+    """A small rational number, or a product of at most two powers of parameters, of this value."""
     for number, above, below in _simple_numbers(anatomy):
         if number != 0 and abs(abs(value / number) - 1.0) < 1e-9:
             expression = sympy.Mul(*above) / sympy.Mul(*below)
@@ -216,11 +253,12 @@ def _recognised(value: float, anatomy: Anatomy) -> sympy.Expr | None:
     return sympy.S.Zero if value == 0.0 else None
 
 
-def _simple_numbers(anatomy: Anatomy) -> Iterator[tuple[float, tuple[Any, ...], tuple[Any, ...]]]:
-    """Values with the factors above and below their fraction bars; most are looked at and never written."""
-    for bottom in range(1, 7):
-        for top in range(1, 7):
-            yield top / bottom, (sympy.Integer(top),), (sympy.Integer(bottom),)
+def _simple_numbers(
+    anatomy: Anatomy,
+) -> Iterator[tuple[float, tuple[sympy.Expr, ...], tuple[sympy.Expr, ...]]]:
+    """Values with their numerator and denominator factors, written out on demand."""
+    for bottom, top in product(range(1, 7), repeat=2):
+        yield top / bottom, (sympy.Integer(top),), (sympy.Integer(bottom),)
     known = list(zip(anatomy.samples.parameters, anatomy.kernel.parameters, strict=True))
     inverse = [1 / value if value else 0.0 for value, _ in known]
     for (value, symbol), below in zip(known, inverse, strict=True):

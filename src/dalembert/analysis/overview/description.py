@@ -1,10 +1,10 @@
-"""What kind of system this is: constraints, rank, freedom, inertia, what is conserved, and which forms apply."""
+"""Character of a system: constraints, rank, freedom, inertia, conserved quantities, forms."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from ...model.scenario import Scenario
 from ...model.symbols import Momentum
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank
-from ...typing import Values
+from ...typing import Array, Values
 from ..anatomy import GENERIC, Anatomy, common, read_model, take_apart
 from ..tables import Report, Section
 from .conserved import Conserved, conserved_momenta, energy_verdict
-from .integrability import ConstraintFacts, Integrability, classify
+from .integrability import ConstraintFacts, classify
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["Description", "describe", "form_reasons", "mass_matrix_state"]
 
@@ -28,11 +31,17 @@ REGULAR = "regular"
 SINGULAR = "singular"
 SINGULAR_BUT_REGULAR = "singular but regular on the constraints"
 _POWER = {True: "none", False: "a reaction has power on the motion", None: "not established"}
+_INTEGRABLE = {True: "integrable", False: "not integrable", None: "integrable or not: undecided"}
+_POWER_OF_ONE = {
+    True: "without power",
+    False: "with power on the motion",
+    None: "power not established",
+}
 
 
 @dataclass(frozen=True, repr=False)
 class Description(Report):
-    """The character of a system at generic consistent states; printed, it is a page that a person reads.
+    """The character of a system at generic consistent states; prints as a readable page.
 
     Attributes
     ----------
@@ -44,30 +53,31 @@ class Description(Report):
     ranks : tuple of int
         The ranks that occur at consistent states; several where the constraints have branches.
     rank_status : str
-        "proved" where the rank cannot exceed `rank` anywhere, else "not established": it is that of states next to the start.
+        "proved" where the rank nowhere exceeds `rank`, that of states next to the start; else "not
+        established".
     dependent : tuple of tuples of str
         Constraints whose rows depend on each other.
     degrees_of_freedom : int
         n minus the rank: how many velocities are free.
     configuration_freedom : int or None
-        n minus the number of independent functions of (q, t) that the constraints keep constant: how many coordinates can
-        be reached.
+        n minus the number of independent functions of (q, t) that the constraints keep constant.
     growth : tuple of int
-        Ranks of the allowed directions and of their brackets; `growth_over_time` says whether t counts as a coordinate.
+        Ranks of the allowed directions and of their brackets, with t as a coordinate where
+        `growth_over_time`.
     mass_matrix : str
         "regular", "singular" or "singular but regular on the constraints"; `mass_rank` is its rank.
     admissible : bool
-        Whether the constraint forms satisfy rank(f_v) = rank[f_q f_v] (Bloch 5.3), so that multipliers exist.
+        Whether rank(f_v) = rank[f_q f_v] (Bloch 5.3), so that multipliers exist.
     ideal : bool
         Whether no reaction does virtual work.
     workless : bool or None
-        Whether no reaction has power on the motion (Bloch 5.3); None where that is not established.
+        Whether no reaction has power on the motion (Bloch 5.3); None where not established.
     conserved : tuple of Conserved
         What is proved to be conserved.
     not_established : tuple of Conserved
-        Momenta that no state was found to change, and no proof to keep.
+        Momenta without a state that changes them and without a proof.
     energy : str
-        Why the energy is conserved, or why not; `energy_status` is "proved", "refuted" or "not established".
+        Why the energy is conserved, or why not; `energy_status` is that of a `Verdict`.
     forms : mapping of form to None, or to the reason why it does not apply
     points : int
         The number of generic states that were tried.
@@ -129,9 +139,14 @@ class Description(Report):
             "workless": self.workless,
             "conserved": [{"name": c.name, "why": c.why} for c in self.conserved],
             "not_established": [{"name": c.name, "why": c.why} for c in self.not_established],
-            "energy": {"conserved": self.energy_status == "proved", "status": self.energy_status, "why": self.energy},
+            "energy": {
+                "conserved": self.energy_status == "proved",
+                "status": self.energy_status,
+                "why": self.energy,
+            },
             "forms": {
-                form: {"applies": True} if why is None else {"applies": False, "why": why} for form, why in self.forms.items()
+                form: {"applies": True} if why is None else {"applies": False, "why": why}
+                for form, why in self.forms.items()
             },
             "points": self.points,
         }
@@ -140,28 +155,6 @@ class Description(Report):
         return self.name
 
     def _sections(self) -> list[Section]:
-        n, m = len(self.coordinates), self.rows
-        allowed = f"{self.rank} of {m} row{'s' * (m > 1)} independent" if m else "no rows"
-        if len(self.ranks) > 1:
-            allowed += f" next to the start ({', '.join(map(str, self.ranks))} at the states that were tried)"
-        if self.dependent:
-            allowed += "; " + "; ".join(f"{', '.join(group)} depend on each other" for group in self.dependent)
-        reach = "undecided" if self.configuration_freedom is None else str(self.configuration_freedom)
-        freedom = [
-            ("coordinates", f"{n}: {', '.join(self.coordinates)}"),
-            ("rank", allowed),
-            ("degrees of freedom", f"{self.degrees_of_freedom} by velocities, {reach} by the places that can be reached"),
-            ("mass matrix", f"{self.mass_matrix}, rank {self.mass_rank} of {n}"),
-        ]
-        if self.growth:
-            space = "(q, t)" if self.growth_over_time else "q"
-            freedom.insert(3, ("growth", f"{self.growth} on {space}"))
-        if self.rows:
-            freedom += [
-                ("admissible", "yes" if self.admissible else "no: rank(f_v) < rank[f_q f_v]"),
-                ("ideal", "yes: no reaction does virtual work" if self.ideal else "no: work is prescribed"),
-                ("power of reactions", _POWER[self.workless]),
-            ]
         kept = [(c.name, c.why) for c in self.conserved]
         kept += [(f"({c.name})", f"not established: {c.why}") for c in self.not_established]
         if self.energy_status != "proved":
@@ -169,23 +162,53 @@ class Description(Report):
             kept.append(("(energy)", f"{answer}: {self.energy}"))
         return [
             ("Constraints", [(c.name, _sentence(c)) for c in self.constraints]),
-            ("Freedom", freedom),
+            ("Freedom", self._freedom()),
             ("Conserved at sight", kept),
             ("Forms", [(form, why or "applies") for form, why in self.forms.items()]),
         ]
+
+    def _freedom(self) -> list[tuple[str, str]]:
+        n, m = len(self.coordinates), self.rows
+        allowed = f"{self.rank} of {m} row{'s' * (m > 1)} independent" if m else "no rows"
+        if len(self.ranks) > 1:
+            ranks = ", ".join(map(str, self.ranks))
+            allowed += f" next to the start ({ranks} at the states that were tried)"
+        for group in self.dependent:
+            allowed += f"; {', '.join(group)} depend on each other"
+        reach = "undecided" if self.configuration_freedom is None else self.configuration_freedom
+        freedom = (
+            f"{self.degrees_of_freedom} by velocities, {reach} by the places that can be reached"
+        )
+        lines = [
+            ("coordinates", f"{n}: {', '.join(self.coordinates)}"),
+            ("rank", allowed),
+            ("degrees of freedom", freedom),
+        ]
+        if self.growth:
+            space = "(q, t)" if self.growth_over_time else "q"
+            lines.append(("growth", f"{self.growth} on {space}"))
+        lines.append(("mass matrix", f"{self.mass_matrix}, rank {self.mass_rank} of {n}"))
+        if self.rows:
+            work = "yes: no reaction does virtual work" if self.ideal else "no: work is prescribed"
+            admissible = "yes" if self.admissible else "no: rank(f_v) < rank[f_q f_v]"
+            lines += [("admissible", admissible), ("ideal", work)]
+            lines.append(("power of reactions", _POWER[self.workless]))
+        return lines
 
 
 def _sentence(facts: ConstraintFacts) -> str:
     """One constraint in a line."""
     words = [facts.kind, "rheonomic" if facts.rheonomic else "scleronomic"]
     if facts.kind != "unilateral":
-        words.append({True: "integrable", False: "not integrable", None: "integrable or not: undecided"}[facts.integrable])
+        words.append(_INTEGRABLE[facts.integrable])
         words.append("ideal" if facts.ideal else "not ideal")
-        words.append({True: "without power", False: "with power on the motion", None: "power not established"}[facts.workless])
+        words.append(_POWER_OF_ONE[facts.workless])
     return ", ".join(words) + (f". {facts.note[0].upper()}{facts.note[1:]}" if facts.note else "")
 
 
-def describe(system: System | Scenario, parameters: Values | None = None, start: Values | None = None) -> Description:
+def describe(
+    system: System | Scenario, parameters: Values | None = None, start: Values | None = None
+) -> Description:
     """Classify a system at generic consistent states.
 
     Parameters
@@ -193,7 +216,7 @@ def describe(system: System | Scenario, parameters: Values | None = None, start:
     system : System or Scenario
         For a `Flow`, the answer is a `FlowDescription`.
     parameters : mapping of symbol or name to value
-        Those that are missing take random values, so that what is found holds in general.
+        Missing ones take random values.
     start : mapping of symbol or name to value
         Where to look for states, for a model that is not defined everywhere.
 
@@ -204,7 +227,8 @@ def describe(system: System | Scenario, parameters: Values | None = None, start:
     >>> x, y, theta = da.coordinates("x y theta")
     >>> m, J = da.parameters("m J", positive=True)
     >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta), name="blade")
-    >>> skate = da.System([x, y, theta], kinetic=m/2*(x.dot**2 + y.dot**2) + J/2*theta.dot**2, constraints=[blade])
+    >>> kinetic = m / 2 * (x.dot**2 + y.dot**2) + J / 2 * theta.dot**2
+    >>> skate = da.System([x, y, theta], kinetic=kinetic, constraints=[blade])
     >>> found = describe(skate)
     >>> found.constraints[0].integrable, found.growth, [item.name for item in found.conserved]
     (False, (2, 3), ['energy', 'p_theta'])
@@ -221,18 +245,18 @@ def describe(system: System | Scenario, parameters: Values | None = None, start:
     conserved += [item for item in momenta if item.status == "proved"]
     powers = [c.workless for c in constraints.constraints if c.kind != "unilateral"]
     mass_matrix, mass_rank = mass_matrix_state(anatomy)
-    independent = anatomy.rank
+    independent, integrals = anatomy.rank, constraints.integrals
     return Description(
         name=stated.name,
         coordinates=tuple(q.name for q in stated.coordinates),
         constraints=constraints.constraints,
-        rows=_row_count(anatomy),
+        rows=common(rows.shape[0] for rows in anatomy.every_row),
         rank=independent,
         ranks=anatomy.ranks,
         rank_status=_rank_status(anatomy),
         dependent=_dependent(anatomy, independent),
         degrees_of_freedom=len(stated.coordinates) - independent,
-        configuration_freedom=_configuration_freedom(stated, constraints),
+        configuration_freedom=None if integrals is None else len(stated.coordinates) - integrals,
         growth=constraints.growth,
         growth_over_time=constraints.over_time,
         mass_matrix=mass_matrix,
@@ -264,7 +288,8 @@ def form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:
             continue
         by_momenta = any(isinstance(symbol, Momentum) for symbol in equations.state)
         if by_momenta and not system.is_hamiltonian and mass_matrix != REGULAR:
-            found[form] = f"The Legendre transformation is singular: the mass matrix is {mass_matrix}."
+            reason = f"The Legendre transformation is singular: the mass matrix is {mass_matrix}."
+            found[form] = reason
     return found
 
 
@@ -274,14 +299,6 @@ def _rank_status(anatomy: Anatomy) -> str:
         return "not established"
     found = anatomy.kernel.algebra.rank(anatomy.rows).is_at_most(anatomy.rank)
     return "proved" if found.is_proved else "not established"
-
-
-def _configuration_freedom(system: System, constraints: Integrability) -> int | None:
-    return None if constraints.integrals is None else len(system.coordinates) - constraints.integrals
-
-
-def _row_count(anatomy: Anatomy) -> int:
-    return common(rows.shape[0] for rows in anatomy.every_row)
 
 
 def mass_matrix_state(anatomy: Anatomy) -> tuple[str, int]:
@@ -299,7 +316,7 @@ def mass_matrix_state(anatomy: Anatomy) -> tuple[str, int]:
     return (SINGULAR_BUT_REGULAR if regular else SINGULAR), found
 
 
-def _symmetric_rank(matrix: Any) -> int:
+def _symmetric_rank(matrix: Array) -> int:
     """The rank of a symmetric matrix, scaled to a diagonal of ones."""
     if not matrix.size:
         return 0
@@ -316,8 +333,8 @@ def _is_admissible(anatomy: Anatomy) -> bool:
     by_fibre = anatomy.values(algebra.jacobian(anatomy.residual, anatomy.fibre))
     by_place = anatomy.values(algebra.jacobian(anatomy.residual, anatomy.coordinates))
     narrow = common(rank(rows, GENERIC).rank for rows in by_fibre)
-    wide = common(rank(np.hstack(pair), GENERIC).rank for pair in zip(by_place, by_fibre, strict=True))
-    return narrow == wide
+    pairs = zip(by_place, by_fibre, strict=True)
+    return narrow == common(rank(np.hstack(pair), GENERIC).rank for pair in pairs)
 
 
 def _dependent(anatomy: Anatomy, independent: int) -> tuple[tuple[str, ...], ...]:
@@ -335,7 +352,9 @@ def _dependent(anatomy: Anatomy, independent: int) -> tuple[tuple[str, ...], ...
             members = [*kept, extra]
             relation = rank(rows[members].T, GENERIC).null_space[:, 0]
             weights = np.abs(relation) * np.linalg.norm(rows[members], axis=1)
-            partners = {labels[k] for k, weight in zip(members, weights, strict=True) if weight > 1e-8 * weights.max()}
-            groups.append(tuple(label for label in dict.fromkeys(labels) if label in partners | {labels[extra]}))
+            large = weights > 1e-8 * weights.max()
+            partners = {labels[k] for k, is_large in zip(members, large, strict=True) if is_large}
+            partners.add(labels[extra])
+            groups.append(tuple(label for label in dict.fromkeys(labels) if label in partners))
         return tuple(dict.fromkeys(groups))
     return ()

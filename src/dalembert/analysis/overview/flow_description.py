@@ -1,4 +1,4 @@
-"""What kind of first-order flow this is: its relations and integrals, proved or tried, and how matrices move."""
+"""Character of a first-order flow: relations, integrals and how matrices move."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import sympy
 
 from ...formulations.forms.flow import FORM
 from ...formulations.registry import derive
@@ -17,6 +18,7 @@ from ...model.symbols import t
 from ...model.values import numbers_by_name, used_parameters
 from ...runtime.gauss.constrained_solve import rank
 from ...runtime.kernel import Kernel
+from ...typing import Array, Values
 from ..anatomy import GENERIC, common
 from ..sampling import Samples, consistent_states, evaluate
 from ..tables import Report, Section
@@ -36,18 +38,18 @@ class FlowDescription(Report):
     name : str
     symbols : tuple of str (n,)
     relations, integrals : mapping of name to float
-        How fast each of them changes, at most, relative to the terms that add up to its rate; rounding where it is kept.
+        The largest rate of change of each, relative to its terms; rounding where it is kept.
     proved : frozenset of str
-        Relations and integrals that are proved to be kept; of the others, samples can only show that they are not.
+        Relations and integrals that are proved to be kept; samples can only refute the others.
     rank : int
         Independent relations.
     divergence : float or None
-        The divergence of the field where it is proved to be the same at all states; 0 keeps volume.
+        The divergence of the field where it is proved constant; 0 keeps volume.
     matrices : mapping of name to sentence
     inputs : tuple of str
     agreement : (float, pair of str)
-        The largest relative difference between the native rates and those by another road: left X - X right of the actions
-        where there are any, else the graph itself.
+        The largest relative difference between the native rates and those of the actions, left X -
+        X right, or of the graph where there are none.
     points : int
     """
 
@@ -69,13 +71,19 @@ class FlowDescription(Report):
             "name": self.name,
             "coordinates": list(self.symbols),
             "constraints": [
-                {"name": name, "kind": "relation", "integrable": True, "invariant": self._kept(name, rate)}
+                {
+                    "name": name,
+                    "kind": "relation",
+                    "integrable": True,
+                    "invariant": self._kept(name, rate),
+                }
                 for name, rate in self.relations.items()
             ],
             "rank": self.rank,
             "degrees_of_freedom": len(self.symbols) - self.rank,
             "conserved": [
-                {"name": name, "conserved": self._kept(name, rate), "rate": rate} for name, rate in self.integrals.items()
+                {"name": name, "conserved": self._kept(name, rate), "rate": rate}
+                for name, rate in self.integrals.items()
             ],
             "divergence": self.divergence,
             "matrices": dict(self.matrices),
@@ -90,18 +98,20 @@ class FlowDescription(Report):
     def _sections(self) -> list[Section]:
         n = len(self.symbols)
         shown = ", ".join(self.symbols[:12]) + (", ..." if n > 12 else "")
-        freedom = [("letters", f"{n}: {shown}"), ("freedom", str(n - self.rank))]
+        freedom = [("symbols", f"{n}: {shown}"), ("freedom", str(n - self.rank))]
         if self.inputs:
             freedom.append(("inputs", ", ".join(self.inputs)))
         if self.divergence is not None:
-            kept = "volume is kept" if self.divergence == 0 else f"the same everywhere, {self.divergence:.6g}"
-            freedom.append(("divergence", kept))
+            kept = f"the same everywhere, {self.divergence:.6g}"
+            freedom.append(("divergence", "volume is kept" if self.divergence == 0 else kept))
+        worst, pair = self.agreement
+        rates = ("agreement", f"{worst:.1e} at worst between {' and '.join(pair)}")
         return [
             ("Freedom", freedom),
-            ("Relations", [(name, self._verdict(name, rate)) for name, rate in self.relations.items()]),
-            ("Integrals", [(name, self._verdict(name, rate)) for name, rate in self.integrals.items()]),
+            ("Relations", [(name, self._verdict(name, r)) for name, r in self.relations.items()]),
+            ("Integrals", [(name, self._verdict(name, r)) for name, r in self.integrals.items()]),
             ("Matrices", list(self.matrices.items())),
-            ("Rates", [("agreement", f"{self.agreement[0]:.1e} at worst between {' and '.join(self.agreement[1])}")]),
+            ("Rates", [rates]),
         ]
 
     def _kept(self, name: str, rate: float) -> bool | None:
@@ -111,12 +121,14 @@ class FlowDescription(Report):
     def _verdict(self, name: str, rate: float) -> str:
         kept = self._kept(name, rate)
         if kept is None:
-            return f"not established: relative rate {rate:.1e} at {self.points} states, without a proof"
-        return "kept by the flow" if kept else f"NOT kept by the flow: it changes at the relative rate {rate:.2g}"
+            return f"not established: relative rate {rate:.1e} at {self.points} states, no proof"
+        if kept:
+            return "kept by the flow"
+        return f"NOT kept by the flow: it changes at the relative rate {rate:.2g}"
 
 
 def describe_flow(
-    model: Flow | Scenario, parameters: Mapping[Any, Any] | None, start: Mapping[Any, Any] | None
+    model: Flow | Scenario, parameters: Values | None, start: Values | None
 ) -> FlowDescription:
     """Try the relations and integrals of a flow at random states on its relations.
 
@@ -124,25 +136,27 @@ def describe_flow(
     --------
     >>> import dalembert as da
     >>> x, y = da.coordinates("x y")
-    >>> print(describe_flow(da.Flow({x: y, y: -x}, integrals={"radius": x**2 + y**2}), None, None).divergence)
+    >>> oscillator = da.Flow({x: y, y: -x}, integrals={"radius": x**2 + y**2})
+    >>> print(describe_flow(oscillator, None, None).divergence)
     0.0
     """
     flow: Any = model.system if isinstance(model, Scenario) else model
+    known = [symbol.name for symbol in flow.parameters]
     values = dict(model.parameters) if isinstance(model, Scenario) else {}
-    given = numbers_by_name(parameters)
-    given = used_parameters(given, [symbol.name for symbol in flow.parameters])
-    values |= given
+    values |= used_parameters(numbers_by_name(parameters), known)
     beginning = dict(model.start) if isinstance(model, Scenario) else {}
     beginning |= numbers_by_name(start)
-    values = {name: value for name, value in values.items() if name in {p.name for p in flow.parameters}}
+    values = {name: value for name, value in values.items() if name in known}
     kernel = Kernel(derive(flow))
     samples = consistent_states(kernel, values, beginning, determined=False)
     graph, algebra = kernel.graph, kernel.algebra
     symbols = algebra.vector(flow.coordinates)
     derivatives = evaluate(kernel, ca.jacobian(graph.position.residual, symbols), samples)
     divergence = ca.trace(ca.jacobian(graph.velocities, symbols))
-    is_zero = algebra.vanishing(divergence).holds_to_rounding
-    is_even = algebra.independence(divergence, algebra.vector([*flow.coordinates, t])).holds_to_rounding
+    everywhere = algebra.vector([*flow.coordinates, t])
+    constant = 0.0 if algebra.vanishing(divergence).holds else None
+    if constant is None and algebra.independence(divergence, everywhere).holds:
+        constant = float(evaluate(kernel, divergence, samples).ravel()[0])
     named = {c.name: c.expression for c in flow.constraints} | dict(flow.integrals)
     return FlowDescription(
         name=flow.name,
@@ -151,7 +165,7 @@ def describe_flow(
         integrals={name: _rate(kernel, samples, value) for name, value in flow.integrals.items()},
         proved=frozenset(name for name, value in named.items() if _is_kept(kernel, value)),
         rank=common(rank(rows, GENERIC).rank for rows in derivatives) if flow.constraints else 0,
-        divergence=0.0 if is_zero else float(evaluate(kernel, divergence, samples).ravel()[0]) if is_even else None,
+        divergence=constant,
         matrices=_matrices(flow),
         inputs=tuple(symbol.name for symbol in flow.inputs),
         agreement=_agreement(flow, kernel, samples),
@@ -162,33 +176,37 @@ def describe_flow(
 def _agreement(flow: Flow, kernel: Kernel, samples: Samples) -> tuple[float, tuple[str, str]]:
     """The native rates against those by another road."""
     inputs = np.zeros(len(kernel.free_inputs))
-    native = np.array(
-        [kernel.rates(t, y, samples.parameters, inputs) for t, y in zip(samples.times, samples.states, strict=True)]
-    )
+    states = zip(samples.times, samples.states, strict=True)
+    native = np.array([kernel.rates(t, y, samples.parameters, inputs) for t, y in states])
     if not flow.actions:
         other = evaluate(kernel, kernel.graph.velocities, samples)[..., 0]
         return _difference(native, other), (FORM, f"{FORM} by its graph")
-    worst, vector = 0.0, kernel.algebra.vector
-    place = {q: k for k, q in enumerate(flow.coordinates)}
+    worst, symbols = 0.0, kernel.algebra.vector(list(flow.coordinates))
+
+    def values(matrix: sympy.MatrixBase) -> Array:
+        found = evaluate(kernel, kernel.lower(list(matrix)), samples)
+        return found.reshape(len(samples), *matrix.shape)
+
     for action in flow.actions:
         matrix = flow.matrices[action.matrix]
-        here = evaluate(kernel, kernel.lower(list(matrix)), samples).reshape(len(samples), *matrix.shape)
+        here = values(matrix)
         said = np.zeros_like(here)
-        for side, sign in ((action.left, 1), (action.right, -1)):
-            if side is not None:
-                turn = evaluate(kernel, kernel.lower(list(side)), samples).reshape(len(samples), *side.shape)
-                said += turn @ here if sign > 0 else -(here @ turn)
-        derivatives = evaluate(kernel, ca.jacobian(kernel.lower(list(matrix)), vector(list(place))), samples)
+        if action.left is not None:
+            said += values(action.left) @ here
+        if action.right is not None:
+            said += -(here @ values(action.right))
+        by_symbols = ca.jacobian(kernel.lower(list(matrix)), symbols)
+        derivatives = evaluate(kernel, by_symbols, samples)
         moved = np.einsum("smk,sk->sm", derivatives, native).reshape(said.shape)
         worst = max(worst, _difference(moved, said))
     return worst, (FORM, "action")
 
 
-def _difference(found: Any, other: Any) -> float:
+def _difference(found: Array, other: Array) -> float:
     return float(np.max(np.abs(found - other)) / max(float(np.max(np.abs(other))), 1e-300))
 
 
-def _rate(kernel: Kernel, samples: Samples, expression: Any) -> float:
+def _rate(kernel: Kernel, samples: Samples, expression: sympy.Expr) -> float:
     """max |dI/dt| / (sum |dI/dx_k X_k| + |dI/dt at rest|) over the samples."""
     symbols = kernel.algebra.vector([*kernel.equations.state, t])
     derivative = ca.jacobian(kernel.lower([expression]), symbols)
@@ -197,7 +215,7 @@ def _rate(kernel: Kernel, samples: Samples, expression: Any) -> float:
     return float(np.max(np.abs(terms.sum(axis=1)) / np.where(sizes > 0, sizes, 1.0)))
 
 
-def _is_kept(kernel: Kernel, expression: Any) -> bool:
+def _is_kept(kernel: Kernel, expression: sympy.Expr) -> bool:
     """Whether dI/dt is proved to vanish at all states."""
     algebra = kernel.algebra
     state = algebra.vector([*kernel.equations.state, t])

@@ -1,4 +1,4 @@
-"""What one form of the equations says about a system: accelerations, reactions and their power, at states and on a motion."""
+"""Accelerations, reactions and their power in one form, at states and along a motion."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ...integrate.state_symbols import state_with_velocities
 from ...runtime.context import Context
 from ...runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from ...runtime.kernel import Kernel, kernel_of
+from ...typing import Array, BoolArray
 from ..anatomy import Anatomy
 
 __all__ = ["Evidence", "along_motion", "at_states"]
@@ -39,9 +40,9 @@ class Evidence:
     places : list of str
     """
 
-    quantities: Mapping[str, Any]
-    scales: Mapping[str, Any]
-    valid: Any
+    quantities: Mapping[str, Array]
+    scales: Mapping[str, Array]
+    valid: BoolArray
     places: list[str]
 
     @property
@@ -54,17 +55,20 @@ def at_states(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) 
     """The evidence of a form at the samples."""
     samples = anatomy.motion
     complaint: DalembertError | None = None
-    parts: list[dict[str, Any]] = []
+    parts: list[dict[str, Array]] = []
     valid = np.zeros(len(samples), dtype=bool)
     for place in range(len(samples)):
-        context = Context(kernel_of(_near(anatomy, equations, place), anatomy.system.parameters), samples.parameters)
+        kernel = kernel_of(_near(anatomy, equations, place), anatomy.system.parameters)
+        context = Context(kernel, samples.parameters)
         try:
             state = _state(anatomy, context, place, start)
         except DalembertError as error:
             complaint, state = error, np.full(context.kernel.n_state, np.nan)
         known = bool(np.all(np.isfinite(state)))
-        observed, statuses = context.observe(samples.times[[place]], np.where(known, state, 0.0)[None, :], np.zeros((1, 0)))
-        valid[place] = known and statuses[0] not in (SINGULAR, CONTRADICTORY) and bool(np.all(np.isfinite(observed)))
+        here = np.where(known, state, 0.0)[None, :]
+        observed, statuses = context.observe(samples.times[[place]], here, np.zeros((1, 0)))
+        determined = statuses[0] not in (SINGULAR, CONTRADICTORY)
+        valid[place] = known and determined and bool(np.all(np.isfinite(observed)))
         parts.append(_quantities(context.kernel, observed))
     if complaint is not None and not np.any(valid):
         raise complaint
@@ -79,8 +83,9 @@ def _near(anatomy: Anatomy, equations: Equations, place: int) -> Equations:
     if equations.rechoose is None:
         return equations
     samples = anatomy.motion
+    parameters = zip(samples.kernel.parameters, samples.parameters, strict=True)
     values = _named(anatomy, place) | {"t": float(samples.times[place])}
-    values |= {s.name: float(v) for s, v in zip(samples.kernel.parameters, samples.parameters, strict=True)}
+    values |= {symbol.name: float(value) for symbol, value in parameters}
     try:
         return equations.rechoose(values)
     except FormError:
@@ -104,21 +109,20 @@ def _state(anatomy: Anatomy, context: Context, place: int, start: Mapping[str, A
 def _named(anatomy: Anatomy, place: int) -> dict[str, float]:
     """Coordinates, velocities and momenta of a sample by name."""
     samples, system = anatomy.motion, anatomy.system
-    tables = (
-        (system.coordinates, samples.coordinates),
-        (system.velocities, samples.velocities),
-        (system.momenta, samples.momenta),
-    )
-    return {s.name: float(value) for symbols, table in tables for s, value in zip(symbols, table[place], strict=True)}
+    symbols = (*system.coordinates, *system.velocities, *system.momenta)
+    parts = (samples.coordinates, samples.velocities, samples.momenta)
+    values = np.concatenate([table[place] for table in parts])
+    return {s.name: float(value) for s, value in zip(symbols, values, strict=True)}
 
 
 def _costates(equations: Equations, start: Mapping[str, Any], place: int) -> dict[str, float]:
     """Multipliers that are part of the state: as given, or arbitrary numbers that are not zero."""
     symbols = [s.name for s in equations.state if s.name.startswith("chi_")]
-    return {name: float(start.get(name, 0.1 + 0.07 * ((3 * place + 5 * k) % 7))) for k, name in enumerate(symbols)}
+    arbitrary = {name: 0.1 + 0.07 * ((3 * place + 5 * k) % 7) for k, name in enumerate(symbols)}
+    return {name: float(start.get(name, value)) for name, value in arbitrary.items()}
 
 
-def _quantities(kernel: Kernel, observed: Any) -> dict[str, Any]:
+def _quantities(kernel: Kernel, observed: Array) -> dict[str, Array]:
     """Accelerations, total reaction and its power at places, from the observed columns."""
     where = kernel.observed
     found = {"accelerations": observed[:, where["accelerations"]]}
@@ -130,12 +134,14 @@ def _quantities(kernel: Kernel, observed: Any) -> dict[str, Any]:
     return found
 
 
-def _scales(anatomy: Anatomy, quantities: Mapping[str, Any], velocities: Any, valid: Any) -> dict[str, Any]:
-    """Sizes that differences are measured against: the quantity itself, its terms, and a part of its largest value."""
+def _scales(
+    anatomy: Anatomy, quantities: Mapping[str, Array], velocities: Array, valid: BoolArray
+) -> dict[str, Array]:
+    """Scales for differences: the quantity itself, its terms, a part of its largest value."""
     speed = np.max(np.abs(velocities), axis=1)
     push = np.max(np.abs(anatomy.impulse_rates))
-    scales = {"accelerations": _with_floor(np.max(np.abs(quantities["accelerations"]), axis=1), valid)}
-    scales["accelerations"] = scales["accelerations"] + 1e-6 * np.max(speed) + 1e-300
+    pull = _with_floor(np.max(np.abs(quantities["accelerations"]), axis=1), valid)
+    scales = {"accelerations": pull + 1e-6 * np.max(speed) + 1e-300}
     if "reaction" in quantities:
         size = np.maximum(np.max(np.abs(quantities["reaction"]), axis=1), FLOOR * push)
         momentum = np.max(np.abs(anatomy.samples.momenta))
@@ -144,29 +150,20 @@ def _scales(anatomy: Anatomy, quantities: Mapping[str, Any], velocities: Any, va
     return scales
 
 
-def _with_floor(sizes: Any, valid: Any) -> Any:
+def _with_floor(sizes: Array, valid: BoolArray) -> Array:
     largest = np.max(sizes[valid], initial=0.0)
     return np.maximum(sizes, FLOOR * largest)
 
 
 def along_motion(
-    anatomy: Anatomy,
-    equations: Equations,
-    start: Mapping[str, Any],
-    span: Sequence[float] | None,
+    anatomy: Anatomy, equations: Equations, start: Mapping[str, Any], span: Sequence[float] | None
 ) -> Evidence | str:
-    """The evidence of a form on a motion from the first sample; or why the motion does not reach its end."""
+    """The samples of a form along a motion from the first one; or why the motion ends early."""
     samples, system = anatomy.motion, anatomy.system
     first, last = _span(anatomy, span)
     times = np.linspace(first, last, POINTS)
-    motion = simulate(
-        equations,
-        _beginning(anatomy, equations, start),
-        (first, last),
-        parameters=samples.parameters,
-        rtol=RTOL,
-        at=times,
-    )
+    beginning, p = _beginning(anatomy, equations, start), samples.parameters
+    motion = simulate(equations, beginning, (first, last), parameters=p, rtol=RTOL, at=times)
     if not motion.success or motion.y.shape[1] != len(times):
         return str(motion.message)
     table = {
@@ -186,11 +183,14 @@ def along_motion(
     return Evidence(table, scales, valid, [f"motion at t = {time:.4g}" for time in times])
 
 
-def _beginning(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) -> dict[str, float]:
-    """The first sample as the start of a motion in any form: by its own symbols, or by coordinates and velocities."""
+def _beginning(
+    anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]
+) -> dict[str, float]:
+    """The first sample as a start in any form: own symbols, or coordinates and velocities."""
     samples, system = anatomy.motion, anatomy.system
     if equations.form == samples.kernel.equations.form:
-        return {s.name: float(value) for s, value in zip(equations.state, samples.states[0], strict=True)}
+        state = zip(equations.state, samples.states[0], strict=True)
+        return {symbol.name: float(value) for symbol, value in state}
     values = _named(anatomy, 0)
     by_momenta = set(system.momenta) <= set(equations.state)
     symbols = (*system.coordinates, *(system.momenta if by_momenta else system.velocities))
@@ -198,7 +198,7 @@ def _beginning(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any])
 
 
 def _span(anatomy: Anatomy, span: Sequence[float] | None) -> tuple[float, float]:
-    """The times of the motion: as asked, or half the time in which the velocities change by themselves."""
+    """The times of the motion: given, or half the time in which the velocities change."""
     if span is not None:
         first, last = (float(time) for time in span)
         return first, last
@@ -206,7 +206,8 @@ def _span(anatomy: Anatomy, span: Sequence[float] | None) -> tuple[float, float]
     begin = float(samples.times[0])
     kernel = samples.kernel
     context = Context(kernel, samples.parameters)
-    observed, _ = context.observe(samples.times, np.ascontiguousarray(samples.states), np.zeros((len(samples), 0)))
+    states, inputs = np.ascontiguousarray(samples.states), np.zeros((len(samples), 0))
+    observed, _ = context.observe(samples.times, states, inputs)
     accelerations = np.max(np.abs(observed[:, kernel.observed["accelerations"]]), axis=1)
     speeds = np.max(np.abs(samples.velocities), axis=1)
     ratios = speeds[accelerations > 0] / accelerations[accelerations > 0]

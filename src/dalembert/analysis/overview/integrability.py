@@ -1,16 +1,17 @@
-"""What kind of constraint each one is: by its dependence on the velocities, on time, and by Frobenius.
+"""The kind of each constraint: dependence on velocities and time, integrability by Frobenius.
 
-A constraint that is linear in the velocities is the one-form omega = A dq + a dt on the space of (q, t). It is integrable
-where it annihilates the smallest involutive distribution that contains the kernel of all linear ones: then it confines the
-configuration although it is written with velocities (Gavin's 62). One that is genuinely nonlinear, f_vv != 0 on ker f_v,
-never is: an integral would be affine in the velocities.
+A constraint that is linear in the velocities is the one-form omega = A dq + a dt on the space of
+(q, t). It is integrable where it annihilates the smallest involutive distribution that contains the
+kernel of all linear ones: then it confines the configuration although it is written with velocities
+(Gavin's 62). One that is genuinely nonlinear, f_vv != 0 on ker f_v, never is: an integral would be
+affine in the velocities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -20,14 +21,17 @@ from ...algebra.tree import TreeAlgebra
 from ...errors import FormError, ModelError, RunError
 from ...formulations.forms.lagrange import lagrangian_and_momenta
 from ...geometry import distributions
-from ...geometry.distributions import Chart, Closure
+from ...geometry.distributions import Closure, SampledChart
 from ...geometry.integrals import find_integral
-from ...model.constraints import Constraint, HolonomicConstraint, MomentumConstraint
+from ...model.constraints import Constraint
 from ...model.symbols import t
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank, solve
 from ..anatomy import GENERIC, Anatomy
 from .conserved import reaction_power
+
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
 
 __all__ = ["ConstraintFacts", "Integrability", "classify"]
 
@@ -51,9 +55,9 @@ class ConstraintFacts:
     integrable : bool or None
         Whether it confines the configuration; None where that is not decided.
     ideal : bool
-        Whether its reaction does no virtual work; only a constraint with prescribed work is not ideal.
+        Whether its reaction does no virtual work; a constraint with prescribed work is not ideal.
     workless : bool or None
-        Whether its reaction has no power on the motion, f_v . v = 0 (Bloch 5.3); None where that is not established.
+        Whether its reaction has no power, f_v . v = 0 (Bloch 5.3); None where not established.
     integral : sympy.Expr or None
         What stays constant because of it, where that was found.
     note : str
@@ -77,7 +81,7 @@ class Integrability:
     ----------
     constraints : tuple of ConstraintFacts
     growth : tuple of int
-        Ranks of the allowed directions and of their brackets; empty where no constraint needed the test.
+        Ranks of the allowed directions and of their brackets; empty where no test was needed.
     over_time : bool
         Whether time counts as a coordinate in `growth`.
     integrals : int or None
@@ -92,9 +96,9 @@ class Integrability:
 
 @dataclass(frozen=True)
 class _Test:
-    """The closure test of the linear rows: residual by row name, whether it is proved to vanish, and what it ran on."""
+    """The closure test of the linear rows: residuals by row name, their proof, its equations."""
 
-    chart: Chart
+    chart: SampledChart
     closure: Closure
     residuals: dict[str, float]
     annihilates: dict[str, bool]
@@ -107,31 +111,30 @@ def classify(anatomy: Anatomy) -> Integrability:
     system = anatomy.system
     kinds = {c.name: _kind(anatomy, place, c) for place, c in enumerate(system.bilateral)}
     linear = [place for place, c in enumerate(system.bilateral) if kinds[c.name] != "nonlinear"]
-    holonomic = [c for c in system.bilateral if isinstance(c, HolonomicConstraint)]
+    holonomic = [c for c in system.bilateral if c.is_position_level]
     needed = system.image is not None or len(linear) > len(holonomic)
     test = _closure_test(anatomy, linear) if needed else None
     facts: list[ConstraintFacts] = []
     for constraint in system.constraints:
         if constraint in system.unilateral:
-            note = "one-sided: it acts only while it is reached"
-            facts.append(ConstraintFacts(constraint.name, "unilateral", _has_time(constraint), None, True, None, None, note))
+            facts.append(_contact_facts(constraint))
         elif constraint is system.image:
             facts.append(_image_facts(anatomy, test))
         else:
             place = system.bilateral.index(constraint)
             facts.append(_facts(anatomy, place, constraint, kinds[constraint.name], test))
+    growth, over_time = (test.closure.growth, test.over_time) if test is not None else ((), False)
     if any(c.integrable is None and c.kind != "unilateral" for c in facts):
-        growth, over_time = (test.closure.growth, test.over_time) if test is not None else ((), False)
         return Integrability(tuple(facts), growth, over_time, None)
     if test is not None:
         integrals = test.chart.dimension - test.closure.dimension if test.closure.proved else None
-        return Integrability(tuple(facts), test.closure.growth, test.over_time, integrals)
-    places = [place for place, c in enumerate(system.bilateral) if isinstance(c, HolonomicConstraint)]
+        return Integrability(tuple(facts), growth, over_time, integrals)
+    places = [system.bilateral.index(constraint) for constraint in holonomic]
     ranks = [rank(rows[places], GENERIC).rank for rows in anatomy.row_values] if places else [0]
     return Integrability(tuple(facts), (), False, max(ranks))
 
 
-# -- kinds -------------------------------------------------------------------------------------------------------
+# -- kinds -----------------------------------------------------------------------------------------
 
 
 def _has_time(constraint: Constraint) -> bool:
@@ -139,7 +142,7 @@ def _has_time(constraint: Constraint) -> bool:
 
 
 def _kind(anatomy: Anatomy, place: int, constraint: Constraint) -> str:
-    if isinstance(constraint, HolonomicConstraint):
+    if constraint.is_position_level:
         return "holonomic"
     if not _is_linear(anatomy, place):
         return "nonlinear"
@@ -166,9 +169,9 @@ def _is_curved(anatomy: Anatomy, place: int) -> bool:
     for point, second in enumerate(seconds):
         allowed = rank(anatomy.every_row[point], GENERIC).null_space
         steps = allowed
-        if metrics is not None:  # in the symbols p a step k of the velocities is H_pp^-1 k
-            try:
-                steps = np.column_stack([solve(metrics[point], k).z for k in allowed.T]) if allowed.size else allowed
+        if metrics is not None and allowed.size:
+            try:  # in the symbols p a step k of the velocities is H_pp^-1 k
+                steps = np.column_stack([solve(metrics[point], k).z for k in allowed.T])
             except RunError:
                 continue
         bend = allowed.T @ second @ steps
@@ -176,37 +179,37 @@ def _is_curved(anatomy: Anatomy, place: int) -> bool:
     return curved > len(seconds) // 2
 
 
-# -- the closure test --------------------------------------------------------------------------------------------
+# -- the closure test ------------------------------------------------------------------------------
 
 
 def _closure_test(anatomy: Anatomy, linear: Sequence[int]) -> _Test:
-    """The Lie closure of the directions that the linear rows and the image allow, on (q) or on (q, t)."""
+    """The Lie closure of the directions allowed by linear rows and image, on (q) or (q, t)."""
     algebra, system = anatomy.kernel.algebra, anatomy.system
     forms = [_one_form(anatomy, place) for place in linear]
     n, frame = len(system.coordinates), anatomy.image_frame
     over_time = any(_moves_with_time(anatomy, form, n) for form in forms)
     over_time |= frame is not None and algebra.depends(frame, anatomy.time)
-    width = n + 1 if over_time else n
-    symbols = algebra.stack([anatomy.coordinates, anatomy.time]) if over_time else anatomy.coordinates
-    chart = Chart(algebra, symbols, anatomy.values, rank, _is_affordable(anatomy))
+    width, symbols = n, anatomy.coordinates
+    if over_time:
+        width, symbols = n + 1, algebra.stack([symbols, anatomy.time])
+    chart = SampledChart(algebra, symbols, anatomy.values, rank, _is_affordable(anatomy))
     rows = algebra.stack([form[:, :width] for form in forms]) if forms else algebra.zeros(0, width)
     if frame is not None and over_time:
         frame = ca.diagcat(frame, ca.SX(1))
     if frame is not None:
         frame = distributions.independent_columns(chart, frame)
     closure = distributions.lie_closure(chart, distributions.kernel_fields(chart, rows, frame))
-    residuals = distributions.integrability_residuals(chart, rows, closure)
-    names = [system.bilateral[place].name for place in linear]
-    proofs = {
-        name: residual <= distributions.TOLERANCE and algebra.vanishing(rows[k, :] @ closure.fields).holds_to_rounding
-        for k, (name, residual) in enumerate(zip(names, residuals.tolist(), strict=True))
-    }
-    by_name = dict(zip(names, residuals.tolist(), strict=True))
+    residuals = distributions.integrability_residuals(chart, rows, closure).tolist()
+    by_name = {system.bilateral[place].name: r for place, r in zip(linear, residuals, strict=True)}
+    proofs = {}
+    for k, (name, residual) in enumerate(by_name.items()):
+        small = residual <= distributions.TOLERANCE
+        proofs[name] = small and algebra.vanishing(rows[k, :] @ closure.fields).holds
     return _Test(chart, closure, by_name, proofs, over_time, len(anatomy.samples))
 
 
-def _one_form(anatomy: Anatomy, place: int) -> Any:
-    """(A, a) of a linear row, (1 x n + 1), free of velocities: A = f_v, a = f - A v at any fixed velocities."""
+def _one_form(anatomy: Anatomy, place: int) -> Block:
+    """(A, a) of a linear row, (1 x n + 1), free of velocities: A = f_v, a = f - A v."""
     algebra = anatomy.kernel.algebra
     row = anatomy.rows[place, :]
     rest = anatomy.residual[place] - row @ anatomy.kernel.graph.velocities
@@ -219,51 +222,58 @@ def _one_form(anatomy: Anatomy, place: int) -> Any:
     return form
 
 
-def _moves_with_time(anatomy: Anatomy, form: Any, n: int) -> bool:
+def _moves_with_time(anatomy: Anatomy, form: Block, n: int) -> bool:
     if anatomy.kernel.algebra.depends(form, anatomy.time):
         return True
     values = anatomy.values(form)[:, 0, :]
     return bool(np.any(np.abs(values[:, n]) > ROUNDING * np.abs(values[:, :n]).max(axis=1)))
 
 
-def _is_affordable(anatomy: Anatomy) -> Any:
-    def affordable(block: Any) -> bool:
-        return bool(ca.Function("size", anatomy.kernel._inputs(), [block]).n_instructions() < MOST_INSTRUCTIONS)
+def _is_affordable(anatomy: Anatomy) -> Callable[[ca.SX], bool]:
+    def affordable(block: ca.SX) -> bool:
+        size = ca.Function("size", anatomy.kernel._inputs(), [block])
+        return bool(size.n_instructions() < MOST_INSTRUCTIONS)
 
     return affordable
 
 
-# -- facts -------------------------------------------------------------------------------------------------------
+# -- facts -----------------------------------------------------------------------------------------
 
 
-def _facts(anatomy: Anatomy, place: int, constraint: Constraint, kind: str, test: _Test | None) -> ConstraintFacts:
-    power = reaction_power(anatomy, place)
+def _contact_facts(constraint: Constraint) -> ConstraintFacts:
+    name, note = constraint.name, "one-sided: it acts only while it is reached"
+    return ConstraintFacts(name, "unilateral", _has_time(constraint), None, True, None, None, note)
+
+
+def _facts(
+    anatomy: Anatomy, place: int, constraint: Constraint, kind: str, test: _Test | None
+) -> ConstraintFacts:
+    power, name = reaction_power(anatomy, place), constraint.name
     workless = True if power.is_proved else False if power.is_refuted else None
+    rheonomic = bool(anatomy.kernel.algebra.depends(anatomy.residual[place], anatomy.time))
     integral: sympy.Expr | None = None
     integrable: bool | None
     if kind == "holonomic":
-        integrable, rheonomic, integral, note = True, _has_time(constraint), constraint.expression, ""
+        integrable, rheonomic, notes = True, _has_time(constraint), [""]
+        integral = constraint.expression
     elif kind == "nonlinear":
-        rheonomic = anatomy.kernel.algebra.depends(anatomy.residual[place], anatomy.time)
         integrable = False if _is_curved(anatomy, place) else None
-        note = (
-            "no function of the configuration can stand behind it: f_vv does not vanish on ker f_v"
-            if integrable is False
-            else "written nonlinearly, but straight on the directions that all constraints allow"
-        )
+        notes = ["written nonlinearly, but straight on the directions that all constraints allow"]
+        if integrable is False:
+            notes = ["no function of the configuration implies it: f_vv does not vanish on ker f_v"]
     else:
         assert test is not None
-        rheonomic = anatomy.kernel.algebra.depends(anatomy.residual[place], anatomy.time)
-        residual = test.residuals[constraint.name]
-        integrable = _verdict(residual, test, constraint.name)
+        residual = test.residuals[name]
+        integrable = _verdict(residual, test, name)
         if integrable:
             integral = _integral(anatomy, constraint)
-        note = _evidence(integrable, residual, test, integral)
+        notes = [_evidence(integrable, residual, test, integral)]
     if workless is False:
-        note = "; ".join(filter(None, [note, "its reaction does the power mu f_v . v = " + _power(kind)]))
+        notes.append("its reaction does the power mu f_v . v = " + _power(kind))
     if not constraint.is_ideal:
-        note = "; ".join(filter(None, [note, "nonideal: it does prescribed virtual work"]))
-    return ConstraintFacts(constraint.name, kind, bool(rheonomic), integrable, constraint.is_ideal, workless, integral, note)
+        notes.append("nonideal: it does prescribed virtual work")
+    note, ideal = "; ".join(filter(None, notes)), constraint.is_ideal
+    return ConstraintFacts(name, kind, rheonomic, integrable, ideal, workless, integral, note)
 
 
 def _power(kind: str) -> str:
@@ -276,7 +286,9 @@ def _verdict(residual: float, test: _Test, name: str) -> bool | None:
     return True if test.closure.proved and test.annihilates[name] else None
 
 
-def _evidence(integrable: bool | None, residual: float, test: _Test, integral: sympy.Expr | None) -> str:
+def _evidence(
+    integrable: bool | None, residual: float, test: _Test, integral: sympy.Expr | None
+) -> str:
     space = "(q, t)" if test.over_time else "q"
     growth = f"growth {test.closure.growth} in {test.chart.dimension} dimensions of {space}"
     tried = f"{test.points} generic points"
@@ -284,11 +296,12 @@ def _evidence(integrable: bool | None, residual: float, test: _Test, integral: s
         return f"brackets leave its kernel: {growth}, Frobenius residual {residual:.2g} at {tried}"
     if integrable is None and not test.closure.complete:
         return f"the brackets grew too large after {growth}"
+    found = f"{growth}, Frobenius residual {residual:.1e} at {tried}"
     if integrable is None:
-        return f"{growth}, Frobenius residual {residual:.1e} at {tried}, without a proof"
+        return f"{found}, without a proof"
     if integral is not None:
         return f"it keeps constant: {integral}"
-    return f"{growth}, Frobenius residual {residual:.1e} at {tried}; no integral was found in closed form"
+    return f"{found}; no integral was found in closed form"
 
 
 def _image_facts(anatomy: Anatomy, test: _Test | None) -> ConstraintFacts:
@@ -305,11 +318,11 @@ def _image_facts(anatomy: Anatomy, test: _Test | None) -> ConstraintFacts:
     return ConstraintFacts(image.name, "image", rheonomic, integrable, True, True, None, note)
 
 
-# -- integrals ---------------------------------------------------------------------------------------------------
+# -- integrals -------------------------------------------------------------------------------------
 
 
 def _integral(anatomy: Anatomy, constraint: Constraint) -> sympy.Expr | None:
-    """What an integrable constraint keeps constant, where it is found with little effort."""
+    """The function that an integrable constraint keeps constant, where simple rules find it."""
     system = anatomy.system
     expression = _by_velocities(system, constraint)
     if expression is None:
@@ -323,7 +336,7 @@ def _integral(anatomy: Anatomy, constraint: Constraint) -> sympy.Expr | None:
 
 def _by_velocities(system: System, constraint: Constraint, effort: int = 150) -> sympy.Expr | None:
     """The constraint as an expression of the velocities."""
-    if not isinstance(constraint, MomentumConstraint):
+    if not constraint.is_momentum_level:
         return constraint.expression
     if system.energy_function.count_ops() > effort:
         return None
@@ -334,7 +347,7 @@ def _by_velocities(system: System, constraint: Constraint, effort: int = 150) ->
     return constraint.expression.xreplace(dict(zip(system.momenta, momenta, strict=True)))
 
 
-def _equality(anatomy: Anatomy) -> Any:
+def _equality(anatomy: Anatomy) -> Callable[[Sequence[tuple[sympy.Expr, sympy.Expr]]], bool]:
     """Whether pairs of expressions are shown to be equal, at least to rounding."""
 
     def equal(pairs: Sequence[tuple[sympy.Expr, sympy.Expr]]) -> bool:

@@ -1,14 +1,14 @@
-"""Symbolic questions answered within bounded work: are these equal, and is there a product.
+"""Symbolic equality and factors within bounded work.
 
-`algebra.structure` decides equality; where it neither proves nor refutes it, a proof by expansion is tried if the expressions
-are small. Nothing here calls a general simplifier or a general equation solver, whose running time has no bound.
+`algebra.structure` decides equality; where it neither proves nor refutes it, a proof by expansion
+is tried if the expressions are small. General simplifiers and equation solvers, whose running time
+has no bound, are not called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -17,47 +17,23 @@ from sympy.simplify.fu import TR5, TR6
 
 from ...algebra.graph import GraphAlgebra
 from ...algebra.simplify.simplifier import expansion_size, is_small_quotient, simplify
-from ...algebra.structure import without_unrepresented
+from ...algebra.structure import Verdict, without_unrepresented
+from ...typing import Array
 
-__all__ = [
-    "PROVED",
-    "Points",
-    "Verdict",
-    "differs_nowhere",
-    "established_zero",
-    "exact",
-    "factored",
-    "fresh",
-    "is_small",
-]
+if TYPE_CHECKING:
+    from ...algebra.structure import Verdict
+
+__all__ = ["PROVED", "Points", "differs_nowhere", "established_zero", "exact", "factored", "fresh"]
+__all__ += ["is_small"]
 
 #: The most terms that the expansion of an expression may have, and its operations, in a proof.
 MOST_TERMS, MOST_OPERATIONS = 1500, 1500
-#: How a verdict was reached where it is a proof.
+#: What `Verdict.by` says of a proof.
 PROVED = "symbolically"
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Whether something holds identically.
-
-    Attributes
-    ----------
-    holds : bool
-        Whether it is proved, or holds to the rounding of constants that stand for irrational numbers.
-    by : str
-        "symbolically", or what else the answer rests on.
-    is_refuted : bool
-        Where it neither holds nor is refuted, nothing is established.
-    """
-
-    holds: bool
-    by: str
-    is_refuted: bool = False
-
-
 class Points:
-    """Random values of some symbols: of their sign where they have one, and nearer to one where that is not enough.
+    """Random values of some symbols, of the right sign, and nearer to one where needed.
 
     Parameters
     ----------
@@ -68,18 +44,18 @@ class Points:
     def __init__(self, count: int = 6, seed: int = 11) -> None:
         self.count, self.seed = count, seed
 
-    def values(self, expressions: Sequence[sympy.Expr]) -> Any:
-        """Finite values (points, k) of k expressions; fewer points, down to none, where they are rarely finite."""
+    def values(self, expressions: Sequence[sympy.Expr]) -> Array:
+        """Finite values (points, k) of k expressions; fewer points where they are rarely finite."""
         algebra = GraphAlgebra()
         column = algebra.vector(expressions)
         return self.evaluated(algebra, column)[:, :, 0]
 
-    def evaluated(self, algebra: GraphAlgebra, block: Any) -> Any:
-        """Finite values (points, rows, columns) of a block of a graph at random values of all its symbols."""
+    def evaluated(self, algebra: GraphAlgebra, block: ca.SX) -> Array:
+        """Finite values (points, rows, columns) of a block at random values of all its symbols."""
         symbols = sorted(algebra.symbols, key=lambda symbol: symbol.name)
         function = ca.Function("points", [algebra.vector(symbols)], [ca.densify(block)])
         random = np.random.default_rng(self.seed)
-        found: list[Any] = []
+        found: list[Array] = []
         for attempt in range(12 * self.count):
             point = [_draw(symbol, random, attempt < 4 * self.count) for symbol in symbols]
             value = np.asarray(function(point), dtype=float)
@@ -90,7 +66,7 @@ class Points:
         return np.array(found).reshape(len(found), *block.shape)
 
 
-def _draw(symbol: sympy.Symbol, random: Any, anywhere: bool) -> float:
+def _draw(symbol: sympy.Symbol, random: np.random.Generator, anywhere: bool) -> float:
     size = float(random.uniform(0.4, 1.6))
     if symbol.is_negative:
         return -size
@@ -107,47 +83,55 @@ def differs_nowhere(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Verdict:
     'symbolically'
     >>> differs_nowhere([(x, x + sympy.Rational(1, 10**6))]).holds
     False
-    >>> differs_nowhere([(x, sympy.Min(x, 1000))])
-    Verdict(holds=False, by='no proof was found that it is zero, and no point where not', is_refuted=False)
+    >>> print(differs_nowhere([(x, sympy.Min(x, 1000))]))
+    not established: no proof was found that it is zero, and no point where not
     """
     sides = [(left, right) for left, right in pairs if left != right]
     general = [tuple(without_unrepresented(side) for side in pair) for pair in sides]
     algebra = GraphAlgebra()
-    # Each side keeps its own rounded coefficients: their difference would be taken for a term of its own.
+    # Each side keeps its own rounded coefficients, whose difference is no term of its own.
     left, right = (algebra.vector([pair[k] for pair in general]) for k in (0, 1))
     found = established_zero(algebra, [pair[0] - pair[1] for pair in general], left - right)
     if found.is_refuted and general != sides:
-        return Verdict(False, "numbers that floats round stand in it")
+        return Verdict("not established", "numbers that floats round stand in it")
     return found
 
 
-def established_zero(algebra: GraphAlgebra, expressions: Sequence[sympy.Expr], block: ca.SX | None = None) -> Verdict:
-    """Whether all expressions vanish; `block` is their column in the algebra where there is one already."""
+def established_zero(
+    algebra: GraphAlgebra, expressions: Sequence[sympy.Expr], block: ca.SX | None = None
+) -> Verdict:
+    """Whether all expressions vanish; `block` is their column in the graph, where it exists."""
     found = algebra.vanishing(algebra.vector(expressions) if block is None else block)
-    if found.is_refuted:
-        return Verdict(False, found.grounds, True)
-    if found.is_proved or (expressions and all(_is_zero(expression) for expression in expressions)):
-        return Verdict(True, PROVED)
-    return Verdict(found.holds_to_rounding, found.grounds)
+    if (
+        not (found.is_proved or found.is_refuted)
+        and expressions
+        and all(map(_is_zero, expressions))
+    ):
+        return Verdict("proved", "expansion gives zero", holds_to_rounding=True)
+    return found
 
 
-def is_small(expression: sympy.Expr, operations: int = MOST_OPERATIONS, terms: int = MOST_TERMS) -> bool:
+def is_small(
+    expression: sympy.Expr, operations: int = MOST_OPERATIONS, terms: int = MOST_TERMS
+) -> bool:
     """Whether an expression can be expanded with little work."""
     return bool(expression.count_ops() <= operations and expansion_size(expression) <= terms)
 
 
 def _is_zero(expression: sympy.Expr) -> bool:
-    """Whether an expression is shown to vanish by expansion, a common denominator, or Pythagoras."""
+    """Whether expansion, a common denominator or Pythagoras show an expression zero."""
     if not is_small(expression):
         return False
     expression = expression.replace(sympy.sign, lambda x: x / sympy.Abs(x))
-    positive = {node.args[0] for node in expression.atoms(sympy.log)}  # where the expression is defined
-    expression = expression.xreplace({sympy.Abs(x): x for x in positive if not isinstance(x, sympy.Abs)})
-    expanded = sympy.expand(expression)
+    # A logarithm has a positive argument where the expression is defined.
+    positive = {node.args[0] for node in expression.atoms(sympy.log)}
+    moduli = {sympy.Abs(x): x for x in positive if not isinstance(x, sympy.Abs)}
+    expanded = sympy.expand(expression.xreplace(moduli))
     if expanded == 0:
         return True
     if expanded.has(sympy.sin, sympy.cos, sympy.tan):
-        plain = sympy.expand(sympy.expand_trig(expanded.replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))))
+        plain = expanded.replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
+        plain = sympy.expand(sympy.expand_trig(plain))
         if any(sympy.expand(rule(plain)) == 0 for rule in (TR5, TR6)):
             return True
     above = sympy.fraction(sympy.together(expanded, deep=True))[0]
@@ -158,28 +142,30 @@ def _is_zero(expression: sympy.Expr) -> bool:
 
 
 def factored(expression: sympy.Expr) -> sympy.Expr:
-    """A product of polynomials over another where the expression is a small quotient of polynomials; else a shorter form.
+    """A factored quotient where the expression is a small one of polynomials; else a shorter form.
 
     >>> x, y = sympy.symbols("x y")
     >>> factored(x + x / y**2)
     x*(y**2 + 1)/y**2
     """
-    return sympy.factor(expression) if is_small_quotient(expression) else sympy.factor_terms(simplify(expression))
+    if is_small_quotient(expression):
+        return sympy.factor(expression)
+    return sympy.factor_terms(simplify(expression))
 
 
 def exact(expression: sympy.Expr) -> sympy.Expr:
-    """The same expression with decimal numbers as fractions, so that differences of equals are zero.
+    """The expression with decimal numbers as fractions, so that equal terms cancel.
 
     >>> x = sympy.Symbol("x")
     >>> exact(0.1 * x)
     x/10
     """
     floats = expression.atoms(sympy.Float)
-    return expression.xreplace({number: sympy.Rational(repr(float(number))) for number in floats}) if floats else expression
+    return expression.xreplace({number: sympy.Rational(repr(float(number))) for number in floats})
 
 
 def fresh(name: str, taken: set[str]) -> str:
-    """The name, or the name with underscores behind it where it is taken; and taken from now on.
+    """The name, with underscores behind it where it is taken; adds it to the taken ones.
 
     >>> fresh("E", {"E"})
     'E_'

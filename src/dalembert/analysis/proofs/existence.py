@@ -1,18 +1,19 @@
-r"""How far a particle in a potential can come, and that its motion never ends (Bloch and others, Supplement, section 2.1).
+r"""A bound for a particle in a potential, and completeness of its motion (Bloch, Supplement 2.1).
 
-A particle of mass m in n dimensions with V(q) / m >= a - b |q|^2, b >= 0, has |q_dot| <= sqrt(2 (beta - a + b |q|^2)), where
-beta = E / m is its energy a unit of mass. So |q(t)| <= r(t), the solution of r'' = 2 b r that starts at |q(0)| with that speed,
+A particle of mass m in n dimensions with V(q) / m >= a - b |q|^2, b >= 0, has |q_dot| <= sqrt(2
+(beta - a + b |q|^2)), where beta = E / m is its energy a unit of mass. So |q(t)| <= r(t), the
+solution of r'' = 2 b r that starts at |q(0)| with that speed,
 
     r(t) = r_0 cosh(s t) + r_0' / s sinh(s t),      s = sqrt(2 b)        (r_0 + r_0' t where b = 0),
-    t = integral from r_0 to r(t) of du / sqrt(2 (beta - a + b u^2))                                    (2.1.4)
+    t = integral from r_0 to r(t) of du / sqrt(2 (beta - a + b u^2))                         (2.1.4)
 
-for either sign of t, since (q(-t), -p(-t)) is a motion too. The inequality has to hold only as far as r reaches: proved within
-the radius r(T) for a potential that is smooth there, it proves the motion from -T to T. Proved everywhere, the motion exists
-for all times.
+for either sign of t, since (q(-t), -p(-t)) is a motion too. The inequality has to hold only as far
+as r reaches: proved within the radius r(T) for a potential that is smooth there, it proves the
+motion from -T to T. Proved everywhere, the motion exists for all times.
 
-Proofs within a radius are by interval arithmetic with outward rounding, from the energy of the start to r(T). Bounds cannot
-tell equality from a small deficit; where V / m comes that close, V / m >= (a - slack) - b |q|^2 is proved with a small slack,
-and r is that of a - slack.
+Proofs within a radius are by interval arithmetic with outward rounding, from the energy of the
+start to r(T). Bounds cannot tell equality from a small deficit; where V / m comes that close, V / m
+>= (a - slack) - b |q|^2 is proved with a small slack, and r is that of a - slack.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from ...model.scenario import Scenario
 from ...model.symbols import Coordinate, t
 from ...model.system import System
 from ...model.values import numbers_by_name, used_parameters
-from ...typing import Values
-from .intervals import Bounds, IntervalFunction, add, multiply
+from ...typing import Array, ArrayLike, Values
+from .intervals import Bounds, IntervalFunction, add, halved, multiply
 
 __all__ = ["ExistenceBound", "Hypothesis", "existence_bound"]
 
-#: The slacks of a proof by bounds that are tried in turn, relative to the energies of the start and a.
+#: The slacks of a proof by bounds, tried in turn, relative to the energies of the start and a.
 SLACKS = (0.0, 1e-14, 1e-9)
 #: Boxes narrower than this part of the radius are not halved any more.
 NARROWEST = 1e-12
@@ -80,7 +81,7 @@ class ExistenceBound:
         r(0) = |q(0)| and r'(0).
     hypothesis : Hypothesis
     time : float
-        The motion is proved to exist from -time to time; infinite where the hypothesis holds everywhere.
+        The motion is proved to exist from -time to time; infinite if proved everywhere.
     """
 
     a: float
@@ -91,7 +92,7 @@ class ExistenceBound:
     hypothesis: Hypothesis
     time: float = field(default=0.0)
 
-    def radius(self, times: Any) -> Any:
+    def radius(self, times: ArrayLike) -> Any:
         """r(|t|), of the shape of `times`."""
         past = np.abs(np.asarray(times, dtype=float))
         s = np.sqrt(2 * self.b)
@@ -99,12 +100,12 @@ class ExistenceBound:
             return self.distance + self.speed * past
         return self.distance * np.cosh(s * past) + self.speed / s * np.sinh(s * past)
 
-    def largest_speed(self, times: Any) -> Any:
+    def largest_speed(self, times: ArrayLike) -> Any:
         """sqrt(2 (beta - a + slack + b r(|t|)^2)), which bounds |q_dot(t)|."""
         return np.sqrt(np.maximum(2 * (self._surplus + self.b * self.radius(times) ** 2), 0.0))
 
-    def time_to(self, radius: Any) -> Any:
-        """The least time in which |q| can reach `radius` (2.1.4); 0 inside the start, infinite where it never can."""
+    def time_to(self, radius: ArrayLike) -> Array:
+        """The least time in which |q| can reach `radius` (2.1.4); infinite where it never can."""
         u = np.maximum(np.asarray(radius, dtype=float), self.distance)
         s, rest = np.sqrt(2 * self.b), 2 * self._surplus
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -131,7 +132,7 @@ def existence_bound(
     parameters: Values | None = None,
     until: float = 10.0,
 ) -> ExistenceBound:
-    """The bound r(t) of a particle in a potential, with a proof of its hypothesis where one is found.
+    """The bound r(t) of a particle in a potential, with a proof of its hypothesis if one is found.
 
     Parameters
     ----------
@@ -149,8 +150,8 @@ def existence_bound(
     Returns
     -------
     ExistenceBound
-        `hypothesis.holds` is True (proved), False (refuted, with a counterexample) or None (not established, for instance
-        because the potential is singular or has a kink where the motion might come).
+        `hypothesis.holds` is True (proved), False (refuted, with a counterexample) or None (not
+        established, for instance where the potential is singular or has a kink).
 
     Raises
     ------
@@ -175,47 +176,58 @@ def existence_bound(
     >>> bound.hypothesis.holds is None, bound.time
     (True, 0.0)
     """
-    if isinstance(system, Scenario):
-        stated = system.parameters
-        start = start if start is not None else system.start
-        system = system.system
-    else:
-        stated = {}
-    given = numbers_by_name(parameters)
-    if isinstance(system, System):
-        given = used_parameters(given, [symbol.name for symbol in system.parameters])
-    names = numbers_by_name(stated) | given
-    if not (np.isfinite(a) and np.isfinite(b) and b >= 0):
-        raise ModelError("The constants must be finite, with b >= 0", seen=f"a = {a}, b = {b}", remedy="choose others")
-    if not (np.isfinite(until) and until > 0):
-        raise ModelError("The time of the proof must be positive", seen=f"until = {until}", remedy="pass until > 0")
+    if isinstance(system, Scenario) and start is None:
+        start = system.start
+    names = _numbers(system, parameters)
+    system = system.system if isinstance(system, Scenario) else system
+    _check_constants(a, b, until)
     potential, symbols, m = _particle(system, mass, names)
     point, velocity = _start(start or {}, symbols, m)
-    gap = _with_values(potential, symbols, names) / m - _exact(a) + _exact(b) * sum(q**2 for q in symbols)
+    square = _exact(b) * sum(q**2 for q in symbols)
+    gap = _with_values(potential, symbols, names) / m - _exact(a) + square
     beta, surplus = _at_start(gap, a, b, symbols, point, velocity)
     slacks = [part * (abs(a) + abs(beta) + b * float(point @ point)) for part in SLACKS]
     if surplus[1] < -slacks[-1]:
-        raise ModelError(
-            "The start breaks V / m >= a - b |q|^2",
-            seen=f"energy a unit of mass {beta:g}, a - b |q|^2 = {a - b * float(point @ point):g}",
-            remedy="choose a smaller a, or a larger b",
-        )
+        what = "The start breaks V / m >= a - b |q|^2"
+        seen = f"energy a unit of mass {beta:g}, a - b |q|^2 = {a - b * float(point @ point):g}"
+        raise ModelError(what, seen, "choose a smaller a, or a larger b")
     distance = float(np.nextafter(math.hypot(*point) * (1 + 4e-16), np.inf))
     everywhere = _everywhere(gap, symbols)
     bounds: list[ExistenceBound] = []
     for slack in slacks:
-        hypothesis = Hypothesis(True if everywhere else None, everywhere, float("inf"), slack=slack)
-        bound = ExistenceBound(a, b, beta, distance, _sure_speed(surplus[1], slack), hypothesis, float("inf"))
+        hypothesis = Hypothesis(True if everywhere else None, everywhere, math.inf, slack=slack)
+        speed = _sure_speed(surplus[1], slack)
+        bound = ExistenceBound(a, b, beta, distance, speed, hypothesis, math.inf)
         if everywhere:
             return bound
         hypothesis = _within(gap, symbols, bound, until)
-        bounds.append(replace(bound, hypothesis=hypothesis, time=float(until) if hypothesis.holds else 0.0))
+        time = float(until) if hypothesis.holds else 0.0
+        bounds.append(replace(bound, hypothesis=hypothesis, time=time))
         if hypothesis.holds:
             return bounds[-1]
     return bounds[0]
 
 
-# -- reading the particle ------------------------------------------------------------------------------------------------
+# -- reading the particle --------------------------------------------------------------------------
+
+
+def _numbers(system: System | Scenario | sympy.Expr, parameters: Values | None) -> dict[str, float]:
+    """Values of parameters by name; arguments override those of a scenario."""
+    given, stated = numbers_by_name(parameters), {}
+    if isinstance(system, Scenario):
+        stated, system = numbers_by_name(system.parameters), system.system
+    if isinstance(system, System):
+        given = used_parameters(given, [symbol.name for symbol in system.parameters])
+    return stated | given
+
+
+def _check_constants(a: float, b: float, until: float) -> None:
+    if not (np.isfinite(a) and np.isfinite(b) and b >= 0):
+        remedy = "choose others"
+        raise ModelError("The constants must be finite, with b >= 0", f"a = {a}, b = {b}", remedy)
+    if not (np.isfinite(until) and until > 0):
+        remedy = "pass until > 0"
+        raise ModelError("The time of the proof must be positive", f"until = {until}", remedy)
 
 
 def _exact(number: float) -> sympy.Expr:
@@ -229,70 +241,86 @@ def _particle(
     """V, the coordinates and the mass."""
     if isinstance(system, sympy.Expr):
         if mass is None or not (np.isfinite(mass) and mass > 0):
-            raise ModelError("A potential needs the mass of its particle", seen=mass, remedy="pass mass= with mass > 0")
-        return _autonomous(system), tuple(sorted(system.atoms(Coordinate), key=lambda q: q.name)), _exact(mass)
-    if system.kinetic is None or system.potential is None or system.constraints or system.forces or system.dissipation != 0:
-        raise FormError(
-            "The estimate is for a free particle in a potential",
-            seen=system.name,
-            remedy="give kinetic and potential energy only",
-        )
-    sizes = [sympy.diff(system.kinetic, v, 2) for v in system.velocities]
-    rest = system.kinetic - sum(size * v**2 / 2 for size, v in zip(sizes, system.velocities, strict=True))
-    values = {symbol: _exact(names[symbol.name]) for symbol in system.kinetic.free_symbols if symbol.name in names}
-    masses = {sympy.simplify(size.xreplace(values)) for size in sizes}
-    if sympy.expand(rest) != 0 or len(masses) != 1 or not next(iter(masses)).is_Number or not next(iter(masses)) > 0:
-        raise FormError(
-            "The estimate is for one mass in Cartesian coordinates",
-            seen=str(system.kinetic)[:80],
-            remedy="write T = m/2 |q_dot|^2, and give the mass a positive value",
-        )
-    size = masses.pop()
-    return _autonomous(system.potential), system.coordinates, _exact(float(size)) if size.is_Float else size
+            remedy = "pass mass= with mass > 0"
+            raise ModelError("A potential needs the mass of its particle", mass, remedy)
+        symbols = tuple(sorted(system.atoms(Coordinate), key=lambda q: q.name))
+        return _autonomous(system), symbols, _exact(mass)
+    kinetic, potential = system.kinetic, system.potential
+    acted_on = system.constraints or system.forces or system.dissipation != 0
+    if kinetic is None or potential is None or acted_on:
+        remedy = "give kinetic and potential energy only"
+        raise FormError("The estimate is for a free particle in a potential", system.name, remedy)
+    sizes = [sympy.diff(kinetic, v, 2) for v in system.velocities]
+    squares = zip(sizes, system.velocities, strict=True)
+    rest = kinetic - sum(size * v**2 / 2 for size, v in squares)
+    known = [symbol for symbol in kinetic.free_symbols if symbol.name in names]
+    values = {symbol: _exact(names[symbol.name]) for symbol in known}
+    size, *others = {sympy.simplify(size.xreplace(values)) for size in sizes}
+    if sympy.expand(rest) != 0 or others or not size.is_Number or not size > 0:
+        what = "The estimate is for one mass in Cartesian coordinates"
+        remedy = "write T = m/2 |q_dot|^2, and give the mass a positive value"
+        raise FormError(what, str(kinetic)[:80], remedy)
+    return _autonomous(potential), system.coordinates, _exact(size) if size.is_Float else size
 
 
 def _autonomous(potential: sympy.Expr) -> sympy.Expr:
     """The potential, unless it depends on time, when the energy is not conserved."""
     if potential.has(t):
-        raise FormError(
-            "The estimate rests on the conservation of energy", seen=str(potential)[:80], remedy="give a potential without t"
-        )
+        what = "The estimate rests on the conservation of energy"
+        raise FormError(what, seen=str(potential)[:80], remedy="give a potential without t")
     return potential
 
 
-def _with_values(potential: sympy.Expr, symbols: Sequence[Coordinate], names: Mapping[str, float]) -> sympy.Expr:
+def _with_values(
+    potential: sympy.Expr, symbols: Sequence[Coordinate], names: Mapping[str, float]
+) -> sympy.Expr:
     """The potential with its parameters replaced by their values, as fractions."""
     others = potential.free_symbols - {*symbols}
     missing = sorted(symbol.name for symbol in others if symbol.name not in names)
     if missing:
-        raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+        remedy = "pass parameters={name: value}"
+        raise ModelError("Parameters have no value", ", ".join(missing), remedy)
     return potential.xreplace({symbol: _exact(names[symbol.name]) for symbol in others})
 
 
-def _start(start: Values, symbols: Sequence[Coordinate], mass: sympy.Expr) -> tuple[Any, list[sympy.Expr]]:
+def _start(
+    start: Values, symbols: Sequence[Coordinate], mass: sympy.Expr
+) -> tuple[Array, list[sympy.Expr]]:
     """The position as floats, and the velocity as fractions."""
     names = numbers_by_name(start)
-    unknown = sorted({*names} - {name for q in symbols for name in (q.name, q.dot.name, q.momentum.name)})
+    known = {name for q in symbols for name in (q.name, q.dot.name, q.momentum.name)}
+    unknown = sorted({*names} - known)
     if unknown:
-        raise ModelError("The start names what the particle does not have", seen=", ".join(unknown), remedy="check the names")
-    twice = [f"{q.dot.name} and {q.momentum.name}" for q in symbols if q.dot.name in names and q.momentum.name in names]
+        what = "The start names what the particle does not have"
+        raise ModelError(what, seen=", ".join(unknown), remedy="check the names")
+    twice = [q for q in symbols if q.dot.name in names and q.momentum.name in names]
     if twice:
-        raise ModelError("The start gives a velocity twice", seen=", ".join(twice), remedy="give the velocity or the momentum")
-    point = np.array([names.get(q.name, 0.0) for q in symbols])
-    momenta = [_exact(names.get(q.momentum.name, 0.0)) / mass for q in symbols]
-    velocity = [_exact(names[q.dot.name]) if q.dot.name in names else own for q, own in zip(symbols, momenta, strict=True)]
+        seen = ", ".join(f"{q.dot.name} and {q.momentum.name}" for q in twice)
+        remedy = "give the velocity or the momentum"
+        raise ModelError("The start gives a velocity twice", seen, remedy)
+    point, velocity = np.array([names.get(q.name, 0.0) for q in symbols]), []
+    for q in symbols:
+        momentum = _exact(names.get(q.momentum.name, 0.0)) / mass
+        velocity.append(_exact(names[q.dot.name]) if q.dot.name in names else momentum)
     return point, velocity
 
 
 def _at_start(
-    gap: sympy.Expr, a: float, b: float, symbols: Sequence[Coordinate], point: Any, velocity: Sequence[sympy.Expr]
-) -> tuple[float, Bounds]:
+    gap: sympy.Expr,
+    a: float,
+    b: float,
+    symbols: Sequence[Coordinate],
+    point: Array,
+    velocity: Sequence[sympy.Expr],
+) -> tuple[float, tuple[float, float]]:
     """The energy a unit of mass, and bounds of its surplus over a - b |q|^2."""
     kinetic = sum((v**2 for v in velocity), sympy.S.Zero) / 2
-    low, high = IntervalFunction([gap + kinetic], symbols).at(point[None])
-    if not (np.isfinite(low[0, 0]) and np.isfinite(high[0, 0])):
-        raise ModelError("The potential has no value at the start", seen=point.tolist(), remedy="start where it is defined")
-    return float((low[0, 0] + high[0, 0]) / 2 + a - b * float(point @ point)), (low[0, 0], high[0, 0])
+    low, high = (side[0, 0] for side in IntervalFunction([gap + kinetic], symbols).at(point[None]))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        remedy = "start where it is defined"
+        raise ModelError("The potential has no value at the start", point.tolist(), remedy)
+    energy = float((low + high) / 2 + a - b * float(point @ point))
+    return energy, (float(low), float(high))
 
 
 def _sure_speed(surplus: float, slack: float) -> float:
@@ -310,7 +338,7 @@ def _sure_radius(distance: float, speed: float, b: float, until: float) -> float
     return float(IntervalFunction([grown], [r0, v0, s, time])(box[:1], box[1:])[1][0, 0])
 
 
-# -- the hypothesis ------------------------------------------------------------------------------------------------------
+# -- the hypothesis --------------------------------------------------------------------------------
 
 
 def _everywhere(gap: sympy.Expr, symbols: Sequence[Coordinate]) -> str:
@@ -323,18 +351,18 @@ def _everywhere(gap: sympy.Expr, symbols: Sequence[Coordinate]) -> str:
     if not all(coefficient.is_Rational for coefficient in polynomial.coeffs()):
         return ""
     if len(symbols) == 1:
-        odd = [factor for factor, power in polynomial.factor_list()[1] if power % 2 and factor.count_roots()]
+        factors = polynomial.factor_list()[1]
+        odd = any(power % 2 and factor.count_roots() for factor, power in factors)
         if polynomial.LC() > 0 and polynomial.degree() % 2 == 0 and not odd:
             return "everywhere: a polynomial in one symbol without a change of sign"
         return ""
-    squares = all(all(power % 2 == 0 for power in powers) and c >= 0 for powers, c in polynomial.terms())
-    if squares:
+    if all(c >= 0 and not any(p % 2 for p in powers) for powers, c in polynomial.terms()):
         return "everywhere: a sum of even powers"
     return _quadratic(polynomial)
 
 
 def _quadratic(polynomial: sympy.Poly) -> str:
-    """A proof that a polynomial of degree two is nowhere negative: its matrix, with the constant, is semidefinite."""
+    """Prove a polynomial of degree two nonnegative: its matrix is semidefinite."""
     if polynomial.total_degree() > 2:
         return ""
     n = len(polynomial.gens)
@@ -347,22 +375,25 @@ def _quadratic(polynomial: sympy.Poly) -> str:
     return "everywhere: a semidefinite quadratic form" if table.is_positive_semidefinite else ""
 
 
-def _within(gap: sympy.Expr, symbols: Sequence[Coordinate], bound: ExistenceBound, until: float) -> Hypothesis:
-    """Halve the cube around the ball |q| <= r(until) until bounds of the gap, or of its derivatives, decide."""
-    radius, slack = _sure_radius(bound.distance, bound.speed, bound.b, until), bound.hypothesis.slack
+def _within(
+    gap: sympy.Expr, symbols: Sequence[Coordinate], bound: ExistenceBound, until: float
+) -> Hypothesis:
+    """Halve the cube around |q| <= r(until) until bounds of the gap or its derivatives decide."""
+    radius = _sure_radius(bound.distance, bound.speed, bound.b, until)
+    slack = bound.hypothesis.slack
     if not np.isfinite(radius):
         return Hypothesis(None, "the radius is too large for a proof", 0.0, slack=slack)
     function = IntervalFunction([gap], symbols, smooth=True)
-    derivative = _gradient(gap, symbols)
-    n = len(symbols)
+    derivative, n = _gradient(gap, symbols), len(symbols)
     low, high = np.full((1, n), -radius), np.full((1, n), radius)
     examined = 0
     while len(low):
         examined += len(low)
         if examined > MOST_BOXES:
             return Hypothesis(None, f"undecided after {examined} boxes", 0.0, slack=slack)
-        nearest = np.linalg.norm(np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high))), axis=1)
-        low, high = low[nearest <= radius * (1 + 1e-12)], high[nearest <= radius * (1 + 1e-12)]
+        corner = np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high)))
+        near = np.linalg.norm(corner, axis=1) <= radius * (1 + 1e-12)
+        low, high = low[near], high[near]
         center = (low + high) / 2
         middle = function.at(center)
         bad = np.nonzero((middle[1][:, 0] < -slack) & (np.linalg.norm(center, axis=1) <= radius))[0]
@@ -372,16 +403,13 @@ def _within(gap: sympy.Expr, symbols: Sequence[Coordinate], bound: ExistenceBoun
             return Hypothesis(False, seen, 0.0, where, slack)
         least = _least(function, derivative, low, high, center, middle)
         low, high = low[~(least >= -slack)], high[~(least >= -slack)]
-        if np.any(np.max(high - low, axis=1, initial=0.0) < NARROWEST * radius):
-            corner = low[np.argmin(np.max(high - low, axis=1))]
-            near = ", ".join(f"{q.name} = {x:.6g}" for q, x in zip(symbols, corner, strict=True))
-            return Hypothesis(None, f"not established near {near}: singular, not smooth, or too close", 0.0, slack=slack)
-        widest = np.argmax(high - low, axis=1)
-        rows = np.arange(len(low))
-        cut = (low[rows, widest] + high[rows, widest]) / 2
-        left_high, right_low = high.copy(), low.copy()
-        left_high[rows, widest], right_low[rows, widest] = cut, cut
-        low, high = np.concatenate([low, right_low]), np.concatenate([left_high, high])
+        widths = np.max(high - low, axis=1, initial=0.0)
+        if np.any(widths < NARROWEST * radius):
+            point = zip(symbols, low[np.argmin(widths)], strict=True)
+            place = ", ".join(f"{q.name} = {x:.6g}" for q, x in point)
+            why = f"not established near {place}: singular, not smooth, or too close"
+            return Hypothesis(None, why, 0.0, slack=slack)
+        low, high = halved(low, high, np.argmax(high - low, axis=1), 0.5)
     proof = f"within |q| <= {radius:.6g}: bounds over {examined} box{'es' * (examined > 1)}"
     return Hypothesis(True, proof, radius, slack=slack)
 
@@ -395,9 +423,14 @@ def _gradient(gap: sympy.Expr, symbols: Sequence[Coordinate]) -> IntervalFunctio
 
 
 def _least(
-    function: IntervalFunction, derivative: IntervalFunction | None, low: Any, high: Any, center: Any, middle: Bounds
-) -> Any:
-    """Lower bounds (m,) over boxes: natural ones, and by the mean value theorem where the function is smooth on the box."""
+    function: IntervalFunction,
+    derivative: IntervalFunction | None,
+    low: Array,
+    high: Array,
+    center: Array,
+    middle: Bounds,
+) -> Array:
+    """Lower bounds (m,) over boxes: natural ones, and mean-value ones where smooth."""
     below, above = (side[:, 0] for side in function(low, high))
     if derivative is None:
         return below
@@ -406,6 +439,7 @@ def _least(
     mean: Bounds = (middle[0][:, 0], middle[1][:, 0])
     with np.errstate(all="ignore"):
         for k in range(low.shape[1]):
-            mean = add(mean, multiply((derivatives[0][:, k], derivatives[1][:, k]), (-reach[:, k], reach[:, k])))
+            rate: Bounds = (derivatives[0][:, k], derivatives[1][:, k])
+            mean = add(mean, multiply(rate, (-reach[:, k], reach[:, k])))
     smooth = np.isfinite(below) & np.isfinite(above) & ~np.isnan(mean[0])
     return np.where(smooth, np.fmax(below, mean[0]), below)

@@ -1,42 +1,52 @@
 r"""Sure bounds of expressions over boxes, for many boxes at once.
 
-An expression is followed from its symbols upwards, and each step is rounded outwards, so that for every point of a box
+An expression is followed from its symbols upwards, and each step is rounded outwards, so that for
+every point of a box
 
     low <= f(x) <= high        (natural interval extension)
 
-holds for the real numbers, not only for their roundings. An operation that is not defined on the whole box (a division by
-an interval that holds zero, the logarithm of one that does not stay positive) has the bounds nan, and so has everything
-computed from it: sin(1/x) has no bounds across x = 0, although sines are bounded. The result of an `IntervalFunction` has the
-bounds minus and plus infinity there.
+holds for the real numbers, not only for their roundings. An operation that is not defined on the
+whole box (a division by an interval that holds zero, the logarithm of one that does not stay
+positive) has the bounds nan, and so has everything computed from it: sin(1/x) has no bounds across
+x = 0. The result of an `IntervalFunction` has the bounds minus and plus infinity there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import sympy
 
 from ...errors import ModelError
+from ...typing import Array, BoolArray, IntArray
 
-__all__ = ["IntervalFunction", "add", "multiply", "outward"]
+__all__ = ["IntervalFunction", "add", "halved", "multiply", "outward"]
 
-#: NumPy's sine, exponential and their like are exact to less than this, relative to the value (twice what NumPy states).
+#: The relative accuracy of NumPy's sine, exponential and the like (twice what NumPy states).
 LIBRARY_ERROR = 8 * np.finfo(float).eps
 LARGEST = np.finfo(float).max
 #: The largest whole power that is taken by repeated products.
 LARGEST_POWER = 64
 
-Bounds = tuple[Any, Any]
+Bounds = tuple[Array, Array]
 
 
-def outward(low: Any, high: Any) -> Bounds:
+def outward(low: Array, high: Array) -> Bounds:
     """The next numbers outside; nan, for what is not defined, stays."""
     return np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
 
 
-def _where_defined(defined: Any, bounds: Bounds) -> Bounds:
+def halved(low: Array, high: Array, sides: IntArray, at: float) -> Bounds:
+    """Boxes (2 m, n) cut at a part of one side each."""
+    rows = np.arange(len(low))
+    cut = low[rows, sides] + at * (high[rows, sides] - low[rows, sides])
+    left_high, right_low = high.copy(), low.copy()
+    left_high[rows, sides], right_low[rows, sides] = cut, cut
+    return np.concatenate([low, right_low]), np.concatenate([left_high, high])
+
+
+def _where_defined(defined: BoolArray, bounds: Bounds) -> Bounds:
     """The bounds where an operation is defined, nan elsewhere."""
     return np.where(defined, bounds[0], np.nan), np.where(defined, bounds[1], np.nan)
 
@@ -70,11 +80,8 @@ def power(x: Bounds, exponent: int) -> Bounds:
     """Bounds of x^n, tight for even n."""
     if exponent < 0:
         return reciprocal(power(x, -exponent))
-    low, high = x
     if exponent % 2 == 0:
-        across = (low <= 0) & (high >= 0)
-        sizes = np.abs(low), np.abs(high)
-        x = np.where(across, 0.0, np.minimum(*sizes)), np.maximum(*sizes)
+        x = magnitude(x)
     one = np.ones_like(x[0])
     found = (one, one)
     for _ in range(exponent):
@@ -104,7 +111,7 @@ def sine(x: Bounds) -> Bounds:
     return _where_defined(defined, (least, most))
 
 
-def _holds_a_multiple(low: Any, high: Any) -> Any:
+def _holds_a_multiple(low: Array, high: Array) -> BoolArray:
     """Whether an interval holds a whole multiple of a full turn, or might."""
     turn = 2 * np.pi
     return np.floor(high / turn) >= np.ceil(low / turn)
@@ -113,10 +120,13 @@ def _holds_a_multiple(low: Any, high: Any) -> Any:
 def cosine(x: Bounds) -> Bounds:
     """Bounds of cos x."""
     quarter = np.pi / 2
-    return sine(outward(*add(x, (np.nextafter(quarter, 0), np.nextafter(quarter, 2)))))
+    shift = np.array(np.nextafter(quarter, 0)), np.array(np.nextafter(quarter, 2))
+    return sine(outward(*add(x, shift)))
 
 
-def _increasing(function: Callable[[Any], Any], least: float = -np.inf, strictly: bool = False) -> Callable[[Bounds], Bounds]:
+def _increasing(
+    function: Callable[[Array], Array], least: float = -np.inf, strictly: bool = False
+) -> Callable[[Bounds], Bounds]:
     """Bounds of an increasing function that is defined from `least` on, or strictly above it."""
 
     def bounds(x: Bounds) -> Bounds:
@@ -168,8 +178,8 @@ class IntervalFunction:
     values : mapping of symbol to float
         The other symbols; their values are taken as exact.
     smooth : bool
-        Count Abs and square roots as not defined where their argument may vanish. An expression with finite bounds is then
-        analytic on the box.
+        Count Abs and square roots as not defined where their argument may vanish. An expression
+        with finite bounds is then analytic on the box.
 
     Examples
     --------
@@ -183,7 +193,7 @@ class IntervalFunction:
         self,
         expressions: Sequence[sympy.Expr],
         symbols: Sequence[sympy.Symbol],
-        values: Mapping[Any, float] | None = None,
+        values: Mapping[sympy.Symbol, float] | None = None,
         *,
         smooth: bool = False,
     ) -> None:
@@ -196,13 +206,15 @@ class IntervalFunction:
         self._fixed: dict[int, Bounds] = {}
         self._outputs = [self._place(expression) for expression in expressions]
 
-    def __call__(self, low: Any, high: Any) -> Bounds:
-        """Bounds (m, k) of the expressions over m boxes with corners `low` and `high` (m, n); infinite where not defined."""
+    def __call__(self, low: Array, high: Array) -> Bounds:
+        """Bounds (m, k) over m boxes `low` to `high` (m, n); infinite where not defined."""
         with np.errstate(all="ignore"):
             found: list[Bounds] = []
             for place, (step, arguments) in enumerate(self._steps):
                 known = self._fixed.get(place)
-                found.append(known if known is not None else step((low, high), *(found[a] for a in arguments)))
+                if known is None:
+                    known = step((low, high), *(found[a] for a in arguments))
+                found.append(known)
         shape = (len(low), len(self._outputs))
         table = np.empty((2, *shape))
         for k, place in enumerate(self._outputs):
@@ -210,11 +222,11 @@ class IntervalFunction:
         undefined = np.isnan(table).any(axis=0)
         return np.where(undefined, -np.inf, table[0]), np.where(undefined, np.inf, table[1])
 
-    def at(self, points: Any) -> Bounds:
+    def at(self, points: Array) -> Bounds:
         """Bounds (m, k) at points (m, n): as wide as rounding."""
         return self(points, points)
 
-    # -- from expressions to steps -----------------------------------------------------------------------------------
+    # -- from expressions to steps -----------------------------------------------------------------
 
     def _place(self, expression: sympy.Basic) -> int:
         known = self._places.get(expression)
@@ -261,7 +273,7 @@ class IntervalFunction:
             raise ModelError(
                 f"There are no bounds for `{type(node).__name__}`",
                 seen=str(node)[:60],
-                remedy="give every parameter a value, and use sums, products, powers, sin, cos, tan, exp and log",
+                remedy="give every parameter a value, and use elementary functions",
             )
         return (lambda box, x: unary(x)), (node.args[0],)
 
@@ -274,7 +286,7 @@ def _folded(operation: Callable[[Bounds, Bounds], Bounds], parts: Sequence[Bound
 
 
 def _constant(number: sympy.Expr) -> Bounds:
-    """Bounds of a number of SymPy: itself where it is a float, the neighbours of its rounding where it is not."""
+    """Bounds of a SymPy number: itself if it is a float, else the neighbours of its rounding."""
     if not (number.is_finite and number.is_real):
         return np.array([np.nan]), np.array([np.nan])
     try:

@@ -1,15 +1,17 @@
 r"""All zeros of a function on a box or a torus, each with a proof that it is there and alone.
 
-A box X is thrown away where bounds of f over it exclude zero, and kept for halving where they do not. With a point c, bounds
-F'(B) of the Jacobian over a box B around c that holds X with a margin, and an inverse Y of their middle, Krawczyk's operator
+A box X is thrown away where bounds of f over it exclude zero, and kept for halving where they do
+not. With a point c, bounds F'(B) of the Jacobian over a box B around c that holds X with a margin,
+and an inverse Y of their middle, Krawczyk's operator
 
     K(B) = c - Y f(c) + (1 - Y F'(B)) (B - c)
 
-holds every zero of f in B. Where K(B) misses X there is none in X; where K(B) lies inside B there is exactly one in B, and the
-Jacobian is regular on B, so that the sign of its determinant is known too. All bounds are rounded outwards.
+holds every zero of f in B. Where K(B) misses X there is none in X; where K(B) lies inside B there
+is exactly one in B, and the Jacobian is regular on B, so that the sign of its determinant is known
+too. All bounds are rounded outwards.
 
-Zeros where the Jacobian is singular cannot be proved so. What is left around them is reported as undecided, and the list of
-zeros is complete only where nothing is.
+Zeros where the Jacobian is singular cannot be proved so. What is left around them is reported as
+undecided, and the list of zeros is complete only where nothing is.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ import sympy
 from ...errors import ModelError
 from ...model.symbols import by_name
 from ...model.values import numbers_by_name
-from ...typing import Ranges, Values
-from .intervals import Bounds, IntervalFunction
+from ...typing import Array, BoolArray, Ranges, Values
+from .intervals import Bounds, IntervalFunction, halved
 
 __all__ = ["Zero", "Zeros", "find_zeros", "full_turns"]
 
 TURN = 2 * np.pi
-#: Where the circle of an angle is cut: away from the angles that models like.
+#: Where the circle of an angle is cut, away from common angles.
 CUT = -np.pi - 0.3701
 #: How far a box is widened for the proof, in parts of its width, on each side.
 MARGIN = 0.25
@@ -59,11 +61,11 @@ class Zero:
         Corners of a box that holds no other zero.
     """
 
-    point: Any
-    radius: Any
+    point: Array
+    radius: Array
     sign: int
-    low: Any = field(repr=False)
-    high: Any = field(repr=False)
+    low: Array = field(repr=False)
+    high: Array = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Zeros:
 
     symbols: tuple[sympy.Symbol, ...]
     zeros: tuple[Zero, ...]
-    undecided: Any
+    undecided: Array
     examined: int
 
     @property
@@ -91,13 +93,14 @@ class Zeros:
         return len(self.undecided) == 0
 
     @property
-    def points(self) -> Any:
+    def points(self) -> Array:
         """The zeros (k, n)."""
-        return np.array([zero.point for zero in self.zeros]).reshape(len(self.zeros), len(self.symbols))
+        shape = len(self.zeros), len(self.symbols)
+        return np.array([zero.point for zero in self.zeros]).reshape(shape)
 
     @property
     def index(self) -> int:
-        """The sum of the signs: the degree of the function; for a gradient on a torus it is 0 if the list is complete."""
+        """The sum of the signs (degree): 0 for all zeros of a gradient on a torus."""
         return sum(zero.sign for zero in self.zeros)
 
     def __len__(self) -> int:
@@ -105,7 +108,7 @@ class Zeros:
 
 
 def full_turns(expressions: Sequence[sympy.Expr], symbol: sympy.Symbol) -> bool:
-    """Whether expressions have the period of a full turn in a symbol: it occurs in sin and cos only, a whole number of times.
+    """Whether expressions have the period 2 pi in a symbol: only in sin and cos of multiples.
 
     >>> x, y = sympy.symbols("x y")
     >>> full_turns([sympy.cos(2 * x + y) / y], x), full_turns([sympy.cos(x / 2)], x)
@@ -113,7 +116,8 @@ def full_turns(expressions: Sequence[sympy.Expr], symbol: sympy.Symbol) -> bool:
     """
     rest = sympy.Dummy()
     for expression in expressions:
-        sinusoids = [node for node in expression.atoms(sympy.sin, sympy.cos, sympy.tan) if node.has(symbol)]
+        nodes = expression.atoms(sympy.sin, sympy.cos, sympy.tan)
+        sinusoids = [node for node in nodes if node.has(symbol)]
         if not all(sympy.diff(node.args[0], symbol).is_Integer for node in sinusoids):
             return False
         if expression.xreplace(dict.fromkeys(sinusoids, rest)).has(symbol):
@@ -145,8 +149,7 @@ def find_zeros(
         Made of sums, products, powers, sin, cos, tan, exp, log and square roots.
     symbols : sequence of symbols (n,)
     within : mapping of symbol or name to (low, high)
-        The region. A symbol that is not in it must be an angle of which the equations have the period 2 pi; it takes the
-        whole circle.
+        The region. Other symbols must be angles of period 2 pi; they take the whole circle.
     parameters : mapping of other symbols, or their names, to numbers
     smallest : float
         Boxes below this part of the region's width are not halved any more.
@@ -156,24 +159,26 @@ def find_zeros(
     Returns
     -------
     Zeros
-        Angles between -pi and pi. A zero at the edge of the region is listed even if it cannot be told on which side it is.
+        Angles between -pi and pi. Zeros that may lie on the edge of the region are listed.
 
     Examples
     --------
     >>> x, y = sympy.symbols("x y")
-    >>> found = find_zeros([sympy.sin(x) + sympy.sin(x + y) / 3, sympy.sin(y) + sympy.sin(x + y) / 3], [x, y])
+    >>> third = sympy.sin(x + y) / 3
+    >>> found = find_zeros([sympy.sin(x) + third, sympy.sin(y) + third], [x, y])
     >>> found.complete, len(found), found.index
     (True, 4, 0)
     """
     names = tuple(symbols)
     if len(equations) != len(names):
-        raise ModelError(
-            "There must be as many equations as symbols", seen=f"{len(equations)} and {len(names)}", remedy="give n of each"
-        )
-    values = _by_symbol(numbers_by_name(parameters), set().union(*(e.free_symbols for e in equations)) - {*names})
+        what = "There must be as many equations as symbols"
+        raise ModelError(what, seen=f"{len(equations)} and {len(names)}", remedy="give n of each")
+    free = set().union(*(equation.free_symbols for equation in equations)) - {*names}
+    values = _by_symbol(numbers_by_name(parameters), free)
     region = _Region(names, equations, _read_region(within or {}, names))
     derivatives = [sympy.diff(equation, symbol) for equation in equations for symbol in names]
-    search = _Search(IntervalFunction(equations, names, values), IntervalFunction(derivatives, names, values), region)
+    function = IntervalFunction(equations, names, values)
+    search = _BoxSearch(function, IntervalFunction(derivatives, names, values), region)
     search.run(smallest, most_boxes)
     zeros = sorted(search.zeros, key=lambda zero: tuple(np.round(zero.point, 9)))
     return Zeros(names, tuple(zeros), search.undecided_boxes(smallest), search.examined)
@@ -184,22 +189,27 @@ def _by_symbol(given: Mapping[str, float], symbols: set[sympy.Symbol]) -> dict[s
     found = {symbol: given[symbol.name] for symbol in symbols if symbol.name in given}
     missing = sorted(symbol.name for symbol in symbols if symbol not in found)
     if missing:
-        raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+        remedy = "pass parameters={name: value}"
+        raise ModelError("Parameters have no value", ", ".join(missing), remedy)
     return found
 
 
-def _read_region(within: Values, symbols: Sequence[sympy.Symbol]) -> dict[sympy.Symbol, Any]:
+def _read_region(
+    within: Ranges, symbols: Sequence[sympy.Symbol]
+) -> dict[sympy.Symbol, tuple[float, float]]:
     """The bounds by symbol, a pair of numbers each."""
     by_symbol = {symbol.name: symbol for symbol in symbols}
-    found: dict[sympy.Symbol, Any] = {}
+    found: dict[sympy.Symbol, tuple[float, float]] = {}
     for name, ends in by_name(within, "region").items():
         if name not in by_symbol:
             seen = ", ".join(by_symbol)
-            raise ModelError(f"The region names `{name}`, which is not looked for", seen=seen, remedy="bound one of these")
+            remedy = "bound one of these"
+            raise ModelError(f"The region names `{name}`, which is not looked for", seen, remedy)
         try:
             low, high = (float(end) for end in ends)
         except (TypeError, ValueError):
-            raise ModelError(f"The bounds of `{name}` must be two numbers", str(ends)[:60], "pass (low, high)") from None
+            what = f"The bounds of `{name}` must be two numbers"
+            raise ModelError(what, seen=str(ends)[:60], remedy="pass (low, high)") from None
         found[by_symbol[name]] = (low, high)
     return found
 
@@ -208,52 +218,55 @@ class _Region:
     """The box that is searched, and which of its sides are circles."""
 
     def __init__(
-        self, symbols: Sequence[sympy.Symbol], equations: Sequence[sympy.Expr], within: Mapping[sympy.Symbol, Any]
+        self,
+        symbols: Sequence[sympy.Symbol],
+        equations: Sequence[sympy.Expr],
+        within: Mapping[sympy.Symbol, tuple[float, float]],
     ) -> None:
         self.round = np.array([symbol not in within for symbol in symbols])
-        open_symbols = [symbol.name for symbol in symbols if symbol not in within and not full_turns(equations, symbol)]
+        around = (symbol for symbol in symbols if symbol not in within)
+        open_symbols = [symbol.name for symbol in around if not full_turns(equations, symbol)]
         if open_symbols:
-            raise ModelError(
-                "These symbols are no angles, and have no bounds",
-                seen=", ".join(open_symbols),
-                remedy="pass within={symbol: (low, high)}",
-            )
+            what = "These symbols are no angles, and have no bounds"
+            raise ModelError(what, ", ".join(open_symbols), "pass within={symbol: (low, high)}")
         ends = np.array([within.get(symbol, (CUT, CUT + TURN)) for symbol in symbols], dtype=float)
-        self.low, self.high = ends[:, 0], np.where(self.round, np.nextafter(ends[:, 1], np.inf), ends[:, 1])
+        self.low, high = ends[:, 0], ends[:, 1]
+        self.high = np.where(self.round, np.nextafter(high, np.inf), high)
         if not np.all(np.isfinite(ends)) or np.any(self.low >= self.high):
-            raise ModelError(
-                "The region of a search must have finite bounds that rise", seen=ends.tolist(), remedy="check within="
-            )
+            what = "The region of a search must have finite bounds that rise"
+            raise ModelError(what, seen=ends.tolist(), remedy="check within=")
 
     @property
     def width(self) -> Any:
         return self.high - self.low
 
-    def turned(self, point: Any) -> Any:
+    def turned(self, point: Array) -> Array:
         """A point with its angles between -pi and pi."""
         turns = np.ceil((point - np.pi) / TURN - 1e-9)
         return np.where(self.round, point - TURN * turns, point)
 
-    def is_outside(self, low: Any, high: Any) -> bool:
+    def is_outside(self, low: Array, high: Array) -> bool:
         """Whether a box has no point in common with the region; circles have no outside."""
         return bool(np.any(~self.round & ((high < self.low) | (low > self.high))))
 
-    def moved(self, low: Any, high: Any) -> Bounds:
+    def moved(self, low: Array, high: Array) -> Bounds:
         """A box whose middle has its angles between -pi and pi."""
         shift = self.turned((low + high) / 2) - (low + high) / 2
         return low + shift, high + shift
 
-    def copies(self, low: Any, high: Any, near: Any) -> Bounds:
+    def copies(self, low: Array, high: Array, near: Array) -> Bounds:
         """A box moved by full turns to where the point `near` is, rounded outwards."""
         turns = np.where(self.round, np.round((near - (low + high) / 2) / TURN), 0.0)
         slack = np.where(turns != 0, TURN_ROUNDING, 0.0)
         return low + TURN * turns - slack, high + TURN * turns + slack
 
 
-class _Search:
+class _BoxSearch:
     """Halving, throwing away and proving, for batches of boxes."""
 
-    def __init__(self, function: IntervalFunction, derivative: IntervalFunction, region: _Region) -> None:
+    def __init__(
+        self, function: IntervalFunction, derivative: IntervalFunction, region: _Region
+    ) -> None:
         self.function, self.derivative, self.region = function, derivative, region
         self.size = len(region.low)
         self.zeros: list[Zero] = []
@@ -280,7 +293,7 @@ class _Search:
             if len(low):
                 waiting.append(self._halved(low, high))
 
-    def _reduced(self, low: Any, high: Any) -> Bounds:
+    def _reduced(self, low: Array, high: Array) -> Bounds:
         """What is left of some boxes: without those that hold no zero, or a zero that is proved."""
         least, most = self.function(low, high)
         kept = np.all((least <= 0) & (most >= 0), axis=1)
@@ -299,7 +312,7 @@ class _Search:
         going = ~inside & ~empty
         return np.maximum(low, below)[going], np.minimum(high, above)[going]
 
-    def _known(self, low: Any, high: Any) -> Any:
+    def _known(self, low: Array, high: Array) -> BoolArray:
         """Which boxes lie where a proved zero is the only one."""
         known = np.zeros(len(low), dtype=bool)
         for zero in self.zeros:
@@ -317,38 +330,39 @@ class _Search:
                 found.append((zero.low + step + TURN_ROUNDING, zero.high + step - TURN_ROUNDING))
         return found
 
-    def _krawczyk(self, low: Any, high: Any) -> tuple[Any, Any, Any, Any]:
-        """K over boxes: corners (m, n), whether the operator is defined, and the sign of the Jacobian's determinant."""
+    def _krawczyk(self, low: Array, high: Array) -> tuple[Array, Array, BoolArray, Array]:
+        """K over boxes: corners (m, n), whether it is defined, sign of the Jacobian."""
         n, eps = self.size, 2.0**-52
         center = (low + high) / 2
         radius = np.nextafter(np.maximum(high - center, center - low), np.inf)
-        derivative_low, derivative_high = (part.reshape(-1, n, n) for part in self.derivative(low, high))
+        least, most = (part.reshape(-1, n, n) for part in self.derivative(low, high))
         value_low, value_high = self.function.at(center)
-        usable = np.all(np.isfinite(derivative_low) & np.isfinite(derivative_high), axis=(1, 2))
+        usable = np.all(np.isfinite(least) & np.isfinite(most), axis=(1, 2))
         usable &= np.all(np.isfinite(value_low) & np.isfinite(value_high), axis=1)
-        derivative_low, derivative_high = (
-            np.where(usable[:, None, None], part, np.eye(n)) for part in (derivative_low, derivative_high)
-        )
-        value_low, value_high = (np.where(usable[:, None], part, 0.0) for part in (value_low, value_high))
-        middle = (derivative_low + derivative_high) / 2
+        least, most = (np.where(usable[:, None, None], x, np.eye(n)) for x in (least, most))
+        value_low = np.where(usable[:, None], value_low, 0.0)
+        value_high = np.where(usable[:, None], value_high, 0.0)
+        middle = (least + most) / 2
         determinant = np.linalg.det(middle)
         usable &= np.abs(determinant) > 1e-290
         middle = np.where(usable[:, None, None], middle, np.eye(n))
-        spread = (derivative_high - derivative_low) / 2 * (1 + 4 * eps) + eps * np.abs(middle)
+        spread = (most - least) / 2 * (1 + 4 * eps) + eps * np.abs(middle)
         inverse = np.linalg.inv(middle)
         size = np.abs(inverse)
         rounding = (2 * n + 4) * eps
-        rest = np.abs(np.eye(n) - inverse @ middle) + size @ spread + rounding * (size @ (np.abs(middle) + spread))
+        rest = np.abs(np.eye(n) - inverse @ middle) + size @ spread
+        rest = rest + rounding * (size @ (np.abs(middle) + spread))
         value = (value_low + value_high) / 2
         doubt = (value_high - value_low) / 2 * (1 + 4 * eps) + eps * np.abs(value)
         step = (inverse @ value[:, :, None])[:, :, 0]
         off = (size @ (doubt + rounding * np.abs(value))[:, :, None])[:, :, 0]
-        off = (off + (rest @ radius[:, :, None])[:, :, 0]) * (1 + rounding) + rounding * (np.abs(step) + np.abs(center))
-        below, above = center - step - off, center - step + off
-        below, above = np.where(usable[:, None], below, -np.inf), np.where(usable[:, None], above, np.inf)
+        off = (off + (rest @ radius[:, :, None])[:, :, 0]) * (1 + rounding)
+        off = off + rounding * (np.abs(step) + np.abs(center))
+        below = np.where(usable[:, None], center - step - off, -np.inf)
+        above = np.where(usable[:, None], center - step + off, np.inf)
         return below, above, usable, np.sign(determinant)
 
-    def _is_listed(self, low: Any, high: Any) -> bool:
+    def _is_listed(self, low: Array, high: Array) -> bool:
         """Whether a box that holds a zero lies where a zero of the list is the only one."""
         for zero in self.zeros:
             moved = self.region.copies(low, high, zero.point)
@@ -356,8 +370,10 @@ class _Search:
                 return True
         return False
 
-    def _prove(self, low: Any, high: Any, tight_low: Any, tight_high: Any, sign: int) -> None:
-        """List the one zero of a box, which lies in a tighter one, unless it is listed already or outside the region."""
+    def _prove(
+        self, low: Array, high: Array, tight_low: Array, tight_high: Array, sign: int
+    ) -> None:
+        """List the one zero of a box, inside a tighter one, unless it is listed or outside."""
         for _ in range(200):
             below, above, _, _ = self._krawczyk(tight_low[None], tight_high[None])
             new_low, new_high = np.maximum(tight_low, below[0]), np.minimum(tight_high, above[0])
@@ -374,16 +390,11 @@ class _Search:
         slack = np.where(shift != 0, TURN_ROUNDING, 0.0)
         self.zeros.append(Zero(turned, radius, sign, low + shift + slack, high + shift - slack))
 
-    def _halved(self, low: Any, high: Any) -> Bounds:
-        """Boxes cut across their longest side, near the middle: zeros like to lie in the middle."""
-        widest = np.argmax((high - low) / self.region.width, axis=1)
-        rows = np.arange(len(low))
-        cut = low[rows, widest] + 0.5037 * (high[rows, widest] - low[rows, widest])
-        left_high, right_low = high.copy(), low.copy()
-        left_high[rows, widest], right_low[rows, widest] = cut, cut
-        return np.concatenate([low, right_low]), np.concatenate([left_high, high])
+    def _halved(self, low: Array, high: Array) -> Bounds:
+        """Boxes cut across their longest side, beside the middle, where zeros often lie."""
+        return halved(low, high, np.argmax((high - low) / self.region.width, axis=1), 0.5037)
 
-    def undecided_boxes(self, smallest: float) -> Any:
+    def undecided_boxes(self, smallest: float) -> Array:
         """Corners (k, 2, n) of what is left, boxes that almost touch gathered into one."""
         if not self._undecided:
             return np.zeros((0, 2, self.size))
@@ -396,5 +407,6 @@ class _Search:
         for a, b in zip(low, high, strict=True):
             touching = [g for g in groups if np.all((a <= g[1] + slack) & (b >= g[0] - slack))]
             groups = [g for g in groups if not any(g is other for other in touching)]
-            groups.append((np.min([a, *(g[0] for g in touching)], axis=0), np.max([b, *(g[1] for g in touching)], axis=0)))
+            least = np.min([a, *(g[0] for g in touching)], axis=0)
+            groups.append((least, np.max([b, *(g[1] for g in touching)], axis=0)))
         return np.array([self.region.moved(a, b) for a, b in groups])

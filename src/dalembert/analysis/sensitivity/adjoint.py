@@ -1,17 +1,16 @@
-r"""Adjoint gradients: how one number that a motion gives changes with all parameters and the whole start, at the cost of a few
-motions, however many there are.
+r"""Adjoint gradients of one number of a motion by all parameters and the start.
 
     J = F(y(t1), p) + int L(y, p, t) dt + 1/2 sum_ij ((h_j(y(t_i), p) - d_ij) / sigma_ij)^2
 
-is differentiated backwards along the steps that the motion took (`integrate.sensitive.adjoint_steps`), and at the start by
-the derivative of the consistent start.
+is differentiated backwards along the steps that the motion took
+(`integrate.sensitive.adjoint_steps`), and at the start by the derivative of the consistent start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import sympy
@@ -23,10 +22,12 @@ from ...integrate.options import SimulateOptions
 from ...model.flow_system import Flow
 from ...model.scenario import Scenario
 from ...model.system import System
-from ...typing import BySymbol, Expression, Span, Start, Symbol, Symbols
+from ...typing import Array, BySymbol, Expression, IntArray, Span, Start, Symbol, Symbols
 from .data import Data, Measured, Sigma, read_data
-from .observed import observe as observed
 from .question import Question, ask, name_of
+
+if TYPE_CHECKING:
+    from ...integrate.sensitivity.tangent_run import SensitiveRun
 
 __all__ = ["Gradient", "gradient"]
 
@@ -51,19 +52,21 @@ class Gradient:
 
     value: float
     wrt: tuple[str, ...]
-    values: Any
+    values: Array
     by_start: Mapping[str, float]
     motion: Motion = field(repr=False)
     parts: Mapping[str, float]
 
-    def __getitem__(self, key: Any) -> float:
+    def __getitem__(self, key: Symbol) -> float:
         name = name_of(key)
         if name not in self.wrt:
-            raise ModelError(f"Nothing was differentiated by `{name}`", seen=", ".join(self.wrt), remedy="add it to wrt")
+            remedy = "add it to wrt"
+            raise ModelError(f"Nothing was differentiated by `{name}`", ", ".join(self.wrt), remedy)
         return float(self.values[self.wrt.index(name)])
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{name}: {value:.6g}" for name, value in zip(self.wrt, self.values, strict=True))
+        pairs = zip(self.wrt, self.values, strict=True)
+        rows = ", ".join(f"{name}: {value:.6g}" for name, value in pairs)
         return f"<Gradient of {self.value:.9g} by {rows}>"
 
 
@@ -87,7 +90,7 @@ def gradient(
     ----------
     model : System, Flow, Equations, Scenario or Motion
     wrt : sequence of symbols or names
-        Parameters; or coordinates, velocities and momenta, which stand for their values at the start.
+        Parameters, or coordinates, velocities and momenta at the start.
     start, span, given, options
         As in `sensitivities`.
     final : expression or name
@@ -100,8 +103,8 @@ def gradient(
     Returns
     -------
     Gradient
-        That of the numbers that the motion's own steps give, with their sizes held; steps that are too long for a derivative
-        are cut first. Its error is of the order of the motion's tolerance.
+        Of the numbers that the motion's own steps give, with their sizes held; steps that are too
+        long for a derivative are cut first. Its error is of the order of the motion's tolerance.
 
     Examples
     --------
@@ -115,29 +118,30 @@ def gradient(
     True
     """
     if final is None and integral is None and data is None:
-        raise ModelError("There is nothing to differentiate", remedy="pass final=, integral= or data=")
+        remedy = "pass final=, integral= or data="
+        raise ModelError("There is nothing to differentiate", remedy=remedy)
     measured = None if data is None else read_data(data, observe, sigma)
     integrand = None if integral is None else _integrand(integral)
     question = ask(model, wrt, start, span, given, options, integrand)
     return _pulled_back(question, final, measured)
 
 
-def _integrand(integral: Any) -> sympy.Expr:
+def _integrand(integral: Expression) -> sympy.Expr:
     if isinstance(integral, (int, float)):
         return sympy.Float(integral)
     if isinstance(integral, sympy.Expr):
         return integral
-    raise ModelError("The integrand must be an expression", seen=str(integral)[:60], remedy="write it in the system's symbols")
+    remedy = "write it in the system's symbols"
+    raise ModelError("The integrand must be an expression", str(integral)[:60], remedy)
 
 
-def _pulled_back(question: Question, final: Any, data: Data | None) -> Gradient:
+def _pulled_back(question: Question, final: Symbol | None, data: Data | None) -> Gradient:
     nx = len(question.parameters)
     parts: dict[str, float] = {}
-    by_parameters = np.zeros(nx)
-    last = question.runs[-1]
+    by_parameters, last = np.zeros(nx), question.runs[-1]
     pulled = np.zeros(last.ns)
     if final is not None:
-        seen = observed(last.kernel, [final], question.parameters, last.times[-1:], last.states[-1:], last.context.parameters)
+        seen = question.observe(last, [final], last.times[-1:], last.states[-1:])
         parts["final"] = float(seen.values[0, 0])
         pulled += seen.by_state[0, 0]
         by_parameters += seen.by_parameters[0, 0]
@@ -151,7 +155,8 @@ def _pulled_back(question: Question, final: Any, data: Data | None) -> Gradient:
             total += cost
             by_parameters += more
         weight = 0.0 if question.integrand is None else 1.0
-        found, value = run.adjoint(np.concatenate([pulled, np.zeros(nx)]), weight, times[here], at_gradients)
+        ends = np.concatenate([pulled, np.zeros(nx)])
+        found, value = run.adjoint(ends, weight, times[here], at_gradients)
         pulled, by_parameters, area = found[: run.ns], by_parameters + found[run.ns :], area + value
         if number:
             pulled, by_parameters = _across(question, number - 1, pulled, by_parameters)
@@ -165,17 +170,22 @@ def _pulled_back(question: Question, final: Any, data: Data | None) -> Gradient:
     return Gradient(sum(parts.values()), question.names, values, by_start, question.motion, parts)
 
 
-def _misfit(question: Question, run: Any, data: Data, here: Any) -> tuple[float, Any, Any]:
-    """Half the sum of squares at some times of the data, its gradient by the states there and by the parameters."""
-    states = run.states_at(data.t[here])
-    seen = observed(run.kernel, data.quantities, question.parameters, data.t[here], states, run.context.parameters)
-    residual = np.where(data.measured[here], (seen.values - data.values[here]) / data.sigma[here], 0.0)
-    push = residual / np.where(data.measured[here], data.sigma[here], 1.0)
+def _misfit(
+    question: Question, run: SensitiveRun, data: Data, here: IntArray
+) -> tuple[float, Array, Array]:
+    """Half the sum of squares at some times of data, its gradients by states and parameters."""
+    t, measured, sigma = data.t[here], data.measured[here], data.sigma[here]
+    seen = question.observe(run, data.quantities, t, run.states_at(t))
+    residual = np.where(measured, (seen.values - data.values[here]) / sigma, 0.0)
+    push = residual / np.where(measured, sigma, 1.0)
     by_state = np.einsum("tq,tqi->ti", push, seen.by_state)
-    return float(np.sum(residual**2)) / 2, by_state, np.einsum("tq,tqx->x", push, seen.by_parameters)
+    by_parameters = np.einsum("tq,tqx->x", push, seen.by_parameters)
+    return float(np.sum(residual**2)) / 2, by_state, by_parameters
 
 
-def _across(question: Question, number: int, pulled: Any, by_parameters: Any) -> tuple[Any, Any]:
+def _across(
+    question: Question, number: int, pulled: Array, by_parameters: Array
+) -> tuple[Array, Array]:
     """The gradient by the end of a segment, from that by the start of the next in other symbols."""
     before, nx = question.runs[number], len(question.parameters)
     unit = np.eye(before.ns + nx)

@@ -1,30 +1,44 @@
-"""What a fit found: values, their uncertainty, and what the data leave open."""
+"""The result of a fit: values, their uncertainty, and what the data leave open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ...errors import ModelError
 from ...integrate.motion import Motion
-from ...model.read_only import freeze_arrays
+from ...model.read_only import ReadOnlyArrays
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array, Symbol
 from .data import Data
 from .question import name_of
 
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
 __all__ = ["Fit", "fit_of"]
 
-#: A column of derivatives whose part outside the others is relatively smaller than this is not told apart by the data.
+#: Columns of derivatives with a relative part outside the others below this are not distinguished.
 INDISTINCT = 1e-7
-#: What a whole change of an unknown does to the residuals, relative to what others do, that is no more than rounding.
+#: A relative effect on the residuals below this is rounding.
 ROUNDING = 1e-9
 
 
+class FitProblem(Protocol):
+    """The problem that was solved: residuals and derivatives as functions of the unknowns."""
+
+    names: tuple[str, ...]
+    data: Data
+    runs: int
+
+    def at(self, values: Array) -> Any: ...
+
+
 @dataclass(frozen=True, repr=False)
-class Fit:
+class Fit(ReadOnlyArrays):
     """The best values of k unknowns.
 
     Attributes
@@ -44,7 +58,7 @@ class Fit:
     cost : float
         Half the sum of squares, or of the losses.
     scale : float
-        s, the standard deviation of the residuals: in units of the data where no sigma was told, relative to sigma otherwise.
+        s, the standard deviation of the residuals, relative to sigma if given, else in data units.
     residuals : array (nt, q)
         Motion minus data, in their units; NaN where nothing was measured.
     motion : Motion
@@ -57,57 +71,57 @@ class Fit:
     parameters: Mapping[str, float]
     uncertainty: Mapping[str, float]
     intervals: Mapping[str, tuple[float, float]]
-    covariance: Any
-    correlation: Any
+    covariance: Array
+    correlation: Array
     undetermined: tuple[Mapping[str, float], ...]
     warnings: tuple[str, ...]
     converged: bool
     cost: float
     scale: float
     confidence: float
-    residuals: Any = field(repr=False)
+    residuals: Array = field(repr=False)
     motion: Motion = field(repr=False)
     data: Data = field(repr=False)
     runs: int = 0
 
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-    def __getitem__(self, key: Any) -> float:
+    def __getitem__(self, key: Symbol) -> float:
         name = name_of(key)
         if name not in self.parameters:
             raise ModelError(f"`{name}` was not fitted", seen=", ".join(self.parameters))
         return self.parameters[name]
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{name} = {value:.6g} +- {self.uncertainty[name]:.2g}" for name, value in self.parameters.items())
-        return f"<Fit of {self.motion.system.name}: {rows}>"
+        names = self.parameters
+        rows = (f"{x} = {names[x]:.6g} +- {self.uncertainty[x]:.2g}" for x in names)
+        return f"<Fit of {self.motion.system.name}: {', '.join(rows)}>"
 
     def summary(self) -> str:
-        """A table of values, errors and intervals, and what else is to be known, as plain text."""
+        """A table of values, errors, intervals and warnings as plain text."""
         level = f"{100 * self.confidence:g} %"
         width = max(len(name) for name in self.parameters)
-        lines = [f"{self.motion.system.name}: {self.data.count} values, {len(self.parameters)} unknowns, {self.runs} motions"]
+        counts = f"{self.data.count} values, {len(self.parameters)} unknowns, {self.runs} motions"
+        lines = [f"{self.motion.system.name}: {counts}"]
         for name, value in self.parameters.items():
             low, high = self.intervals[name]
-            lines.append(f"  {name:{width}}  {value:.9g} +- {self.uncertainty[name]:.3g}   {level}: {low:.6g} to {high:.6g}")
+            found = f"{value:.9g} +- {self.uncertainty[name]:.3g}"
+            lines.append(f"  {name:{width}}  {found}   {level}: {low:.6g} to {high:.6g}")
         unit = "of sigma" if self.data.has_sigma else "in units of the data"
         lines.append(f"  scatter of the residuals: {self.scale:.4g} {unit}")
         names = list(self.parameters)
-        for i in range(len(names)):
-            for j in range(i):
-                if abs(self.correlation[i, j]) > 0.9:
-                    lines.append(f"  {names[j]} and {names[i]} are correlated: {self.correlation[i, j]:.4f}")
+        for i, j in zip(*np.tril_indices(len(names), -1), strict=True):
+            shared = self.correlation[i, j]
+            if abs(shared) > 0.9:
+                lines.append(f"  {names[j]} and {names[i]} are correlated: {shared:.4f}")
         return "\n".join([*lines, *(f"  {warning}" for warning in self.warnings)])
 
     def plot(self, **options: Any) -> Any:
-        """The data on the best motion, and the residuals; see `dalembert.plotting.fit_plots.plot_fit`."""
+        """Plot the data with the best motion, and the residuals (`plotting.fit_plots.plot_fit`)."""
         from ...plotting.fit_plots import plot_fit
 
         return plot_fit(self, **options)
 
 
-def fit_of(problem: Any, result: Any, confidence: float, robust: bool) -> Fit:
+def fit_of(problem: FitProblem, result: OptimizeResult, confidence: float, robust: bool) -> Fit:
     """The record of a finished search, from SciPy's result."""
     from scipy.special import stdtrit
 
@@ -134,10 +148,11 @@ def fit_of(problem: Any, result: Any, confidence: float, robust: bool) -> Fit:
     residuals = np.full(data.values.shape, np.nan)
     residuals[data.measured] = trial.residuals[: data.count] * data.sigma[data.measured]
     best = {name: float(v) for name, v in zip(names, trial.values, strict=True)}
+    wide = {name: factor * float(e) for name, e in zip(names, errors, strict=True)}
     return Fit(
         parameters=best,
         uncertainty={name: float(e) for name, e in zip(names, errors, strict=True)},
-        intervals={n: (best[n] - factor * float(e), best[n] + factor * float(e)) for n, e in zip(names, errors, strict=True)},
+        intervals={name: (best[name] - wide[name], best[name] + wide[name]) for name in names},
         covariance=covariance,
         correlation=correlation,
         undetermined=tuple(open_combinations),
@@ -153,14 +168,16 @@ def fit_of(problem: Any, result: Any, confidence: float, robust: bool) -> Fit:
     )
 
 
-def _information(derivatives: Any, names: tuple[str, ...], values: Any) -> tuple[list[dict[str, float]], Any]:
-    """Combinations that the residuals do not see, and (J^T J)^-1 with infinite variance for what stands in them."""
+def _information(
+    derivatives: Array, names: tuple[str, ...], values: Array
+) -> tuple[list[dict[str, float]], Array]:
+    """Unobserved combinations, and (J^T J)^-1 with infinite variance for what they contain."""
     k = len(names)
     triangle = np.linalg.qr(derivatives, mode="r")
     lengths = np.linalg.norm(triangle, axis=0)
     sizes = np.where(lengths > 0, lengths, 1.0)
     unit = triangle / sizes
-    # Columns without any derivative are dependent in themselves; `rank` scales rows and would take rounding for a direction.
+    # Columns without any derivative are dependent: `rank` scales rows and would see rounding.
     weights = lengths * np.where(np.asarray(values) != 0, np.abs(values), 1.0)
     alive = [c for c in range(k) if weights[c] > ROUNDING * np.max(weights, initial=0.0)]
     found = rank(unit.T[alive], INDISTINCT) if alive else None
@@ -168,13 +185,13 @@ def _information(derivatives: Any, names: tuple[str, ...], values: Any) -> tuple
     factor, small = np.linalg.qr(unit[:, kept])
     combinations, touched = [], set()
     for c in sorted(set(range(k)) - set(kept)):
-        shares = np.linalg.solve(small, factor.T @ unit[:, c]) if kept and c in alive else np.zeros(len(kept))
+        shares = np.zeros(len(kept))
+        if kept and c in alive:
+            shares = np.linalg.solve(small, factor.T @ unit[:, c])
         direction = {names[c]: 1.0}
-        direction |= {
-            names[j]: float(-share * sizes[c] / sizes[j])
-            for j, share in zip(kept, shares, strict=True)
-            if abs(share) > 10 * INDISTINCT
-        }
+        for j, share in zip(kept, shares, strict=True):
+            if abs(share) > 10 * INDISTINCT:
+                direction[names[j]] = float(-share * sizes[c] / sizes[j])
         combinations.append(direction)
         touched |= set(direction)
     inverse = np.zeros((k, k))
@@ -193,4 +210,5 @@ def _sentence(combination: Mapping[str, float]) -> str:
         return f"The data do not determine {next(iter(combination))}."
     first, *rest = combination.items()
     others = ", ".join(f"{name} by {value:.4g}" for name, value in rest)
-    return f"The data do not determine {first[0]} alone: changing it by 1 and {others} leaves every residual as it is."
+    effect = "leaves every residual as it is."
+    return f"The data do not determine {first[0]} alone: changing it by 1 and {others} {effect}"

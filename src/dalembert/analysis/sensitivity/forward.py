@@ -2,12 +2,13 @@ r"""Forward sensitivities: how a whole motion changes with parameters and with i
 
     S_dot = f_y S + f_p,        S(t0) = the derivative of the consistent start
 
-is carried along the steps that the motion took, by the same method (`integrate.sensitive.tangent_steps`).
+is carried along the steps that the motion took, by the same method
+(`integrate.sensitive.tangent_steps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -18,25 +19,25 @@ from ...formulations.equations import Equations
 from ...integrate.motion import Motion
 from ...integrate.options import ModelOptions
 from ...model.flow_system import Flow
-from ...model.read_only import freeze_arrays
+from ...model.read_only import ReadOnlyArrays
 from ...model.scenario import Scenario
 from ...model.system import System
-from ...typing import ArrayLike, Span, Start, Symbols
-from .observed import Observed, observe
+from ...typing import Array, ArrayLike, IntArray, Span, Start, Symbol, Symbols
+from .observed import ObservedDerivatives
 from .question import Question, ask, name_of
 
 __all__ = ["Sensitivities", "carry", "sensitivities"]
 
 
 @dataclass(frozen=True, repr=False)
-class Sensitivities:
+class Sensitivities(ReadOnlyArrays):
     """The derivatives of a motion by k quantities, at its times.
 
     Attributes
     ----------
     motion : Motion
     wrt : tuple of str (k,)
-        What the derivatives are by: parameters, and symbols of the start.
+        Parameters, and symbols of the start.
     t : array (nt,)
     start : array (n, k)
         The derivative of the consistent start, in the symbols of ``motion.state``.
@@ -44,67 +45,72 @@ class Sensitivities:
 
     motion: Motion
     wrt: tuple[str, ...]
-    t: Any
+    t: Array
     _question: Question = field(repr=False)
-    _states: list[Any] = field(repr=False)
-    _derivatives: list[Any] = field(repr=False)
-    _places: list[Any] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
+    _states: list[Array] = field(repr=False)
+    _derivatives: list[Array] = field(repr=False)
+    _places: list[IntArray] = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"<Sensitivities of {self.motion.system.name} by {', '.join(self.wrt)}, {len(self.t)} times>"
+        by = ", ".join(self.wrt)
+        return f"<Sensitivities of {self.motion.system.name} by {by}, {len(self.t)} times>"
 
     @property
     def start(self) -> Any:
-        names = [symbol.name for symbol in self.motion.state]
-        run = self._question.runs[0]
-        seen = observe(run.kernel, names, self._question.parameters, run.times[:1], run.states[:1], run.context.parameters)
-        return _chained(seen, self._question.start_derivatives[None], self._question.directions)[0]
+        names, question = [symbol.name for symbol in self.motion.state], self._question
+        run = question.runs[0]
+        seen = question.observe(run, names, run.times[:1], run.states[:1])
+        return _chained(seen, question.start_derivatives[None], question.directions)[0]
 
-    def of(self, quantity: Any) -> Any:
-        """The derivative of a quantity, (k, nt): a name of the motion, or an expression of its symbols and parameters."""
+    def of(self, quantity: Symbol) -> Array:
+        """The derivative (k, nt) of a quantity: a name of the motion, or an expression."""
         return self.table([quantity])[:, 0].T
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Symbol | tuple[Symbol, Symbol]) -> Any:
         """``s["x"]`` (k, nt), or ``s["x", "m"]`` (nt,)."""
         if not isinstance(key, tuple):
             return self.of(key)
         quantity, by = key
         name = name_of(by)
         if name not in self.wrt:
-            raise ModelError(f"Nothing was differentiated by `{name}`", seen=", ".join(self.wrt), remedy="add it to wrt")
+            remedy = "add it to wrt"
+            raise ModelError(f"Nothing was differentiated by `{name}`", ", ".join(self.wrt), remedy)
         return self.of(quantity)[self.wrt.index(name)]
 
-    def table(self, quantities: Any) -> Any:
+    def table(self, quantities: Sequence[Symbol]) -> Array:
         """The derivatives of several quantities, (nt, q, k)."""
         found = np.zeros((len(self.t), len(quantities), len(self.wrt)))
-        question = self._question
-        for run, states, derivatives, places in zip(question.runs, self._states, self._derivatives, self._places, strict=True):
-            seen = observe(run.kernel, quantities, question.parameters, self.t[places], states, run.context.parameters)
-            found[places] = _chained(seen, derivatives, question.directions)
+        seen = self._observed(quantities)
+        for (places, observed), derivatives in zip(seen, self._derivatives, strict=True):
+            found[places] = _chained(observed, derivatives, self._question.directions)
         return found
 
-    def values(self, quantities: Any) -> Any:
+    def values(self, quantities: Sequence[Symbol]) -> Array:
         """The quantities themselves, (nt, q), at the states that the derivatives belong to."""
         found = np.zeros((len(self.t), len(quantities)))
-        question = self._question
-        for run, states, places in zip(question.runs, self._states, self._places, strict=True):
-            seen = observe(run.kernel, quantities, question.parameters, self.t[places], states, run.context.parameters)
-            found[places] = seen.values
+        for places, observed in self._observed(quantities):
+            found[places] = observed.values
         return found
 
-    def to_dict(self) -> Mapping[str, Any]:
+    def _observed(
+        self, quantities: Sequence[Symbol]
+    ) -> Iterator[tuple[IntArray, ObservedDerivatives]]:
+        """The places of each segment, and the quantities there."""
+        question = self._question
+        for run, states, places in zip(question.runs, self._states, self._places, strict=True):
+            yield places, question.observe(run, quantities, self.t[places], states)
+
+    def to_dict(self) -> Mapping[str, Array]:
         """Every state symbol with its derivatives, (k, nt) by name."""
         names = [symbol.name for symbol in self.motion.state]
         table = self.table(names)
         return {name: table[:, k].T for k, name in enumerate(names)}
 
 
-def _chained(seen: Observed, derivatives: Any, directions: Any) -> Any:
+def _chained(seen: ObservedDerivatives, derivatives: Array, directions: Array) -> Any:
     """h_y S + h_x dx for derivatives (nt, k, n_state) and directions (k, nx), as (nt, q, k)."""
-    return np.einsum("tqi,tki->tqk", seen.by_state, derivatives) + np.einsum("tqx,kx->tqk", seen.by_parameters, directions)
+    by_state = np.einsum("tqi,tki->tqk", seen.by_state, derivatives)
+    return by_state + np.einsum("tqx,kx->tqk", seen.by_parameters, directions)
 
 
 def sensitivities(
@@ -123,28 +129,29 @@ def sensitivities(
     ----------
     model : System, Flow, Equations, Scenario or Motion
     wrt : sequence of symbols or names
-        Parameters; or coordinates, velocities and momenta, which stand for their values at the start.
+        Parameters, or coordinates, velocities and momenta at the start.
     start, span, options
         As `simulate` takes them, where `model` is not a motion yet.
     given : sequence of names
-        For a motion with constraints: which values of its start were given. The others are completed from the constraints, and
-        change with these.
+        For a motion with constraints: the values of its start that were given. The others are
+        completed from the constraints, and change with these.
     at : sequence of times
         Where derivatives are kept; those of the motion by default.
 
     Returns
     -------
     Sensitivities
-        They are the derivatives of the numbers that the motion's own steps give, with their sizes held; steps that are too long
-        for a derivative are cut first. Their errors are of the order of the motion's tolerance.
+        Of the numbers that the motion's own steps give, with their sizes held; steps that are too
+        long for a derivative are cut first. Their errors are of the order of the motion's
+        tolerance.
 
     Examples
     --------
     >>> import dalembert as da
     >>> x = da.coordinates("x")
     >>> k = da.parameters("k", positive=True)
-    >>> oscillator = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
-    >>> found = da.sensitivities(oscillator, [k, x], {x: 1.0}, (0, 1), parameters={k: 4.0}, at=[0, 1])
+    >>> model = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
+    >>> found = da.sensitivities(model, [k, x], {x: 1.0}, (0, 1), parameters={k: 4.0}, at=[0, 1])
     >>> import numpy as np
     >>> bool(np.allclose(found["x", k][-1], -np.sin(2)/4, atol=1e-10))      # x = cos(sqrt(k) t)
     True
@@ -153,10 +160,11 @@ def sensitivities(
     """
     stored = {} if isinstance(model, Motion) or at is None else {"at": at}
     question = ask(model, wrt, start, span, given, {**options, **stored})
-    return carry(question, question.motion.t if at is None else np.atleast_1d(np.asarray(at, dtype=float)))
+    times = question.motion.t if at is None else np.atleast_1d(np.asarray(at, dtype=float))
+    return carry(question, times)
 
 
-def carry(question: Question, times: Any) -> Sensitivities:
+def carry(question: Question, times: Array) -> Sensitivities:
     """The sensitivities at some times."""
     places = question.split(times)
     derivatives, states, found = question.start_derivatives, [], []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import sympy
@@ -19,12 +18,12 @@ __all__ = ["GriddedInput", "gridded_input"]
 
 @dataclass(frozen=True)
 class GriddedInput:
-    """An input that is told by its values at some times.
+    """An input given by its values at some times.
 
     Attributes
     ----------
     expression : SymPy expression
-        The input as a function of time and of its values: pass it as ``inputs={u: grid.expression}``.
+        The input in time and its values: pass it as ``inputs={u: grid.expression}``.
     parameters : tuple of Parameter (n,)
         The values: pass them as `wrt`, or as `unknown`.
     times : tuple of float (n,)
@@ -38,12 +37,13 @@ class GriddedInput:
         """Numbers for the values, by name, for ``parameters=``."""
         listed = np.ravel(real_array(numbers)).tolist()
         if len(listed) != len(self.parameters):
-            raise ModelError(f"The grid has {len(self.parameters)} values", seen=f"{len(listed)} numbers")
+            what = f"The grid has {len(self.parameters)} values"
+            raise ModelError(what, seen=f"{len(listed)} numbers")
         return {symbol.name: number for symbol, number in zip(self.parameters, listed, strict=True)}
 
 
 def gridded_input(name: str, times: ArrayLike, kind: str = "linear") -> GriddedInput:
-    """An input that is linear between its values at some times, or constant from each time to the next.
+    """An input linear between its values at some times, or constant from each to the next.
 
     Before the first time and after the last it keeps the value there.
 
@@ -52,7 +52,7 @@ def gridded_input(name: str, times: ArrayLike, kind: str = "linear") -> GriddedI
     name : str
         Values are the parameters ``name_0``, ``name_1``, ...
     times : sequence of increasing numbers (n,)
-        Every value is part of every evaluation: some dozens are fine.
+        Every value is part of every evaluation: use some dozens at most.
     kind : "linear" or "constant"
 
     Examples
@@ -70,7 +70,7 @@ def gridded_input(name: str, times: ArrayLike, kind: str = "linear") -> GriddedI
     symbols = tuple(Parameter(f"{name}_{k}") for k in range(len(places)))
     numbers = [sympy.Float(float(place), 17) for place in places]
     if len(symbols) == 1:
-        expression: Any = symbols[0]
+        expression: sympy.Expr = symbols[0]
     elif kind == "constant":
         pairs = [(symbol, t < end) for symbol, end in zip(symbols[:-1], numbers[1:], strict=True)]
         expression = sympy.Piecewise(*pairs, (symbols[-1], True))

@@ -2,16 +2,16 @@ r"""Lyapunov exponents by Benettin's method, on the constraints.
 
     S_dot = f_y S,      S(t_j) = Q_j R_j,      lambda_i = lim 1/T sum_j log |R_j,ii|
 
-Directions begin in the tangent space of the constraints, which the derivative of the motion's steps keeps, and are made
-orthonormal again and again (G. Benettin, L. Galgani, A. Giorgilli, J.-M. Strelcyn: Lyapunov characteristic exponents,
-Meccanica 15 (1980), part 2).
+Directions begin in the tangent space of the constraints, which the derivative of the motion's steps
+keeps, and are made orthonormal again and again (G. Benettin, L. Galgani, A. Giorgilli, J.-M.
+Strelcyn: Lyapunov characteristic exponents, Meccanica 15 (1980), part 2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Unpack
 
 import casadi as ca
 import numpy as np
@@ -21,11 +21,11 @@ from ...formulations.equations import Equations
 from ...integrate.motion import Motion
 from ...integrate.options import SimulateOptions
 from ...model.flow_system import Flow
-from ...model.read_only import freeze_arrays
+from ...model.read_only import ReadOnlyArrays
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank
-from ...typing import Span, Start
+from ...typing import Array, Span, Start
 from .question import Question, ask
 
 __all__ = ["Lyapunov", "lyapunov"]
@@ -35,7 +35,7 @@ BLOCKS = 20
 
 
 @dataclass(frozen=True, repr=False)
-class Lyapunov:
+class Lyapunov(ReadOnlyArrays):
     """Lyapunov exponents of a motion, the largest first.
 
     Attributes
@@ -44,50 +44,47 @@ class Lyapunov:
     uncertainty : array (k,)
         Standard errors, from the scatter of averages over stretches of the run.
     dimension : int
-        The dimension of the constraint manifold in the space of states, which is the number of all exponents.
+        Of the constraint manifold in the space of states: the number of all exponents.
     t : array (nh,)
     history : array (nh, k)
         The averages up to each time.
     motion : Motion
     """
 
-    exponents: Any
-    uncertainty: Any
+    exponents: Array
+    uncertainty: Array
     dimension: int
-    t: Any = field(repr=False)
-    history: Any = field(repr=False)
+    t: Array = field(repr=False)
+    history: Array = field(repr=False)
     motion: Motion = field(repr=False)
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
 
     @property
     def sum(self) -> float:
-        """The mean rate at which volumes of the followed dimension grow; that of the divergence where all are followed."""
+        """The mean growth rate of volumes; the mean divergence where all are followed."""
         return float(np.sum(self.exponents))
 
     @property
     def kaplan_yorke(self) -> float:
-        """The dimension j + (lambda_1 + ... + lambda_j) / |lambda_j+1|, with the last j for which the sum is not negative.
+        """The dimension j + (lambda_1 + ... + lambda_j) / |lambda_j+1|, last j with a sum >= 0.
 
         Raises
         ------
         ModelError
-            Where the sum of the exponents that were followed never becomes negative although there are more.
+            Where the sum of the followed exponents stays positive although there are more.
         """
         sums = np.cumsum(self.exponents)
         below = np.flatnonzero(sums < 0)
         if not below.size:
             if len(self.exponents) < self.dimension:
-                raise ModelError(
-                    "More exponents are needed", seen=f"{len(self.exponents)} of {self.dimension}", remedy="raise count"
-                )
+                what = "More exponents are needed"
+                raise ModelError(what, f"{len(self.exponents)} of {self.dimension}", "raise count")
             return float(self.dimension)
         j = int(below[0])
         return 0.0 if j == 0 else float(j + sums[j - 1] / abs(self.exponents[j]))
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{v:.4g} +- {e:.1g}" for v, e in zip(self.exponents, self.uncertainty, strict=True))
+        pairs = zip(self.exponents, self.uncertainty, strict=True)
+        rows = ", ".join(f"{value:.4g} +- {error:.1g}" for value, error in pairs)
         return f"<Lyapunov exponents of {self.motion.system.name}: {rows}>"
 
 
@@ -110,7 +107,7 @@ def lyapunov(
     start, span, options
         As `simulate` takes them, where `model` is not a motion yet.
     count : int
-        How many, from the largest on; by default all, of which there are as many as the constraint manifold has dimensions.
+        How many, from the largest on; by default all (the dimension of the constraint manifold).
     interval : float
         The time between factorisations, 1/1000 of the span by default, but no less than a step.
     transient : float
@@ -130,20 +127,20 @@ def lyapunov(
     question = ask(model, (), start, span, () if isinstance(model, Motion) else None, options)
     motion = question.motion
     if question.sign < 0 or motion.t[-1] == motion.t[0]:
-        raise ModelError("Lyapunov exponents look forward in time", seen=f"{motion.t[0]:g} to {motion.t[-1]:g}")
+        what = "Lyapunov exponents look forward in time"
+        raise ModelError(what, seen=f"{motion.t[0]:g} to {motion.t[-1]:g}")
     basis = _tangent_basis(question, seed)
     dimension = len(basis)
     wanted = dimension if count is None else int(count)
     if not 1 <= wanted <= dimension:
-        raise ModelError(f"There are {dimension} exponents", seen=f"count = {count}", remedy="ask for 1 to that many")
+        remedy = "ask for 1 to that many"
+        raise ModelError(f"There are {dimension} exponents", f"count = {count}", remedy)
     length = float(motion.segments[-1].step_t[-1] - motion.segments[0].step_t[0])
     pause = length / 1000 if interval is None else float(interval)
     if not (0 < pause <= length / 2 and 0 <= transient < length - pause):
-        raise ModelError(
-            "The interval and the transient must fit the span several times",
-            seen=f"interval {pause:g}, transient {transient:g}, span {length:g}",
-            remedy="follow the motion longer",
-        )
+        what = "The interval and the transient must fit the span several times"
+        seen = f"interval {pause:g}, transient {transient:g}, span {length:g}"
+        raise ModelError(what, seen, "follow the motion longer")
     began = float(motion.segments[0].step_t[0]) + transient
     times, growth, last = [], [], None
     for time, logarithms in _stretches(question, basis[:wanted], pause):
@@ -154,32 +151,31 @@ def lyapunov(
     return _averaged(question, dimension, np.array(times), np.array(growth))
 
 
-def _tangent_basis(question: Question, seed: int) -> Any:
-    """Orthonormal random directions that keep the constraints at the start, (dimension, n_state)."""
+def _tangent_basis(question: Question, seed: int) -> Array:
+    """Orthonormal random admissible directions at the start, (dimension, n_state)."""
     run, kernel = question.runs[0], question.kernel
     symbols = kernel.algebra.vector(kernel.equations.state)
     residual = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
     random = np.random.default_rng(seed)
+    basis = np.eye(run.ns)
     if residual.numel():
-        function = ca.Function("rows", kernel._inputs(), [ca.densify(ca.jacobian(residual, symbols))])
-        free = np.zeros(len(kernel.free_inputs))
-        rows = np.asarray(function(run.times[0], run.states[0], question.values, free, np.zeros(0)), dtype=float)
-        basis = rank(rows).null_space
-    else:
-        basis = np.eye(run.ns)
+        rows = ca.densify(ca.jacobian(residual, symbols))
+        function, free = ca.Function("rows", kernel._inputs(), [rows]), len(kernel.free_inputs)
+        start = (run.times[0], run.states[0], question.values, np.zeros(free), np.zeros(0))
+        basis = rank(np.asarray(function(*start), dtype=float)).null_space
     turn = np.linalg.qr(random.normal(size=(basis.shape[1], basis.shape[1])))[0]
     return np.ascontiguousarray((basis @ turn).T)
 
 
-def _stretches(question: Question, columns: Any, pause: float) -> Iterator[tuple[float, Any]]:
-    """The end of each stretch between factorisations, and by how much it stretched each direction, as logarithms."""
+def _stretches(question: Question, columns: Array, pause: float) -> Iterator[tuple[float, Array]]:
+    """Ends of the stretches between factorisations, and logarithms of the growth in each."""
     yield float(question.runs[0].times[0]), np.zeros(len(columns))
     for number, run in enumerate(question.runs):
         run.refine(known=False)
         place = 0
         while place < run.steps:
-            target = run.times[place] + pause
-            until = min(max(int(np.searchsorted(run.times, target * (1 - 1e-15))), place + 1), run.steps)
+            target = (run.times[place] + pause) * (1 - 1e-15)
+            until = min(max(int(np.searchsorted(run.times, target)), place + 1), run.steps)
             _, _, columns = run.tangents(columns, np.zeros(0), place, until)
             factor, triangle = np.linalg.qr(columns.T)
             columns, place = np.ascontiguousarray(factor.T), until
@@ -188,25 +184,19 @@ def _stretches(question: Question, columns: Any, pause: float) -> Iterator[tuple
             columns = question.across(number, columns, np.zeros((len(columns), 0)))
 
 
-def _averaged(question: Question, dimension: int, times: Any, growth: Any) -> Lyapunov:
+def _averaged(question: Question, dimension: int, times: Array, growth: Array) -> Lyapunov:
     if len(times) < 2 * BLOCKS:
-        raise ModelError(
-            "There are too few stretches for an average",
-            seen=f"{len(times)} of at least {2 * BLOCKS}",
-            remedy="follow the motion longer, or shorten the interval",
-        )
+        what = "There are too few stretches for an average"
+        remedy = "follow the motion longer, or shorten the interval"
+        raise ModelError(what, f"{len(times)} of at least {2 * BLOCKS}", remedy)
     elapsed = times[:, 1] - times[0, 0]
     totals = np.cumsum(growth, axis=0)
     exponents = totals[-1] / elapsed[-1]
     cuts = np.searchsorted(elapsed, np.linspace(0.0, elapsed[-1], BLOCKS + 1)[1:-1]) + 1
-    pieces = [
-        (g.sum(axis=0), (s[-1, 1] - s[0, 0]))
-        for g, s in zip(np.split(growth, cuts), np.split(times, cuts), strict=True)
-        if len(g)
-    ]
-    means = np.array([total / span for total, span in pieces])
+    pieces = zip(np.split(growth, cuts), np.split(times, cuts), strict=True)
+    means = np.array([g.sum(axis=0) / (s[-1, 1] - s[0, 0]) for g, s in pieces if len(g)])
     error = np.std(means, axis=0, ddof=1) / np.sqrt(len(means))
     order = np.argsort(-exponents, kind="stable")
-    return Lyapunov(
-        exponents[order], error[order], dimension, times[:, 1], (totals / elapsed[:, None])[:, order], question.motion
-    )
+    history = (totals / elapsed[:, None])[:, order]
+    ends, motion = times[:, 1], question.motion
+    return Lyapunov(exponents[order], error[order], dimension, ends, history, motion)

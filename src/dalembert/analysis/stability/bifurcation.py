@@ -1,19 +1,22 @@
-r"""How the zeros of a function change with a parameter: how many there are, and where two of them meet.
+r"""How the zeros of a function change with a parameter: how many, and where two of them meet.
 
-For each value of the parameter all zeros are found with proofs. Between two values with different signatures (how many zeros,
-and the signs of their determinants) the interval is halved, each half again with proofs, and the critical value is then found
-by Newton's method: at a fold two zeros are born together,
+For each value of the parameter all zeros are found with proofs. Between two values with different
+signatures (how many zeros, and the signs of their determinants) the interval is halved, each half
+again with proofs, and the critical value is then found by Newton's method: at a fold two zeros are
+born together,
 
     f(x, s) = 0,      det f_x(x, s) = 0,      with a regular Jacobian in (x, s),
 
-and at a branching a zero stays and changes its sign, while others leave or join it, as symmetry makes them do.
+and at a branching a zero stays and changes its sign, while others leave or join it, as symmetry
+makes them do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from itertools import pairwise
+from typing import Unpack
 
 import casadi as ca
 import numpy as np
@@ -24,7 +27,7 @@ from ...errors import ModelError
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...model.values import numbers_by_name
-from ...typing import Ranges, Symbol, Values
+from ...typing import Array, IntArray, Ranges, Symbol, Values
 from ..anatomy import read_model
 from ..proofs.zeros import TURN, SearchOptions, Zeros, find_zeros
 from .equilibria import rest_conditions
@@ -55,7 +58,7 @@ class Bifurcation:
 
     value: float
     kind: str
-    point: Any
+    point: Array
     bracket: tuple[float, float]
     counts: tuple[int, int]
 
@@ -73,12 +76,12 @@ class BifurcationDiagram:
     """
 
     parameter: str
-    values: Any
+    values: Array
     zeros: tuple[Zeros, ...] = field(repr=False)
     bifurcations: tuple[Bifurcation, ...]
 
     @property
-    def counts(self) -> Any:
+    def counts(self) -> IntArray:
         """How many zeros there are at each value (k,)."""
         return np.array([len(found) for found in self.zeros])
 
@@ -104,9 +107,9 @@ def bifurcation_diagram(
     system : System or Scenario
         See `equilibria`.
     parameter : symbol or name
-        What is varied, over `values`, ascending. Changes that undo each other between two values are not seen.
+        Varied over `values`, ascending. Changes that undo each other between two values are missed.
     parameters, within, fixed, **search
-        See `equilibria`. Where there are constraints, `zeros` have multipliers after the coordinates.
+        See `equilibria`. With constraints, `zeros` have multipliers after the coordinates.
 
     Examples
     --------
@@ -117,43 +120,49 @@ def bifurcation_diagram(
     >>> turning = sympy.sin(theta) ** 2 * w**2 / 2
     >>> bead = da.System([theta], lagrangian=theta.dot**2 / 2 + turning + sympy.cos(theta))
     >>> diagram = bifurcation_diagram(bead, w, [0.5, 1.5])
-    >>> diagram.counts.tolist(), diagram.bifurcations[0].kind, round(diagram.bifurcations[0].value, 9)
+    >>> change = diagram.bifurcations[0]
+    >>> diagram.counts.tolist(), change.kind, round(change.value, 9)
     ([2, 4], 'branching', 1.0)
     """
     model, numbers, _ = read_model(system, parameters, None)
     conditions = rest_conditions(model, fixed)
     region = {**(within or {}), **conditions.bounds}
-    found = zero_diagram(conditions.equations, conditions.symbols, parameter, values, numbers, region or None, **search)
+    f, x = conditions.equations, conditions.symbols
+    found = zero_diagram(f, x, parameter, values, numbers, region or None, **search)
     if not conditions.bounds:
         return found
-    size = len(conditions.symbols) - len(conditions.bounds)
-    return replace(found, bifurcations=tuple(replace(b, point=b.point[:size]) for b in found.bifurcations))
+    size = len(x) - len(conditions.bounds)
+    changes = tuple(replace(change, point=change.point[:size]) for change in found.bifurcations)
+    return replace(found, bifurcations=changes)
 
 
 def zero_diagram(
     equations: Sequence[sympy.Expr],
     symbols: Sequence[sympy.Symbol],
-    parameter: Any,
+    parameter: Symbol,
     values: Sequence[float],
-    parameters: Mapping[Any, float] | None = None,
-    within: Mapping[Any, tuple[float, float]] | None = None,
-    **search: Any,
+    parameters: Values | None = None,
+    within: Ranges | None = None,
+    **search: Unpack[SearchOptions],
 ) -> BifurcationDiagram:
-    """The same for the zeros of any n equations in n symbols, such as the gradient of 1^T J 1 of hinged bodies."""
+    """The diagram of the zeros of n equations in n symbols, such as the gradient of 1^T J 1."""
     name = getattr(parameter, "name", str(parameter))
     known = {symbol.name for equation in equations for symbol in equation.free_symbols}
     if name not in known:
-        raise ModelError(f"The equations do not depend on `{name}`", seen=", ".join(sorted(known)), remedy="vary one of these")
+        what = f"The equations do not depend on `{name}`"
+        raise ModelError(what, seen=", ".join(sorted(known)), remedy="vary one of these")
     steps = np.asarray(values, dtype=float)
     if steps.ndim != 1 or len(steps) < 2 or np.any(np.diff(steps) <= 0):
-        raise ModelError("A diagram needs two values or more, ascending", seen=list(values)[:8], remedy="sort them")
+        remedy = "sort them"
+        raise ModelError("A diagram needs two values or more, ascending", list(values)[:8], remedy)
     base = numbers_by_name(parameters)
     family = _Family(equations, symbols, name, base, within, search)
     found = tuple(family.zeros(float(value)) for value in steps)
+    sides = list(zip(steps.tolist(), found, strict=True))
     changes = [
-        family.refined((float(a), first), (float(b), second))
-        for a, b, first, second in zip(steps[:-1], steps[1:], found[:-1], found[1:], strict=True)
-        if _signature(first) != _signature(second)
+        family.refined(low, high)
+        for low, high in pairwise(sides)
+        if _signature(low[1]) != _signature(high[1])
     ]
     return BifurcationDiagram(name, steps, found, tuple(changes))
 
@@ -171,19 +180,21 @@ class _Family:
         symbols: Sequence[sympy.Symbol],
         name: str,
         base: Mapping[str, float],
-        within: Mapping[Any, tuple[float, float]] | None,
-        search: Mapping[str, Any],
+        within: Ranges | None,
+        search: SearchOptions,
     ) -> None:
-        self.equations, self.symbols, self.name, self.base = list(equations), tuple(symbols), name, dict(base)
-        self.within, self.search = within, dict(search)
+        self.equations, self.symbols = list(equations), tuple(symbols)
+        self.name, self.base, self.within, self.search = name, dict(base), within, search
         algebra = GraphAlgebra()
         f, x = algebra.vector(self.equations), algebra.vector(self.symbols)
         varied = next(node for symbol, node in algebra.symbols.items() if symbol.name == name)
-        others = [symbol for symbol in algebra.symbols if symbol not in {*self.symbols} and symbol.name != name]
+        own = {name, *(symbol.name for symbol in self.symbols)}
+        others = [symbol for symbol in algebra.symbols if symbol.name not in own]
         values = [self.base[symbol.name] for symbol in others if symbol.name in self.base]
         if len(values) < len(others):
             missing = [symbol.name for symbol in others if symbol.name not in self.base]
-            raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+            remedy = "pass parameters={name: value}"
+            raise ModelError("Parameters have no value", ", ".join(missing), remedy)
         derivative = ca.jacobian(f, x)
         both = ca.vertcat(f, ca.det(derivative))
         unknowns = ca.vertcat(x, varied)
@@ -191,13 +202,16 @@ class _Family:
         function = ca.Function("family", [unknowns, algebra.vector(others)], outputs)
         self._compiled, self._values = function, np.array(values)
 
-    def _function(self, unknowns: Any) -> list[Any]:
+    def _function(self, unknowns: Array) -> list[Array]:
         """f with det f_x (n + 1, 1), their Jacobian in (x, s) (n + 1, n + 1), and f_x (n, n)."""
         return [np.array(block, dtype=float) for block in self._compiled(unknowns, self._values)]
 
     def zeros(self, value: float) -> Zeros:
         """All zeros at one value of the parameter."""
-        return find_zeros(self.equations, self.symbols, self.within, parameters=self.base | {self.name: value}, **self.search)
+        values = self.base | {self.name: value}
+        return find_zeros(
+            self.equations, self.symbols, self.within, parameters=values, **self.search
+        )
 
     def refined(self, low: tuple[float, Zeros], high: tuple[float, Zeros]) -> Bifurcation:
         """The change of signature between two values."""
@@ -214,28 +228,30 @@ class _Family:
         value, kind, point = self._critical(low, high)
         return Bifurcation(value, kind, point, (low[0], high[0]), (len(low[1]), len(high[1])))
 
-    def _critical(self, low: tuple[float, Zeros], high: tuple[float, Zeros]) -> tuple[float, str, Any]:
-        """Where a determinant vanishes between two near values: a fold first, a branching otherwise."""
+    def _critical(
+        self, low: tuple[float, Zeros], high: tuple[float, Zeros]
+    ) -> tuple[float, str, Array]:
+        """Where a determinant vanishes between two near values: a fold first, else a branching."""
         for side in (high, low) if len(high[1]) > len(low[1]) else (low, high):
-            flat = min((zero.point for zero in side[1].zeros), key=lambda p: self._flatness(p, side[0]), default=None)
-            if flat is None:
-                continue
-            found = self._fold(np.append(flat, side[0]), low[0], high[0])
-            if found is not None:
-                return float(found[-1]), "fold", found[:-1]
-        for zero in low[1].zeros:
-            other = min(high[1].zeros, key=lambda z: _apart(z.point, zero.point), default=None)
-            if other is not None and other.sign != zero.sign and _apart(other.point, zero.point) < 0.1:
+            points = [zero.point for zero in side[1].zeros]
+            if points:
+                flat = min(points, key=lambda point: self._flatness(point, side[0]))
+                found = self._fold(np.append(flat, side[0]), low[0], high[0])
+                if found is not None:
+                    return float(found[-1]), "fold", found[:-1]
+        for zero in low[1].zeros if high[1].zeros else ():
+            other = min(high[1].zeros, key=lambda z: _apart(z.point, zero.point))
+            if other.sign != zero.sign and _apart(other.point, zero.point) < 0.1:
                 value, point = self._branching(low[0], zero.point, high[0], other.point)
                 return value, "branching", point
         middle = (low[0] + high[0]) / 2
         return middle, "undecided", np.full(len(self.symbols), np.nan)
 
-    def _flatness(self, point: Any, value: float) -> float:
+    def _flatness(self, point: Array, value: float) -> float:
         return abs(float(np.linalg.det(self._function(np.append(point, value))[2])))
 
-    def _fold(self, start: Any, low: float, high: float) -> Any | None:
-        """A regular solution of f = 0, det f_x = 0 near a start, by Newton's method; None where it is singular."""
+    def _fold(self, start: Array, low: float, high: float) -> Array | None:
+        """A regular solution of f = 0, det f_x = 0 by Newton's method; None where singular."""
         unknowns, width = start.copy(), high - low
         for _ in range(40):
             left, derivative, _ = self._function(unknowns)
@@ -245,14 +261,17 @@ class _Family:
             unknowns = unknowns - step
             if np.max(np.abs(step)) < CONVERGED * (1 + np.max(np.abs(unknowns))):
                 inside = low - 0.01 * width <= unknowns[-1] <= high + 0.01 * width
-                return unknowns if inside and np.linalg.cond(self._function(unknowns)[1]) < 1e7 else None
+                if inside and np.linalg.cond(self._function(unknowns)[1]) < 1e7:
+                    return unknowns
+                return None
             if not np.all(np.isfinite(unknowns)) or abs(unknowns[-1] - start[-1]) > 10 * width:
                 return None
         return None
 
-    def _branching(self, low: float, start: Any, high: float, end: Any) -> tuple[float, Any]:
-        """Where the determinant along a zero that stays changes its sign, by halving and secants."""
-        sides = [[low, start, self._determinant(start, low)], [high, end, self._determinant(end, high)]]
+    def _branching(self, low: float, start: Array, high: float, end: Array) -> tuple[float, Array]:
+        """Where the determinant along a persistent zero changes sign, by halving and secants."""
+        ends = ((low, start), (high, end))
+        sides = [(value, point, self._determinant(point, value)) for value, point in ends]
         value, point = high, end
         for turn in range(100):
             (a, p, f), (b, q, g) = sides
@@ -260,16 +279,16 @@ class _Family:
             value = a + part * (b - a)
             point = self._followed(p + part * (q - p), value)
             here = self._determinant(point, value)
-            sides[int(np.sign(here) == np.sign(g))] = [value, point, here]
+            sides[int(np.sign(here) == np.sign(g))] = (value, point, here)
             if abs(sides[1][0] - sides[0][0]) < 1e-14 * (1 + abs(value)) or here == 0:
                 break
         return float(value), point
 
-    def _determinant(self, point: Any, value: float) -> float:
+    def _determinant(self, point: Array, value: float) -> float:
         return float(self._function(np.append(point, value))[0].ravel()[-1])
 
-    def _followed(self, point: Any, value: float) -> Any:
-        """Newton's method at a fixed parameter, ended when it no longer helps: the Jacobian is almost singular here."""
+    def _followed(self, point: Array, value: float) -> Array:
+        """Newton's method at a fixed parameter, ended when it gains no more."""
         for _ in range(8):
             left, _, derivative = self._function(np.append(point, value))
             size = float(np.max(np.abs(left.ravel()[:-1])))
@@ -282,7 +301,7 @@ class _Family:
         return point
 
 
-def _apart(first: Any, second: Any) -> float:
+def _apart(first: Array, second: Array) -> float:
     """The distance of two points, angles by the shorter way."""
     difference = np.abs(first - second)
     return float(np.max(np.minimum(difference, np.abs(difference - TURN))))

@@ -1,4 +1,4 @@
-r"""Equations of motion linearised about an equilibrium or a steady motion, on the tangent space of the constraints.
+r"""Equations linearised about an equilibrium or a steady motion, on the constraint tangent space.
 
 A state y obeys constraints c(y) = 0: holonomic ones at position and at velocity level, the others
 at velocity level. The deviations that they admit are ker c_y. They are written in as many of the
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -30,24 +29,32 @@ from ...model.scenario import Scenario
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.kernel import Kernel, kernel_of, parameter_values
-from ...typing import Fields, Symbols, Values
+from ...typing import Array, ComplexArray, Fields, Symbols, Values
 from ..tables import Report, Section
 from .linear_field import LinearField
 from .steady_point import check_gaps, consistent_point, moved_values, polished, shown_moves
 from .symmetry_directions import symmetry_directions
-from .tangent_space import EPSILON, Quotient, Tangent, eigenvalues_with_errors, scales
+from .tangent_space import (
+    EPSILON,
+    ConstraintTangent,
+    LinearQuotient,
+    eigenvalues_with_errors,
+    scales,
+)
 
 __all__ = ["LinearMotion", "LinearPoint", "Linearisation", "linearise", "linearise_along"]
 
 #: What is not proved where an operation switches at the point.
-SMOOTH = "the equations are differentiable at the point, where |x|, Max or another operation switches"
+SMOOTH = (
+    "the equations are differentiable at the point, where |x|, Max or another operation switches"
+)
 #: A point is steady where what is left of its rates is smaller than this part of their terms.
 AT_REST = 1e-8
 
 
 @dataclass(frozen=True, repr=False)
 class Linearisation(Report):
-    """w_dot = A w near an equilibrium or a steady motion, for the deviations w of d independent variables.
+    """w_dot = A w near an equilibrium or a steady motion; w: deviations of d independent variables.
 
     Attributes
     ----------
@@ -55,7 +62,7 @@ class Linearisation(Report):
         The variables of the state.
     point : array (n,)
     independent : tuple of str (d,)
-        The variables whose deviations are w; all of them where there are no constraints and no steady motion.
+        The variables whose deviations are w.
     basis : array (n, d)
         The deviation of the state is ``basis @ w``.
     matrix : array (d, d)
@@ -70,26 +77,26 @@ class Linearisation(Report):
     input_matrix : array (d, k)
         dw_dot/du.
     moved : dict of name to (float or None, float)
-        What was asked for and what was taken, for each variable that is not as given; None where it was not given and the
-        constraints, or the improvement of the point, set it to another value than zero.
+        What was asked for and taken, for each variable that is not as given; None where nothing was
+        asked for and the value is not zero.
     steady : dict of name to float
         The rates along the symmetry that make up the steady motion; empty at an equilibrium.
     symmetry : tuple of str
         The directions that are divided out; empty at an equilibrium unless a symmetry was given.
     grounds : tuple of str
-        What is not proved: symmetries and ranks that hold at the states that were tried, derivatives at a switch.
+        What is not proved: symmetries and ranks that hold at tried states, derivatives at a switch.
     """
 
     symbols: tuple[str, ...]
-    point: Any
+    point: Array
     independent: tuple[str, ...]
-    basis: Any
-    matrix: Any
-    eigenvalues: Any
-    errors: Any
+    basis: Array
+    matrix: Array
+    eigenvalues: ComplexArray
+    errors: Array
     residual: float
     inputs: tuple[str, ...] = ()
-    input_matrix: Any = None
+    input_matrix: Array = field(default_factory=lambda: np.zeros((0, 0)))
     moved: dict[str, tuple[float | None, float]] = field(default_factory=dict)
     steady: dict[str, float] = field(default_factory=dict)
     symmetry: tuple[str, ...] = ()
@@ -101,22 +108,26 @@ class Linearisation(Report):
     def _sections(self) -> list[Section]:
         values = zip(self.symbols, self.point, strict=True)
         at = ", ".join(f"{name} = {value:.6g}" for name, value in values)
-        spectrum = [("variables", ", ".join(self.independent) or "none"), ("eigenvalues", _written(self.eigenvalues))]
+        spectrum = [("variables", ", ".join(self.independent) or "none")]
+        spectrum.append(("eigenvalues", written(self.eigenvalues) or "none"))
         return [("Point", [("at", at), *self.reported]), ("Linear motion", spectrum)]
 
     @property
     def reported(self) -> list[tuple[str, str]]:
-        """What a reader must know of the point, in labelled sentences: moved values, steady rates, what is not proved."""
+        """Labelled sentences on the point: moved values, steady rates, unproved hypotheses."""
         lines = shown_moves(self.moved)
         if self.steady:
-            lines.append(("steady rates", ", ".join(f"{n} {rate:.6g}" for n, rate in self.steady.items())))
+            rates = ", ".join(f"{name} {rate:.6g}" for name, rate in self.steady.items())
+            lines.append(("steady rates", rates))
         if self.symmetry:
             lines.append(("modulo", ", ".join(self.symmetry)))
         return lines + [("not proved", ground) for ground in self.grounds]
 
 
-def _written(values: Any) -> str:
-    return ", ".join(f"{v.real:.6g}{v.imag:+.6g}i" if abs(v.imag) > 0 else f"{v.real:.6g}" for v in values) or "none"
+def written(values: ComplexArray) -> str:
+    """Complex numbers in six digits, real ones without their imaginary part."""
+    shown = (f"{v.real:.6g}{v.imag:+.6g}i" if v.imag else f"{v.real:.6g}" for v in values)
+    return ", ".join(shown)
 
 
 def linearise(
@@ -126,18 +137,18 @@ def linearise(
     polish: bool = True,
     symmetry: Symbols | Fields | GroupAction | None = None,
 ) -> Linearisation:
-    """The equations linearised at an equilibrium or a steady motion, on the tangent space of the constraints.
+    """The equations linearised at an equilibrium or steady motion, on the constraint tangent space.
 
     Parameters
     ----------
     at : mapping of variable to value
-        The point, by coordinates and velocities (or other variables of the state). What is left out is zero, or what the
-        constraints make of it.
+        The point, by coordinates and velocities (or other variables of the state). Missing ones are
+        zero, or follow from the constraints.
     polish : bool
-        Move the point to the constraints, and improve it by Newton's method with the least change; `moved` reports what
-        changed. Without it, a point that breaks a constraint, or is not steady, is an error.
-    symmetry : sequence of cyclic variables, mapping of name to a field by coordinate, or GroupAction, optional
-        Symmetries beside the variables that no equation contains; they are divided out, at an equilibrium too. Without it,
+        Move the point to the constraints, and improve it by Newton's method with the least change;
+        see `moved`. Without it, a point that breaks a constraint, or is not steady, is an error.
+    symmetry : sequence of cyclic variables, mapping of name to field, or GroupAction, optional
+        Symmetries beside the variables that no equation contains; they are divided out. Without it,
         cyclic variables are divided out where the motion runs along them.
 
     Raises
@@ -152,18 +163,21 @@ def linearise(
     >>> import dalembert as da
     >>> x, y = da.coordinates("x y")
     >>> rod = da.holonomic(x**2 + y**2 - 1, name="rod")
-    >>> pendulum = da.System([x, y], kinetic=(x.dot**2 + y.dot**2)/2, potential=4*y, constraints=[rod])
+    >>> kinetic = (x.dot**2 + y.dot**2) / 2
+    >>> pendulum = da.System([x, y], kinetic=kinetic, potential=4 * y, constraints=[rod])
     >>> found = linearise(pendulum, {y: -1})
-    >>> found.independent, [complex(round(v.real, 12), round(v.imag, 12)) for v in found.eigenvalues]
+    >>> found.independent, found.eigenvalues.round(12).tolist()
     (('x', 'x_dot'), [2j, -2j])
     """
     return LinearPoint(model, at, parameters, polish, symmetry).linearisation()
 
 
-def field_of(model: Equations | System | Scenario, parameters: Values | None, asked: Mapping[str, float]) -> LinearField:
-    """The field of a model, with the values that a scenario gives below those of the call.
+def field_of(
+    model: Equations | System | Scenario, parameters: Values | None, asked: Mapping[str, float]
+) -> LinearField:
+    """The field of a model; values of the call override those of a scenario.
 
-    A form on independent velocities chooses them at the point that is asked for, where it can.
+    A form on independent velocities chooses them at the asked point, where it can.
     """
     values = dict(model.parameters) if isinstance(model, Scenario) else {}
     system = model.system if isinstance(model, Scenario) else model
@@ -172,20 +186,23 @@ def field_of(model: Equations | System | Scenario, parameters: Values | None, as
     stated = equations.system
     p = parameter_values(stated.parameters, numbers_by_name(values, parameters))
     symbols = [s.name for s in (*stated.coordinates, *stated.velocities)]
-    if equations.rechoose is not None and not equations.chart_is_steady and set(asked) <= set(symbols):
+    can_choose = equations.rechoose is not None and not equations.chart_is_steady
+    if can_choose and set(asked) <= set(symbols):
         whole = kernel_of(derive(stated, "lagrange"), stated.parameters)
         try:
             near = consistent_start(whole.plain_context(p), 0.0, asked, p).state
-            place = {**dict(zip(symbols, near, strict=True)), **dict(zip((s.name for s in stated.parameters), p, strict=True))}
+            names = [*symbols, *(symbol.name for symbol in stated.parameters)]
+            place = dict(zip(names, [*near, *p], strict=True))
+            assert equations.rechoose is not None
             equations = equations.rechoose(place | {"t": 0.0})
         except (FormError, RunError):
-            pass  # the point is looked at again below, in the form as it is
+            pass  # the point is evaluated again below, in the form as it is
     kernel = kernel_of(equations, stated.parameters)
     return LinearField(kernel, p)
 
 
 class LinearPoint:
-    """A model at a steady point: its field there, the tangent space, and the directions of the symmetry."""
+    """A model at a steady point: its field, the tangent space, and the symmetry directions."""
 
     def __init__(
         self,
@@ -193,16 +210,15 @@ class LinearPoint:
         at: Values | None,
         parameters: Values | None,
         polish: bool = True,
-        symmetry: Any = None,
+        symmetry: Symbols | Fields | GroupAction | None = None,
     ) -> None:
         asked = numbers_by_name(at)
         self.field = field_of(model, parameters, asked)
         if self.field.is_timed:
-            raise FormError(
-                "The equations depend on time, and their linear part at one instant decides nothing",
-                seen=self.field.kernel.equations.system.name,
-                remedy="use da.analysis.floquet(model, period, ...) where they are periodic",
-            )
+            what = "The equations depend on time: their linear part at one instant decides nothing"
+            seen = self.field.kernel.equations.system.name
+            remedy = "use da.analysis.floquet(model, period, ...) where they are periodic"
+            raise FormError(what, seen, remedy)
         self.directions = symmetry_directions(self.field, symmetry)
         self.point = consistent_point(self.field, asked, polish)
         self.step = np.zeros(len(self.point))
@@ -214,7 +230,7 @@ class LinearPoint:
         self.moved = moved_values(self.field, self.point, asked)
         check_gaps(self.field, self.point)
 
-    def _steady_rates(self, polish: bool) -> Any:
+    def _steady_rates(self, polish: bool) -> Array:
         value, names = self.value, self.field.names
         xi = self.directions.rates(self.point, value.rates)
         size = value.sizes + np.abs(value.matrix) @ scales(self.point)
@@ -226,29 +242,32 @@ class LinearPoint:
         if np.any(bad):
             worst = int(np.argmax(np.where(bad, np.abs(left), -1.0)))
             cyclic = ", ".join(self.directions.names)
+            beside = f", beside the symmetry in {cyclic}" if cyclic else ""
             raise RunError(
                 "The point is no equilibrium and no steady motion",
-                seen=f"{names[worst]} changes at the rate {left[worst]:.3g}"
-                + (f", beside the symmetry in {cyclic}" if cyclic else ""),
-                remedy="start nearer to one"
-                + (", " if polish else ", pass polish=True, ")
-                + "give the symmetry that the motion follows (symmetry=), or reduce by it (da.symmetry.reduce)",
+                seen=f"{names[worst]} changes at the rate {left[worst]:.3g}{beside}",
+                remedy=f"start nearer to one,{'' if polish else ' pass polish=True,'} give the"
+                " symmetry that the motion follows (symmetry=), or reduce by it"
+                " (da.symmetry.reduce)",
             )
         return xi
 
     @property
     def _unproved(self) -> dict[str, float]:
         """Sentences on symmetries that are not proved, with the rates along them."""
-        rates = dict(zip(self.directions.names, self.xi, strict=True))
-        return {f"`{n}` is a symmetry (it holds {by})": rates[n] for n, by in self.directions.proofs.items()}
+        rates, proofs = (
+            dict(zip(self.directions.names, self.xi, strict=True)),
+            self.directions.proofs,
+        )
+        return {f"`{n}` is a symmetry (it holds {by})": rates[n] for n, by in proofs.items()}
 
     @property
     def harmless_grounds(self) -> tuple[str, ...]:
-        """Symmetries that are not proved, and that the motion does not follow: instability does not rest on them."""
+        """Unproved symmetries that the motion does not follow: instability does not need them."""
         return tuple(ground for ground, rate in self._unproved.items() if not rate)
 
     @property
-    def rates_left(self) -> Any:
+    def rates_left(self) -> Array:
         """F without its part along the symmetry, (n,)."""
         return self.value.rates - self.directions.at(self.point) @ self.xi
 
@@ -257,11 +276,11 @@ class LinearPoint:
         field, value = self.field, self.value
         matrix = value.matrix - self.directions.derivative(self.point, self.xi)
         error = value.error + EPSILON * np.abs(matrix) + self._error_of_point()
-        tangent = Tangent(value, self.point, field)
+        tangent = ConstraintTangent(value, self.point, field)
         linear = tangent.restricted(matrix, error)
         by_inputs = value.by_inputs[tangent.places]
         N = self.directions.at(self.point)
-        quotient = Quotient(linear, N[tangent.places]) if N.size else None
+        quotient = LinearQuotient(linear, N[tangent.places]) if N.size else None
         if quotient is not None and self.is_divided:
             quotient.check_closed(self.directions.names)
             parts = quotient.matrix, quotient.error
@@ -273,30 +292,32 @@ class LinearPoint:
             # The symmetry gives zero eigenvalues by structure; the others belong to the quotient.
             inner = linear if quotient is None else (quotient.matrix, quotient.error)
             eigenvalues, errors = eigenvalues_with_errors(*inner)
-            known = 0 if quotient is None else len(quotient.pivots)
-            eigenvalues, errors = np.append(eigenvalues, np.zeros(known)), np.append(errors, np.zeros(known))
+            known = np.zeros(0 if quotient is None else len(quotient.pivots))
+            eigenvalues, errors = np.append(eigenvalues, known), np.append(errors, known)
         order = np.lexsort((-eigenvalues.imag, -np.round(eigenvalues.real, 12)))
-        steady = {name: float(rate) for name, rate in zip(self.directions.names, self.xi, strict=True) if rate}
+        rates = zip(self.directions.names, self.xi, strict=True)
+        steady = {name: float(rate) for name, rate in rates if rate}
         names = tuple(self.directions.names) if self.is_divided else ()
         proofs = list(self._unproved) if self.is_divided else []
+        switch = (SMOOTH,) if field.switches_at(self.point) else ()
         return Linearisation(
-            field.names,
-            self.point,
-            tuple(field.names[k] for k in rest),
-            basis,
-            parts[0],
-            eigenvalues[order],
-            errors[order],
-            float(np.max(np.abs(self.rates_left), initial=0.0)),
-            tuple(symbol.name for symbol in field.kernel.free_inputs),
-            by_inputs,
-            self.moved,
-            steady,
-            names,
-            (*proofs, *tangent.grounds, *((SMOOTH,) if field.switches_at(self.point) else ())),
+            symbols=field.names,
+            point=self.point,
+            independent=tuple(field.names[k] for k in rest),
+            basis=basis,
+            matrix=parts[0],
+            eigenvalues=eigenvalues[order],
+            errors=errors[order],
+            residual=float(np.max(np.abs(self.rates_left), initial=0.0)),
+            inputs=tuple(symbol.name for symbol in field.kernel.free_inputs),
+            input_matrix=by_inputs,
+            moved=self.moved,
+            steady=steady,
+            symmetry=names,
+            grounds=(*proofs, *tangent.grounds, *switch),
         )
 
-    def _error_of_point(self) -> Any:
+    def _error_of_point(self) -> Array:
         """What the last step of Newton's method, thrice, would change of the matrix."""
         if not np.any(self.step):
             return np.zeros_like(self.value.matrix)
@@ -320,15 +341,15 @@ class LinearMotion:
 
     symbols: tuple[str, ...]
     inputs: tuple[str, ...]
-    t: Any
-    matrices: Any
-    input_matrices: Any
+    t: Array
+    matrices: Array
+    input_matrices: Array
 
 
 def linearise_along(motion: Motion) -> LinearMotion:
     """The equations of neighbours of a motion, by exact derivatives at its points.
 
-    Neighbours obey the constraints too: their deviations z are in the kernel of the constraint Jacobian at each time.
+    The deviations z of neighbours are in the kernel of the constraint Jacobian at each time.
 
     Parameters
     ----------
@@ -340,18 +361,20 @@ def linearise_along(motion: Motion) -> LinearMotion:
     >>> import dalembert as da
     >>> from sympy import cos
     >>> q = da.coordinates("q")
-    >>> motion = da.simulate(da.System([q], kinetic=q.dot**2/2, potential=-cos(q)), {q: 1.0}, (0, 1), at=[0, 1])
+    >>> pendulum = da.System([q], kinetic=q.dot**2 / 2, potential=-cos(q))
+    >>> motion = da.simulate(pendulum, {q: 1.0}, (0, 1), at=[0, 1])
     >>> linearise_along(motion).matrices[0].round(12).tolist()
     [[0.0, 1.0], [-0.540302305868, 0.0]]
     """
     if len(motion.segments) != 1:
-        raise RunError("The motion changes its symbols on the way", seen=f"{len(motion.segments)} parts", remedy="use one part")
+        what = "The motion changes its symbols on the way"
+        raise RunError(what, seen=f"{len(motion.segments)} parts", remedy="use one part")
     kernel: Kernel = motion.segments[0].context.kernel
     field = LinearField(kernel, parameter_values(kernel.parameters, dict(motion.parameters)))
     names = tuple(symbol.name for symbol in kernel.free_inputs)
     given = np.array([motion[name] for name in names]).reshape(len(names), len(motion.t))
-    found = [
-        field(state, float(time), given[:, k]) for k, (time, state) in enumerate(zip(motion.t, motion._states[0], strict=True))
-    ]
-    matrices, by_inputs = np.array([f.matrix for f in found]), np.array([f.by_inputs for f in found])
+    points = enumerate(zip(motion.t, motion._states[0], strict=True))
+    found = [field(state, float(time), given[:, k]) for k, (time, state) in points]
+    matrices = np.array([f.matrix for f in found])
+    by_inputs = np.array([f.by_inputs for f in found])
     return LinearMotion(field.names, names, motion.t, matrices, by_inputs)

@@ -1,9 +1,10 @@
-r"""Where the orbits of a system with one freedom begin and end: motions that leave its saddles and come back to them.
+r"""Separatrices of a system with one degree of freedom: orbits from saddle to saddle.
 
-Near an equilibrium of M q_ddot + K q = 0 with K/M = -s^2 < 0 the motions that leave it do so along q_dot = s q. Followed from
-there, an orbit of a conservative system keeps the energy of the saddle. It ends at a saddle of that energy, homoclinic where
-it is the one it left and heteroclinic otherwise, or it leaves the region. For two hinged bodies the folded state is a saddle
-with a homoclinic orbit (Bloch and others, Supplement, section 3.13).
+Near an equilibrium of M q_ddot + K q = 0 with K/M = -s^2 < 0 the motions that leave it do so along
+q_dot = s q. Followed from there, an orbit of a conservative system keeps the energy of the saddle.
+It ends at a saddle of that energy, homoclinic where it is the one it left and heteroclinic
+otherwise, or it leaves the region. For two hinged bodies the folded state is a saddle with a
+homoclinic orbit (Bloch and others, Supplement, section 3.13).
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ __all__ = ["Separatrix", "one_freedom", "separatrices"]
 TURN = 2 * np.pi
 #: Points along the dense output among which the closest approach is looked for.
 POINTS = 4001
-#: An orbit has come back where it is nearer to a saddle than this many times the distance at which it began.
+#: An orbit has returned if it is nearer to a saddle than this many times its initial distance.
 NEAR = 30.0
-#: How often the time is doubled for an orbit that neither comes back nor leaves.
+#: How often the time is doubled for an orbit that neither returns nor leaves.
 DOUBLINGS = 4
 
 
@@ -44,15 +45,15 @@ class Separatrix:
     saddle : Equilibrium
         Where it begins.
     motion : Motion
-        From `departure` beside the saddle to the closest approach to the next one, or to the edge of the region.
+        From `departure` beside the saddle to the closest approach to the next, or to the edge.
     kind : "homoclinic", "heteroclinic" or "open"
-        Whether it comes back, ends at another saddle, or at none in the region and the time that were looked at.
+        Whether it returns, ends at another saddle, or at none within the region and the time.
     arrives : bool
         Whether it was followed backwards: an open orbit that comes in from elsewhere.
     target : Equilibrium or None
         Where it ends.
     departure, distance : float
-        From the saddle at the start, from the target at the end; the velocity is measured in units of the growth rate.
+        From the saddle and from the target; velocities in units of the growth rate.
     energy_drift : float
         The largest difference from the energy of the saddle.
     """
@@ -67,14 +68,14 @@ class Separatrix:
     energy_drift: float
 
 
-def one_freedom(system: System | Scenario, parameters: Values | None, within: Ranges | None) -> tuple[System, dict[str, float]]:
-    """A conservative system with one coordinate, and the values of its parameters; a region may be of that coordinate only."""
+def one_freedom(
+    system: System | Scenario, parameters: Values | None, within: Ranges | None
+) -> tuple[System, dict[str, float]]:
+    """A conservative system with one coordinate, and its parameter values; checks the region."""
+    routh = "take the cyclic coordinates out with da.symmetry.routh"
     if not isinstance(system, System | Scenario):
-        raise FormError(
-            "A phase portrait needs a system with one coordinate",
-            seen=type(system).__name__,
-            remedy="take the cyclic coordinates out with da.symmetry.routh",
-        )
+        what = "A phase portrait needs a system with one coordinate"
+        raise FormError(what, seen=type(system).__name__, remedy=routh)
     model, values, _ = read_model(system, parameters, None)
     moving = len(model.coordinates) != 1 or model.constraints
     if moving or model.forces or model.dissipation != 0:
@@ -82,18 +83,17 @@ def one_freedom(system: System | Scenario, parameters: Values | None, within: Ra
         raise FormError(
             "A phase portrait needs a conservative system with one coordinate and no constraints",
             seen=seen if moving else f"forces on {seen}",
-            remedy="take the cyclic coordinates out with da.symmetry.routh" if moving else "put the forces into the potential",
+            remedy=routh if moving else "put the forces into the potential",
         )
-    strange = [str(key) for key in within or {} if str(getattr(key, "name", key)) != model.coordinates[0].name]
+    names = [str(getattr(key, "name", key)) for key in within or {}]
+    strange = [name for name in names if name != model.coordinates[0].name]
     if strange:
-        raise ModelError(
-            "The region is one of the coordinate",
-            seen=", ".join(strange),
-            remedy=f"give within={{{model.coordinates[0]}: (...)}}",
-        )
+        remedy = f"give within={{{model.coordinates[0]}: (...)}}"
+        raise ModelError("The region is one of the coordinate", ", ".join(strange), remedy)
     missing = [symbol.name for symbol in model.parameters if symbol.name not in values]
     if missing:
-        raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+        remedy = "pass parameters={name: value}"
+        raise ModelError("Parameters have no value", ", ".join(missing), remedy)
     return model, values
 
 
@@ -105,7 +105,7 @@ def separatrices(
     departure: float = 1e-4,
     rtol: float = 1e-12,
 ) -> tuple[Separatrix, ...]:
-    """The orbits that leave the saddles of a system with one coordinate, two for each, and those that arrive from elsewhere.
+    """The orbits that leave or reach the saddles of a system with one coordinate.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def separatrices(
     within : mapping of the coordinate to (low, high)
         Not needed for an angle.
     departure : float
-        How far from the saddle an orbit begins, on the line that is tangent to it. Its energy is off by the third power.
+        The initial distance from the saddle, on the tangent line; the energy error is cubic in it.
     rtol : float
         Of the motions.
 
@@ -154,7 +154,8 @@ def _followed(
     way = -1.0 if backwards else 1.0
     growth, place = saddle.growth_rate, saddle.point[q.name]
     round_about = full_turns([model.energy_function], q) and not within
-    stops = [] if round_about else [event(q - edge, terminal=True) for edge in next(iter((within or {}).values()))]
+    edges = () if round_about else next(iter((within or {}).values()))
+    stops = [event(q - edge, terminal=True) for edge in edges]
     start = {q.name: place + departure, q.dot.name: way * growth * departure}
     span = way * 3 * np.log(1 / abs(departure)) / growth
     for _ in range(DOUBLINGS):
@@ -168,16 +169,23 @@ def _followed(
     still = simulate(model, {q.name: place, q.dot.name: 0.0}, (0, 0), parameters=numbers)
     drift = float(np.max(np.abs(kept.energy - still.energy[0])))
     kind = "open" if target is None else "homoclinic" if target is saddle else "heteroclinic"
-    return Separatrix(saddle, kept, kind, backwards, target, float(abs(departure) * np.sqrt(2)), distance, drift)
+    begins = float(abs(departure) * np.sqrt(2))
+    return Separatrix(saddle, kept, kind, backwards, target, begins, distance, drift)
 
 
 def _closest(
-    motion: Motion, found: Equilibria, growth: float, place: float, departure: float, round_about: bool
+    motion: Motion,
+    found: Equilibria,
+    growth: float,
+    place: float,
+    departure: float,
+    round_about: bool,
 ) -> tuple[float, Equilibrium | None, float]:
-    """When an orbit that has left its saddle is nearest to one, to which, and how near; None where it is near none."""
+    """When, to which saddle and how near an orbit comes after leaving its own; None if never."""
     times = np.linspace(float(motion.t[0]), float(motion.t[-1]), POINTS)
     x, v = motion.sol(times)
-    left = np.flatnonzero(np.maximum(np.abs(x - place), np.abs(v) / growth) > 2 * NEAR * abs(departure))
+    away = np.maximum(np.abs(x - place), np.abs(v) / growth)
+    left = np.flatnonzero(away > 2 * NEAR * abs(departure))
     best: tuple[float, Equilibrium | None, float] = (float(times[-1]), None, np.inf)
     if not len(left):
         return best

@@ -1,4 +1,4 @@
-r"""Stability of equilibria and steady motions: the linearised spectrum, what it proves, and the second variation of the energy.
+r"""Stability of equilibria and steady motions: linearised spectrum and second variation.
 
 Everything here is on the tangent space of the constraints, and modulo the symmetry that carries a
 steady motion (`linearise`). The conclusions rest on four theorems, and the verdict names its own:
@@ -31,27 +31,13 @@ from ...geometry.actions import GroupAction
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank, solve
-from ...typing import ArrayLike, Fields, Symbols, Values
+from ...typing import Array, ArrayLike, Fields, Symbols, Values
 from ..tables import Report, Section
-from .linearisation import (
-    Linearisation,
-    LinearMotion,
-    LinearPoint,
-    linearise,
-    linearise_along,
-)
+from .linearisation import Linearisation, LinearMotion, LinearPoint, linearise, linearise_along
 from .steady_integrals import SteadyIntegrals
 
-__all__ = [
-    "LinearMotion",
-    "Linearisation",
-    "SecondVariation",
-    "Stability",
-    "linearise",
-    "linearise_along",
-    "second_variation",
-    "stability",
-]
+__all__ = ["LinearMotion", "Linearisation", "SecondVariation", "Stability", "linearise"]
+__all__ += ["linearise_along", "second_variation", "stability"]
 
 FIRST_METHOD = "Lyapunov's first method: "
 
@@ -130,13 +116,15 @@ def stability(
 
 
 def judged(point: LinearPoint) -> Stability:
-    """The verdict on a steady point; where it rests on what is not proved, it is not established."""
+    """The verdict on a steady point; not established where its grounds are not proved."""
     line = point.linearisation()
     found = _spectral(point, line)
-    grounds = [g for g in line.grounds if found.verdict != "unstable" or g not in point.harmless_grounds]
+    harmless = point.harmless_grounds if found.verdict == "unstable" else ()
+    grounds = [ground for ground in line.grounds if ground not in harmless]
     if found.verdict == "not established" or not grounds:
         return found
-    theorem = f"{found.verdict.capitalize()} if {' and '.join(grounds)}, which is not proved. {found.theorem}"
+    condition = f"{found.verdict.capitalize()} if {' and '.join(grounds)}, which is not proved."
+    theorem = f"{condition} {found.theorem}"
     return Stability("not established", theorem, line, found.neutral, None)
 
 
@@ -144,7 +132,8 @@ def _spectral(point: LinearPoint, line: Linearisation) -> Stability:
     """The verdict on a linear motion whose grounds are proved."""
     real, errors = line.eigenvalues.real, line.errors
     if not len(real):
-        return Stability("stable", "The constraints and the symmetry leave no deviation.", line, 0, None)
+        theorem = "The constraints and the symmetry leave no deviation."
+        return Stability("stable", theorem, line, 0, None)
     neutral = int(np.sum(np.abs(line.eigenvalues) <= errors))
     if np.any(real > errors):
         theorem = FIRST_METHOD + "an eigenvalue with a positive real part."
@@ -158,9 +147,10 @@ def _spectral(point: LinearPoint, line: Linearisation) -> Stability:
     family = integrals.family(line)
     if family >= open_ones:
         theorem = (
-            f"Lyapunov and Malkin: {_counted(open_ones, 'zero eigenvalue')} with a manifold of "
-            f"{'steady motions' if line.steady else 'equilibria'} of that dimension, all others have negative real parts; a "
-            "motion that starts nearby tends to one of these nearby, not always to this one."
+            f"Lyapunov and Malkin: {_counted(open_ones, 'zero eigenvalue')} with a manifold of"
+            f" {'steady motions' if line.steady else 'equilibria'} of that dimension, all others"
+            " have negative real parts; a motion that starts nearby tends to one of these nearby,"
+            " not always to this one."
         )
         return Stability("stable", theorem, line, open_ones, True)
     why = integrals.definite(line)
@@ -177,16 +167,18 @@ def _counted(number: int, what: str) -> str:
 def _grounds(line: Linearisation, neutral: int, open_ones: int, family: int) -> str:
     parts = []
     if neutral:
-        parts.append(f"{_counted(neutral, 'zero eigenvalue')}, and a manifold of equilibria is proved for {family}")
+        proved = f"and a manifold of equilibria is proved for {family}"
+        parts.append(f"{_counted(neutral, 'zero eigenvalue')}, {proved}")
     if open_ones - neutral:
-        parts.append(f"{_counted(open_ones - neutral, 'eigenvalue')} on the imaginary axis within the errors")
+        number = _counted(open_ones - neutral, "eigenvalue")
+        parts.append(f"{number} on the imaginary axis within the errors")
     worst = float(np.max(line.errors[np.abs(line.eigenvalues.real) <= line.errors], initial=0.0))
     return f"{'; '.join(parts)} (errors up to {worst:.1g}): the linear part decides nothing. "
 
 
 @dataclass(frozen=True)
 class SecondVariation:
-    """The second variation of H + Phi(C_1, ..., C_k) at a critical point of H on the levels of the C.
+    """The second variation of H + Phi(C_1, ..., C_k) at a critical point on the levels of C.
 
     Attributes
     ----------
@@ -197,18 +189,21 @@ class SecondVariation:
     on_levels : array (n - k,)
         Its eigenvalues on the tangent space of the levels, in ascending order.
     definite : bool
-        Whether some Phi makes the whole second variation definite: so just where it is positive definite on the levels, or
-        negative definite there (Finsler's lemma; for the negative sign Phi bends the other way).
+        Whether some Phi makes the second variation definite: where it is positive or negative
+        definite on the levels (Finsler's lemma).
     """
 
-    multipliers: Any
-    matrix: Any
-    on_levels: Any
+    multipliers: Array
+    matrix: Array
+    on_levels: Array
     definite: bool
 
 
 def second_variation(
-    gradient: ArrayLike, hessian: ArrayLike, casimir_gradients: Sequence[ArrayLike], casimir_hessians: Sequence[ArrayLike]
+    gradient: ArrayLike,
+    hessian: ArrayLike,
+    casimir_gradients: Sequence[ArrayLike],
+    casimir_hessians: Sequence[ArrayLike],
 ) -> SecondVariation:
     """Energy and Casimirs at a point: definite for some Phi, or for none.
 
@@ -233,19 +228,19 @@ def second_variation(
     [True, False, True]
     """
     gradient, hessian = np.asarray(gradient, dtype=float), np.asarray(hessian, dtype=float)
-    derivatives = np.array(casimir_gradients, dtype=float).reshape(len(casimir_gradients), len(gradient))
+    shape = len(casimir_gradients), len(gradient)
+    derivatives = np.array(casimir_gradients, dtype=float).reshape(shape)
     multipliers = np.zeros(len(derivatives))
     if len(derivatives):
         multipliers = solve(derivatives @ derivatives.T, -derivatives @ gradient, gauge=True).z
     left = gradient + derivatives.T @ multipliers
     size = np.max(np.abs(gradient), initial=0.0) + np.max(np.abs(derivatives), initial=0.0) + 1e-300
     if np.max(np.abs(left), initial=0.0) > 1e-8 * size:
-        raise RunError(
-            "The point is not critical on the levels of the Casimirs",
-            seen=f"a derivative of {np.max(np.abs(left)):.3g} is left",
-            remedy="give a relative equilibrium",
-        )
-    terms = [hessian, *(m * np.asarray(h) for m, h in zip(multipliers, casimir_hessians, strict=True))]
+        what = "The point is not critical on the levels of the Casimirs"
+        remedy = "give a relative equilibrium"
+        raise RunError(what, f"a derivative of {np.max(np.abs(left)):.3g} is left", remedy)
+    bends = zip(multipliers, casimir_hessians, strict=True)
+    terms = [hessian, *(m * np.asarray(h) for m, h in bends)]
     matrix = np.sum(terms, axis=0)
     tangent = rank(derivatives, 1e-12).null_space if len(derivatives) else np.eye(len(gradient))
     basis, _ = np.linalg.qr(tangent)

@@ -1,4 +1,4 @@
-"""Points for linearisation: on the constraints, moved to a steady motion nearby, with a report of what changed."""
+"""Points for linearisation: on the constraints, moved to a nearby steady motion, reported."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...codegen.backends.interpreter import interpret
 from ...errors import ModelError, RunError, StartError, nearest
 from ...integrate.start import consistent_start
 from ...runtime.gauss.constrained_solve import rank, solve
+from ...typing import Array
 from .linear_field import LinearField
 from .symmetry_directions import Directions
 from .tangent_space import EPSILON, scales
@@ -23,67 +24,66 @@ MOVED = 1e-12
 
 
 def consistent_point(field: LinearField, asked: Mapping[str, float], polish: bool) -> Any:
-    """The state with what is asked for, completed from the constraints and moved to them where `polish` allows it."""
+    """The asked state, completed from the constraints and moved to them if `polish` allows."""
     system = field.kernel.equations.system
     known = dict.fromkeys((*field.names, *(s.name for s in (*system.velocities, *system.momenta))))
     for name in asked:
         if name not in known:
             near = nearest(name, known)
-            raise ModelError(
-                f"The state has no variable `{name}`",
-                seen=", ".join(known),
-                remedy=f"did you mean {near}" if near else "use one of these",
-            )
+            remedy = f"did you mean {near}" if near else "use one of these"
+            raise ModelError(f"The state has no variable `{name}`", ", ".join(known), remedy)
     kernel, p = field.kernel, field.values
     try:
         start = consistent_start(kernel.plain_context(p), 0.0, asked, p, project_start=polish)
     except StartError as error:
-        raise RunError(
-            "The point does not obey the constraints",
-            seen=str(error).splitlines()[0],
-            remedy="give a point on them" + ("" if polish else ", or pass polish=True to move it there"),
-        ) from error
+        remedy = "give a point on them" + (
+            "" if polish else ", or pass polish=True to move it there"
+        )
+        seen = str(error).splitlines()[0]
+        raise RunError("The point does not obey the constraints", seen, remedy) from error
     return start.state
 
 
-def moved_values(field: LinearField, point: Any, asked: Mapping[str, float]) -> dict[str, tuple[float | None, float]]:
+def moved_values(
+    field: LinearField, point: Array, asked: Mapping[str, float]
+) -> dict[str, tuple[float | None, float]]:
     """What was asked for and what was taken, for the variables of a point that are not as given."""
     system = field.kernel.equations.system
     taken = dict(zip(field.names, map(float, point), strict=True))
-    hidden = [s for s in (*system.velocities, *system.momenta) if s.name in asked and s.name not in taken]
+    velocities = (*system.velocities, *system.momenta)
+    hidden = [s for s in velocities if s.name in asked and s.name not in taken]
     if hidden:
         values = _evaluated(field, point, hidden)
         taken |= dict(zip((s.name for s in hidden), map(float, values), strict=True))
     limit = MOVED * float(np.max(np.abs(point), initial=0.0))
-    found: dict[str, tuple[float | None, float]] = {
-        name: (value, taken[name]) for name, value in asked.items() if abs(taken[name] - value) > limit
-    }
-    return found | {name: (None, taken[name]) for name in field.names if name not in asked and abs(taken[name]) > limit}
+    found: dict[str, tuple[float | None, float]] = {}
+    for name in dict.fromkeys((*asked, *field.names)):
+        if abs(taken[name] - asked.get(name, 0.0)) > limit:
+            found[name] = (asked.get(name), taken[name])
+    return found
 
 
-def check_gaps(field: LinearField, point: Any) -> None:
-    """Refuse a point at or beyond a one-sided constraint: the motion near it is not smooth."""
+def check_gaps(field: LinearField, point: Array) -> None:
+    """Raise for a point at or beyond a one-sided constraint: the motion near it is not smooth."""
     one_sided = getattr(field.kernel.equations.system, "unilateral", ())
     if not one_sided:
         return
     values = _evaluated(field, point, [c.expression for c in one_sided])
     for constraint, value in zip(one_sided, values, strict=True):
         if value > -1e-9 * float(np.max(scales(point))):
-            raise RunError(
-                f"The one-sided constraint `{constraint.name}` is closed or broken at the point",
-                seen=f"its expression is {value:.3g}, and must be negative",
-                remedy=f'linearise system.touching(["{constraint.name}"]) where it stays closed',
-            )
+            what = f"The one-sided constraint `{constraint.name}` is closed or broken at the point"
+            remedy = f'linearise system.touching(["{constraint.name}"]) where it stays closed'
+            raise RunError(what, f"its expression is {value:.3g}, and must be negative", remedy)
 
 
-def _evaluated(field: LinearField, point: Any, expressions: Sequence[sympy.Expr]) -> Any:
+def _evaluated(field: LinearField, point: Array, expressions: Sequence[sympy.Expr]) -> Any:
     program = field.kernel.event_program("point", expressions)
     none = np.zeros(len(field.kernel.free_inputs))
     return interpret(program, (np.zeros(1), point, field.values, none, np.zeros(0)))
 
 
-def polished(field: LinearField, directions: Directions, start: Any) -> tuple[Any, Any]:
-    """A nearby steady point by Newton's method with least steps, with the next step; the start where there is none."""
+def polished(field: LinearField, directions: Directions, start: Array) -> tuple[Array, Array]:
+    """A nearby steady point by Newton's method, and the next step; else the start."""
     y, best, before = start.copy(), np.inf, start
     for _ in range(40):
         try:
@@ -93,13 +93,14 @@ def polished(field: LinearField, directions: Directions, start: Any) -> tuple[An
         xi, X = directions.rates(y, value.rates), directions.at(y)
         left = value.rates - X @ xi
         left, across = _across(X, left), value.matrix - directions.derivative(y, xi)
-        size = np.concatenate([value.residual_sizes, value.sizes + np.abs(value.matrix) @ np.abs(y)])
+        terms = value.sizes + np.abs(value.matrix) @ np.abs(y)
+        size = np.concatenate([value.residual_sizes, terms])
         whole = np.concatenate([value.residual, left])
         if np.all(np.abs(whole) <= 64 * EPSILON * size):
             return y, np.zeros_like(y)
         J = np.vstack([value.jacobian, _across(X, across)])
         try:
-            # Normal equations through the Gauss problem: the least change that removes what is left.
+            # Normal equations through the Gauss problem: the least change that removes the rest.
             step = solve(J.T @ J, -J.T @ whole, gauge=True).z
         except RunError:
             return start, np.zeros_like(start)
@@ -116,7 +117,7 @@ def polished(field: LinearField, directions: Directions, start: Any) -> tuple[An
     return y, step
 
 
-def _across(X: Any, vectors: Any) -> Any:
+def _across(X: Array, vectors: Array) -> Array:
     """Vectors without their part in the span of X."""
     kept = rank(X.T).independent if X.size else []
     if not len(kept):
@@ -127,8 +128,8 @@ def _across(X: Any, vectors: Any) -> Any:
 
 def shown_moves(moved: Mapping[str, tuple[float | None, float]]) -> list[tuple[str, str]]:
     """The variables that are not as given, in a labelled sentence; nothing where there are none."""
-    parts = [
-        f"{name} = {taken:.6g} (not given)" if asked is None else f"{name} {asked:.6g} -> {taken:.6g}"
-        for name, (asked, taken) in moved.items()
-    ]
+    parts = []
+    for name, (asked, taken) in moved.items():
+        given = f"{name} {asked:.6g} -> {taken:.6g}" if asked is not None else ""
+        parts.append(given or f"{name} = {taken:.6g} (not given)")
     return [("not as given", ", ".join(parts))] if parts else []

@@ -1,31 +1,35 @@
-r"""Linear motions on the tangent space of constraints, modulo a symmetry, and eigenvalues with error bounds."""
+r"""Linear motions on the constraint tangent space, modulo a symmetry; eigenvalue error bounds."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 
 from ...errors import FormError, RunError
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array, ComplexArray
 from .linear_field import FieldValue, LinearField
 
-__all__ = ["EPSILON", "Quotient", "Tangent", "eigenvalues_with_errors", "scales"]
+if TYPE_CHECKING:
+    from ...runtime.gauss.constrained_solve import MatrixRank
+
+__all__ = ["EPSILON", "ConstraintTangent", "LinearQuotient", "eigenvalues_with_errors", "scales"]
 
 EPSILON = 2.0**-52
 
 
-def scales(point: Any) -> Any:
-    """The size of each variable: its own, at least a part of the largest, or one where all are zero."""
+def scales(point: Array) -> Array:
+    """The size of each variable: its own, at least a part of the largest; one if all vanish."""
     largest = float(np.max(np.abs(point), initial=0.0)) or 1.0
     return np.maximum(np.abs(point), 1e-3 * largest)
 
 
-class Tangent:
+class ConstraintTangent:
     """ker c_y: independent variables (places) and a basis (n, d) that is the identity on them."""
 
-    def __init__(self, value: FieldValue, point: Any, field: LinearField) -> None:
+    def __init__(self, value: FieldValue, point: Array, field: LinearField) -> None:
         C, n = value.jacobian, len(point)
         self.grounds: list[str] = []
         self.places, self.basis, self.doubt = np.arange(n), np.eye(n), np.zeros((n, n))
@@ -34,7 +38,10 @@ class Tangent:
         found = rank(C)
         if found.rank < len(C) and not field.has_rank(found.rank):
             _check_rank(field, point, found)
-            self.grounds.append(f"the rank of the constraints, {found.rank} of {len(C)}, is the same at nearby states")
+            share = f"{found.rank} of {len(C)}"
+            self.grounds.append(
+                f"the rank of the constraints, {share}, is the same at nearby states"
+            )
         if not found.rank:
             return
         pivots = scipy.linalg.qr(found.null_space.T, mode="r", pivoting=True)[1]
@@ -48,7 +55,7 @@ class Tangent:
         sizes = value.jacobian_sizes[found.independent]
         self.doubt[others] = 32 * EPSILON * np.abs(inverse) @ (sizes @ np.abs(self.basis))
 
-    def restricted(self, matrix: Any, error: Any) -> tuple[Any, Any]:
+    def restricted(self, matrix: Array, error: Array) -> tuple[Array, Array]:
         """The matrix on the tangent space (d, d), and its error."""
         rows = matrix[self.places]
         doubt = error[self.places] @ np.abs(self.basis) + np.abs(rows) @ self.doubt
@@ -57,16 +64,14 @@ class Tangent:
         left = np.abs(image - self.basis @ inner)
         terms = np.abs(matrix) @ size + size @ np.abs(inner)
         if np.any(left > 1e-6 * terms + 1e-9 * np.max(terms, initial=0.0)):
-            raise RunError(
-                "The linearised motion leaves the tangent space of the constraints",
-                seen=f"by {np.max(left):.3g}",
-                remedy="the constraints lose rank at this point: choose other coordinates, or another point",
-            )
+            what = "The linearised motion leaves the tangent space of the constraints"
+            remedy = "the constraints lose rank here: choose other coordinates, or another point"
+            raise RunError(what, f"by {np.max(left):.3g}", remedy)
         return inner, doubt
 
 
-def _check_rank(field: LinearField, point: Any, found: Any) -> None:
-    """Refuse a point where the constraints have less rank than beside it: there is no tangent space."""
+def _check_rank(field: LinearField, point: Array, found: MatrixRank) -> None:
+    """Raise where the constraints lose rank at the point, so that no tangent space exists."""
     random = np.random.default_rng(5)
     for _ in range(6):
         direction = found.null_space @ random.standard_normal(found.null_space.shape[1])
@@ -76,17 +81,15 @@ def _check_rank(field: LinearField, point: Any, found: Any) -> None:
         context.project(0.0, near)
         beside = rank(field(near).jacobian).rank
         if np.all(np.isfinite(near)) and beside > found.rank:
-            raise RunError(
-                "The constraints lose rank at this point, and have no tangent space there",
-                seen=f"rank {found.rank} here, {beside} beside it",
-                remedy="linearise about a regular point, or describe each branch by coordinates of its own",
-            )
+            what = "The constraints lose rank at this point, and have no tangent space there"
+            seen = f"rank {found.rank} here, {beside} beside it"
+            raise RunError(what, seen, "linearise about a regular point of each branch")
 
 
-class Quotient:
-    """A linear motion modulo an invariant subspace N (d, r): a block triangular form, exact in the symmetry."""
+class LinearQuotient:
+    """A linear motion modulo an invariant subspace N (d, r), as a block triangular form."""
 
-    def __init__(self, linear: tuple[Any, Any], N: Any) -> None:
+    def __init__(self, linear: tuple[Array, Array], N: Array) -> None:
         A, E = linear
         N = N[:, rank(N.T).independent]
         r = N.shape[1]
@@ -96,31 +99,30 @@ class Quotient:
         self._image, self._size = A @ N, np.abs(A) @ np.abs(N)
         self._largest = float(np.max(np.abs(A)) * np.max(np.abs(N)))
         self.matrix = self.projected(A[:, self.rest])
-        self.error = E[np.ix_(self.rest, self.rest)] + np.abs(self._across) @ E[np.ix_(self.pivots, self.rest)]
+        rows, size = np.ix_(self.pivots, self.rest), np.abs(self._across)
+        self.error = E[np.ix_(self.rest, self.rest)] + size @ E[rows]
         if np.any(self._across):
-            self.error = self.error + 32 * EPSILON * np.abs(self._across) @ np.abs(A[np.ix_(self.pivots, self.rest)])
+            self.error = self.error + 32 * EPSILON * size @ np.abs(A[rows])
 
-    def projected(self, columns: Any) -> Any:
+    def projected(self, columns: Array) -> Any:
         """Vectors (d, k) modulo N, (d - r, k)."""
         return columns[self.rest] - self._across @ columns[self.pivots]
 
     def check_closed(self, names: tuple[str, ...]) -> None:
-        """Refuse directions that the linear motion does not keep: they are not the directions of a group."""
+        """Raise where the linear motion does not preserve the given directions."""
         left = np.abs(self.projected(self._image))
         size = self._size[self.rest] + np.abs(self._across) @ self._size[self.pivots]
         if np.any(left > 1e-6 * size + 1e-9 * self._largest):
-            raise FormError(
-                "The symmetry fields are not closed under brackets along this motion",
-                seen=", ".join(names),
-                remedy="give all the fields of the group",
-            )
+            what = "The symmetry fields are not closed under brackets along this motion"
+            raise FormError(what, seen=", ".join(names), remedy="give all the fields of the group")
 
 
-def eigenvalues_with_errors(matrix: Any, error: Any) -> tuple[Any, Any]:
+def eigenvalues_with_errors(matrix: Array, error: Array) -> tuple[ComplexArray, Array]:
     """Eigenvalues, and bounds of their errors for a matrix that is known up to E.
 
-    The bound is |y| E |x| / |y . x|, of first order in E, times 2 n: in a Jordan chain of length m the first order is
-    short by m. A cluster of m close eigenvalues is bounded as a whole too (`_cluster_bound`), and the smaller bound taken.
+    The bound is |y| E |x| / |y . x|, of first order in E, times 2 n: in a Jordan chain of length m
+    the first order is short by m. A cluster of m close eigenvalues is bounded as a whole too
+    (`_cluster_bound`), and the smaller bound taken.
     """
     n = len(matrix)
     if not n:
@@ -135,26 +137,31 @@ def eigenvalues_with_errors(matrix: Any, error: Any) -> tuple[Any, Any]:
         return np.zeros(n, complex), np.full(n, float(np.linalg.norm(doubt)))
     values, left, right = scipy.linalg.eig(balanced, left=True, right=True)
     with np.errstate(divide="ignore"):
-        bounds = np.einsum("ik,ij,jk->k", np.abs(left), doubt, np.abs(right)) / np.abs(np.sum(left.conj() * right, axis=0))
-    bounds = 2 * n * bounds
+        terms = np.einsum("ik,ij,jk->k", np.abs(left), doubt, np.abs(right))
+        bounds = 2 * n * (terms / np.abs(np.sum(left.conj() * right, axis=0)))
     part = float(np.linalg.norm(doubt)) / size
     for k in range(n):
         apart = np.sort(np.abs(values - values[k]))
         m = max(m for m in range(1, n + 1) if apart[m - 1] <= 10 * size * part ** (1 / m))
         if m > 1:
             edge = (apart[m - 1] + apart[m]) / 2 if m < n else np.inf
-            bounds[k] = min(bounds[k], _cluster_bound(balanced / size, values[k] / size, edge / size, part) * size)
+            cluster = _cluster_bound(balanced / size, values[k] / size, edge / size, part)
+            bounds[k] = min(bounds[k], cluster * size)
     return values, bounds
 
 
-def _cluster_bound(matrix: Any, centre: complex, radius: float, error: float) -> float:
-    """How far a perturbation of norm `error` moves the m eigenvalues near a centre (Henrici's bound on their part).
+def _cluster_bound(matrix: Array, centre: complex, radius: float, error: float) -> float:
+    """How far a perturbation of norm `error` moves m eigenvalues near a centre (Henrici).
 
-    In Schur form T with the cluster first, T11 X - X T22 = -T12, the part of the cluster is perturbed by no more than
-    p = sqrt(1 + |X|^2) times the error, and its eigenvalues by max(s, s^(1/m)), s = p error sum |N|^k for the strictly
-    upper part N of T11.
+    In Schur form T with the cluster first, T11 X - X T22 = -T12, the part of the cluster is
+    perturbed by no more than p = sqrt(1 + |X|^2) times the error, and its eigenvalues by max(s,
+    s^(1/m)), s = p error sum |N|^k for the strictly upper part N of T11.
     """
-    T, _, m = scipy.linalg.schur(matrix, output="complex", sort=lambda value: abs(value - centre) <= radius)
+
+    def is_near(value: complex) -> bool:
+        return abs(value - centre) <= radius
+
+    T, _, m = scipy.linalg.schur(matrix, output="complex", sort=is_near)
     inner, spread = T[:m, :m], 1.0
     if m < len(T):
         X = scipy.linalg.solve_sylvester(inner, -T[m:, m:], -T[:m, m:])

@@ -1,16 +1,19 @@
-r"""The nonholonomic connection as numbers: at a shape, and by projections of velocities at a configuration.
+r"""The nonholonomic connection in numbers: at a shape, and by projections at a configuration.
 
-At a shape, with the constraints a_xi xi + a_r r_dot + a_0 = 0 and the momenta p_b = <l_xi, e_b>, one matrix gives everything:
+At a shape, with the constraints a_xi xi + a_r r_dot + a_0 = 0 and the momenta p_b = <l_xi, e_b>,
+one matrix gives everything:
 
     N xi = -R r_dot + (0, p) - c,      N = [a_xi; e^T l_xixi],  R = [a_r; e^T l_xir]
     A = N^-1 R,     Gamma = N^-1 (0, 1),     dA = N^-1 (dR - dN A),     dGamma = -N^-1 dN Gamma
 
-At a configuration the connection is the sum of two projections (Bloch, Supplement 5.5.20 to 5.5.26),
+At a configuration the connection is the sum of two projections (Bloch, Supplement 5.5.20 to
+5.5.26),
 
-    A^kin : onto U along D,        A^sym = (I^-1 J^nhc)_Q : onto S orthogonally,        S = D n T Orb,  T Orb = S + U
+    A^kin : onto U along D,  A^sym = (I^-1 J^nhc)_Q : onto S orthogonally,  S = D n T Orb,
+        T Orb = S + U
 
-and A = A^kin + A^sym where U is orthogonal to S. For another U the second acts on what the first leaves, A^sym (1 - A^kin):
-only so is A the same for every U, and a projection.
+and A = A^kin + A^sym where U is orthogonal to S. For another U the second acts on what the first
+leaves, A^sym (1 - A^kin): only so is A the same for every U, and a projection.
 """
 
 from __future__ import annotations
@@ -18,15 +21,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError
-from ...formulations.reduction.bundle_equations import Bundle, Reduced
+from ...formulations.reduction.bundle_equations import Bundle, ReducedFunctions
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array, ArrayLike
 from ..named_blocks import NamedBlocks
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from ...algebra.protocol import Block
 
 __all__ = ["Decomposition", "ShapeNumbers", "ShapeValues", "SpaceNumbers"]
 
@@ -54,20 +63,20 @@ class ShapeValues:
         B^a_{al be} at [a, al, be], in the order of dA - [A, A].
     curvature_swapped : array (k, s, s)
         The same in the order of (5.9.53).
-    lift_slope : array (k, m, s)
+    lift_derivative : array (k, m, s)
         F = dGamma/dr - [A, Gamma].
     """
 
-    connection: Any
-    momentum_lift: Any
-    drift: Any
-    section: Any
-    locked_inertia: Any
-    curvature: Any
-    lift_derivative: Any
+    connection: Array
+    momentum_lift: Array
+    drift: Array
+    section: Array
+    locked_inertia: Array
+    curvature: Array
+    lift_derivative: Array
 
     @property
-    def curvature_swapped(self) -> Any:
+    def curvature_swapped(self) -> Array:
         """d_be A_al - d_al A_be - [A_be, A_al]."""
         return -self.curvature
 
@@ -77,30 +86,31 @@ class ShapeNumbers:
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle, algebra = bundle, GraphAlgebra()
-        reduced = Reduced(bundle, algebra)
+        reduced = ReducedFunctions(bundle, algebra)
         r, xi = reduced.shape, reduced.xi
         derivative = algebra.gradient(reduced.lagrangian, xi)
         held = algebra.part(reduced.residual, bundle.rows, [0]) if bundle.rows else algebra.zeros(0)
         conditions = algebra.stack([held, reduced.section.T @ derivative])
-        rest = algebra.substitute(
-            conditions, algebra.stack([xi, reduced.shape_velocities]), algebra.zeros(xi.numel() + r.numel())
-        )
+        moving = algebra.stack([xi, reduced.shape_velocities])
+        rest = algebra.substitute(conditions, moving, algebra.zeros(xi.numel() + r.numel()))
         metric = algebra.jacobian(derivative, xi)
-        matrix, right = algebra.jacobian(conditions, xi), algebra.jacobian(conditions, reduced.shape_velocities)
+        matrix = algebra.jacobian(conditions, xi)
+        right = algebra.jacobian(conditions, reduced.shape_velocities)
         blocks = {
             "matrix": matrix,
             "right": right,
             "rest": rest,
             "section": reduced.section,
             "inertia": reduced.section.T @ metric @ reduced.section,
-            "matrix_slope": algebra.jacobian(matrix.reshape((-1, 1)), r),
-            "right_slope": algebra.jacobian(right.reshape((-1, 1)), r),
+            "matrix_derivative": algebra.jacobian(matrix.reshape((-1, 1)), r),
+            "right_derivative": algebra.jacobian(right.reshape((-1, 1)), r),
             "bonds": algebra.jacobian(reduced.residual, xi),
         }
         symbols = algebra.stack([xi, reduced.shape_velocities, reduced.p])
         blocks = {name: _at_rest(algebra, block, symbols) for name, block in blocks.items()}
         system = bundle.system
-        known = [s.name for s in (*(system.coordinates[k] for k in bundle.shape), *system.parameters)]
+        shape = [system.coordinates[k].name for k in bundle.shape]
+        known = [*shape, *(parameter.name for parameter in system.parameters)]
         self.blocks = NamedBlocks(algebra, blocks, known)
 
     def at(self, values: Mapping[str, float]) -> ShapeValues:
@@ -115,44 +125,45 @@ class ShapeNumbers:
         k, s, m = len(bundle.group), len(bundle.shape), bundle.section.shape[1]
         N = found["matrix"]
         if k and rank(N, DEPENDENT).rank < k:
-            raise ModelError(
-                "The connection does not exist at this shape", seen=self._trouble(found), remedy="choose another one"
-            )
-        inverse = np.linalg.inv(N) if k else np.zeros((0, 0))
+            what = "The connection does not exist at this shape"
+            raise ModelError(what, seen=self._trouble(found), remedy="choose another one")
+        inverse = np.asarray(np.linalg.inv(N) if k else np.zeros((0, 0)), dtype=float)
         A, Gamma = inverse @ found["right"], inverse[:, k - m :]
         # CasADi counts by columns
-        dN = found["matrix_slope"].reshape((k, k, s), order="F")
-        dR = found["right_slope"].reshape((k, s, s), order="F")
+        dN = found["matrix_derivative"].reshape((k, k, s), order="F")
+        dR = found["right_derivative"].reshape((k, s, s), order="F")
         dA = np.einsum("ab,bij->aij", inverse, dR - np.einsum("abj,bi->aij", dN, A))
         dGamma = -np.einsum("ab,bcj,ci->aij", inverse, dN, Gamma)
         C = np.asarray(bundle.constants, dtype=float)
         curvature = np.swapaxes(dA, 1, 2) - dA - np.einsum("bca,bi,cj->aij", C, A, A)
         lift_derivative = dGamma - np.einsum("bca,bj,ci->aij", C, A, Gamma)
-        drift = -inverse @ found["rest"][:, 0]
-        return ShapeValues(A, Gamma, drift, found["section"], found["inertia"], curvature, lift_derivative)
+        drift, section, inertia = -inverse @ found["rest"][:, 0], found["section"], found["inertia"]
+        return ShapeValues(A, Gamma, drift, section, inertia, curvature, lift_derivative)
 
-    def _trouble(self, found: Mapping[str, Any]) -> str:
+    def _trouble(self, found: Mapping[str, Array]) -> str:
         bonds, m = found["bonds"], self.bundle.section.shape[1]
         free = len(self.bundle.group) - (rank(bonds, DEPENDENT).rank if bonds.size else 0)
         if free > m:
-            return f"the constraints leave {free} body velocities free while the shape rests, and {m} elsewhere"
+            elsewhere = f"while the shape rests, and {m} elsewhere"
+            return f"the constraints leave {free} body velocities free {elsewhere}"
         if m and rank(found["section"].T, DEPENDENT).rank < m:
-            return "the section degenerates here, and the constraints do not: another section may reach this shape"
+            return (
+                "the section degenerates here, and the constraints do not: choose another section"
+            )
         return f"a singular locked inertia, {np.array2string(found['inertia'], precision=3)}"
 
 
-def _at_rest(algebra: GraphAlgebra, block: Any, symbols: Any) -> Any:
+def _at_rest(algebra: GraphAlgebra, block: ca.SX, symbols: ca.SX) -> Block:
     plain = algebra.without(block, symbols) if symbols.numel() and block.numel() else block
     if plain is None:
-        raise ModelError(
-            "A connection needs a kinetic energy quadratic in the velocities", remedy="see the form lagrange for other ones"
-        )
+        what = "A connection needs a kinetic energy quadratic in the velocities"
+        raise ModelError(what, remedy="see the form lagrange for other ones")
     return plain
 
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The connection at a configuration, as linear maps of velocities q_dot (n,) in the order of the coordinates.
+    """The connection at a configuration, as linear maps of velocities q_dot (n,).
 
     Attributes
     ----------
@@ -174,20 +185,20 @@ class Decomposition:
         The constraints on velocities, D is their kernel.
     """
 
-    connection: Any
-    kinematic: Any
-    symmetric: Any
-    body_form: Any
-    horizontal: Any
-    orbit: Any
-    momentum_directions: Any
-    complement: Any
-    metric: Any
-    constraints: Any
+    connection: Array
+    kinematic: Array
+    symmetric: Array
+    body_form: Array
+    horizontal: Array
+    orbit: Array
+    momentum_directions: Array
+    complement: Array
+    metric: Array
+    constraints: Array
 
 
 class SpaceNumbers:
-    """A bundle at configurations, away from the identity: the metric and the constraints as they are there."""
+    """A bundle at configurations away from the identity: metric and constraints there."""
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
@@ -195,7 +206,7 @@ class SpaceNumbers:
     @cached_property
     def _blocks(self) -> NamedBlocks:
         algebra, bundle = GraphAlgebra(), self.bundle
-        reduced = Reduced(bundle, algebra, at_identity=False)
+        reduced = ReducedFunctions(bundle, algebra, at_identity=False)
         speeds = algebra.stack([reduced.shape_velocities, reduced.xi])
         derivative = algebra.gradient(reduced.lagrangian, speeds)
         blocks = {
@@ -207,7 +218,7 @@ class SpaceNumbers:
         known = [s.name for s in (*bundle.system.coordinates, *bundle.system.parameters)]
         return NamedBlocks(algebra, blocks, known)
 
-    def at(self, values: Mapping[str, float], complement: Any = None) -> Decomposition:
+    def at(self, values: Mapping[str, float], complement: ArrayLike | None = None) -> Decomposition:
         """The projections at a configuration.
 
         Parameters
@@ -222,11 +233,16 @@ class SpaceNumbers:
         bonds = rows[list(kept)] if len(kept) else np.zeros((0, s + k))
         S = rank(bonds[:, s:], DEPENDENT).null_space if len(bonds) else np.eye(k)
         locked = S.T @ metric[s:, s:]
-        U = _complement(S, locked, k) if complement is None else np.asarray(complement, dtype=float).reshape(k, -1)
+        U = _complement(S, locked, k)
+        if complement is not None:
+            U = np.asarray(complement, dtype=float).reshape(k, -1)
         self._check(S, U, locked @ S, bonds[:, s:] @ U)
         up = np.vstack([np.zeros((s, k)), np.eye(k)])
-        kinematic = up @ U @ np.linalg.solve(bonds[:, s:] @ U, bonds) if len(bonds) else np.zeros((s + k, s + k))
-        symmetric = up @ S @ np.linalg.solve(locked @ S, S.T @ metric[s:]) if S.size else np.zeros((s + k, s + k))
+        kinematic, symmetric = np.zeros((s + k, s + k)), np.zeros((s + k, s + k))
+        if len(bonds):
+            kinematic = up @ U @ np.linalg.solve(bonds[:, s:] @ U, bonds)
+        if S.size:
+            symmetric = up @ S @ np.linalg.solve(locked @ S, S.T @ metric[s:])
         whole = kinematic + symmetric @ (np.eye(s + k) - kinematic)
         frame = np.zeros((s + k, s + k))
         frame[:s, :s], frame[s:, s:] = np.eye(s), found["fields"]
@@ -246,23 +262,20 @@ class SpaceNumbers:
             constraints=rows @ back,
         )
 
-    def _check(self, S: Any, U: Any, inertia: Any, bound: Any) -> None:
+    def _check(self, S: Array, U: Array, inertia: Array, bound: Array) -> None:
         k = len(self.bundle.group)
         if S.shape[1] and rank(inertia, DEPENDENT).rank < S.shape[1]:
-            raise ModelError(
-                "The locked inertia on S is singular at this configuration",
-                seen=np.array2string(inertia, precision=3),
-                remedy="choose another configuration",
-            )
-        if bound.shape[0] != bound.shape[1] or (bound.size and rank(bound, DEPENDENT).rank < len(bound)):
-            raise ModelError(
-                "U must complement the body velocities that the constraints allow",
-                seen=f"{U.shape[1]} columns, bound with rank {rank(bound, DEPENDENT).rank if bound.size else 0}",
-                remedy=f"give {k - S.shape[1]} columns of {k} components outside S",
-            )
+            what = "The locked inertia on S is singular at this configuration"
+            seen, remedy = np.array2string(inertia, precision=3), "choose another configuration"
+            raise ModelError(what, seen, remedy)
+        found = rank(bound, DEPENDENT).rank if bound.size else 0
+        if bound.shape[0] != bound.shape[1] or found < len(bound):
+            what = "U must complement the body velocities that the constraints allow"
+            remedy = f"give {k - S.shape[1]} columns of {k} components outside S"
+            raise ModelError(what, f"{U.shape[1]} columns, bound with rank {found}", remedy)
 
 
-def _complement(S: Any, locked: Any, k: int) -> Any:
+def _complement(S: Array, locked: Array, k: int) -> Array:
     if not S.shape[1]:
         return np.eye(k)
     return rank(locked, DEPENDENT).null_space if S.shape[1] < k else np.zeros((k, 0))

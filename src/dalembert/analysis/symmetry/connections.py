@@ -1,11 +1,13 @@
-r"""The connection of a system with a symmetry group: mechanical, kinematic, or both (Bloch, Supplement 3.8, 5.5).
+r"""The connection of a system with symmetry: mechanical, kinematic or both (Bloch 3.8, 5.5).
 
-A velocity splits into a part along the orbit and a horizontal one, which obeys the constraints and is orthogonal to
-S = D n T Orb in the kinetic metric. In shape coordinates r and body velocities xi = g^-1 g_dot,
+A velocity splits into a part along the orbit and a horizontal one, which obeys the constraints and
+is orthogonal to S = D n T Orb in the kinetic metric. In shape coordinates r and body velocities xi
+= g^-1 g_dot,
 
-    A(q) q_dot = Ad_g (xi + A_loc(r) r_dot),        xi = -A_loc(r) r_dot + Gamma(r) p        (5.5.16, 5.5.23)
+    A(q) q_dot = Ad_g (xi + A_loc(r) r_dot),  xi = -A_loc(r) r_dot + Gamma(r) p     (5.5.16, 5.5.23)
 
-with the momenta p_b = <l_xi, e_b(r)> along a section e of S. The cases (Table 5.5.1) are told apart:
+with the momenta p_b = <l_xi, e_b(r)> along a section e of S. The cases (Table 5.5.1) are told
+apart:
 
 | kind | S | connection |
 | --- | --- | --- |
@@ -22,20 +24,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from itertools import combinations
 
 import casadi as ca
 import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.quotients import eliminated
+from ...algebra.simplify.lowest_terms import eliminated
 from ...algebra.simplify.simplifier import simplify
 from ...algebra.simplify.trigonometric_ring import TooMuchWorkError
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError
 from ...formulations.forms import lagrange
-from ...formulations.reduction.bundle_equations import Bundle, Reduced, bundle_of
+from ...formulations.reduction.bundle_equations import Bundle, ReducedFunctions, bundle_of
 from ...geometry.actions import Group
 from ...geometry.group_coordinates import GroupCoordinates
 from ...geometry.principal_connections import PrincipalConnection
@@ -43,7 +45,7 @@ from ...model.scenario import Scenario
 from ...model.symbols import as_expression
 from ...model.system import System
 from ...model.values import numbers_by_name
-from ...typing import Values, Vector
+from ...typing import ArrayLike, Ranges, Values, Vector
 from ..anatomy import read_model
 from ..sampling import generic_parameters
 from ..tables import Section, as_html, as_markdown, as_text
@@ -61,9 +63,10 @@ MOST_OPERATIONS, EFFORT = 300, 80_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Connection:
-    """The connection of a system; k body velocities, s shape coordinates, m momenta, n = s + k coordinates.
+    """The connection of a system: k body velocities, s shape coordinates, m momenta, n = s + k.
 
-    Formulas are SymPy matrices, made when they are first asked for; numbers come from `at` and `split` and need no formulas.
+    Formulas are SymPy matrices, made when first asked for; `at` and `split` give numbers without
+    formulas.
 
     Attributes
     ----------
@@ -79,7 +82,7 @@ class Connection:
     kind: str
     parameters: Mapping[str, float] = field(default_factory=dict)
 
-    # -- names ---------------------------------------------------------------------------------------------------
+    # -- names -------------------------------------------------------------------------------------
 
     @property
     def system(self) -> System:
@@ -87,7 +90,7 @@ class Connection:
         return self.bundle.system
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> tuple[sympy.Symbol, ...]:
         """The shape coordinates r (s,)."""
         return tuple(self.system.coordinates[k] for k in self.bundle.shape)
 
@@ -96,7 +99,7 @@ class Connection:
         """The names of the body velocities (k,)."""
         return tuple(self.bundle.frame.fields)
 
-    # -- formulas ------------------------------------------------------------------------------------------------
+    # -- formulas ----------------------------------------------------------------------------------
 
     @cached_property
     def local(self) -> sympy.ImmutableMatrix:
@@ -139,76 +142,76 @@ class Connection:
 
     @cached_property
     def principal(self) -> PrincipalConnection:
-        """The connection as geometry: forms on the whole space, their exterior derivatives, Cartan's equation."""
+        """The principal connection: forms on the whole space, Cartan's equation."""
         return PrincipalConnection(self.group, self.shape, self.local, _short)
 
     @property
-    def curvature(self) -> Any:
+    def curvature(self) -> sympy.NDimArray:
         """B = dA - [A, A], an array (k, s, s) with B^a_{al be} at [a, al, be]."""
         return self.principal.curvature
 
     @property
-    def curvature_swapped(self) -> Any:
+    def curvature_swapped(self) -> sympy.NDimArray:
         """B in the index order of the reduced equations (5.9.53): the negative of `curvature`."""
         return self.principal.curvature_swapped
 
     @cached_property
-    def lift_derivative(self) -> Any:
+    def lift_derivative(self) -> sympy.NDimArray:
         """F = dGamma/dr - [A, Gamma] (5.9.54), an array (k, m, s)."""
         return self.principal.covariant_derivative(self.momentum_lift)
 
     @property
-    def horizontal_lift(self) -> Any:
-        """Horizontal vectors over the shape velocities in columns (n x s), by shape and group coordinates."""
+    def horizontal_lift(self) -> sympy.MatrixBase:
+        """Horizontal vectors over the shape velocities, in columns (n x s), shape first."""
         return self.principal.horizontal_lift
 
-    def one_form(self, mu: Sequence[Any]) -> Any:
+    def one_form(self, mu: Vector) -> sympy.MatrixBase:
         """alpha_mu = A^* mu, a row (1 x n) by shape and group coordinates (2.9.2)."""
         return self.principal.one_form([as_expression(value) for value in mu])
 
-    def two_form(self, mu: Sequence[Any]) -> Any:
+    def two_form(self, mu: Vector) -> sympy.MatrixBase:
         """B_mu, (n x n) by shape and group coordinates (2.9.3)."""
         return self.principal.two_form([as_expression(value) for value in mu])
 
     @cached_property
     def momentum_map(self) -> MomentumMap:
-        """The momentum map of the group action, with the generators xi_Q that belong to the frame."""
+        """The momentum map of the group action, with the generators xi_Q of the frame."""
         fields, symbols = self.group.generators, self.group.symbols
-        generators = {name: dict(zip(symbols, fields[:, a], strict=True)) for a, name in enumerate(self.basis)}
+        columns = ((name, fields[:, a]) for a, name in enumerate(self.basis))
+        generators = {name: dict(zip(symbols, X, strict=True)) for name, X in columns}
         return replace(momentum_map(self.system, generators), parameters=self.parameters)
 
     @cached_property
-    def _tree(self) -> Reduced:
-        return Reduced(self.bundle, TreeAlgebra())
+    def _tree(self) -> ReducedFunctions:
+        return ReducedFunctions(self.bundle, TreeAlgebra())
 
     @cached_property
     def _solved(self) -> sympy.ImmutableMatrix:
         """[A, Gamma, drift], (k x s + m + 1): the solution of N X = [R, (0, 1), -c]."""
         tree, k, m = self._tree, len(self.basis), self.bundle.section.shape[1]
         algebra = tree.algebra
-        held = algebra.part(tree.residual, self.bundle.rows, [0]) if self.bundle.rows else algebra.zeros(0)
-        conditions = algebra.stack([held, tree.section.T * algebra.gradient(tree.lagrangian, tree.xi)])
+        rows = self.bundle.rows
+        held = algebra.part(tree.residual, rows, [0]) if rows else algebra.zeros(0)
+        momenta = tree.section.T * algebra.gradient(tree.lagrangian, tree.xi)
+        conditions = algebra.stack([held, momenta])
         still = dict.fromkeys((*tree.xi, *tree.shape_velocities), sympy.S.Zero)
         matrix = algebra.jacobian(conditions, tree.xi).applyfunc(sympy.expand)
-        right = algebra.columns(
-            [
-                algebra.jacobian(conditions, tree.shape_velocities),
-                algebra.stack([algebra.zeros(k - m, m), sympy.eye(m)]),
-                -conditions.xreplace(still),
-            ]
-        ).applyfunc(sympy.expand)
+        by_shape = algebra.jacobian(conditions, tree.shape_velocities)
+        unit = algebra.stack([algebra.zeros(k - m, m), sympy.eye(m)])
+        right = algebra.columns([by_shape, unit, -conditions.xreplace(still)])
+        right = right.applyfunc(sympy.expand)
         try:
             return sympy.ImmutableMatrix(eliminated(matrix, right).applyfunc(_short))
         except TooMuchWorkError:
-            raise ModelError(
-                "This connection is too large to be written out",
-                seen=f"a matrix of {k} x {k} with {sum(entry.count_ops() for entry in matrix)} operations",
-                remedy="ask for its values: connection.at({...}, parameters={...})",
-            ) from None
+            size = sum(entry.count_ops() for entry in matrix)
+            what = "This connection is too large to be written out"
+            seen = f"a matrix of {k} x {k} with {size} operations"
+            remedy = "ask for its values: connection.at({...}, parameters={...})"
+            raise ModelError(what, seen, remedy) from None
 
-    # -- numbers -------------------------------------------------------------------------------------------------
+    # -- numbers -----------------------------------------------------------------------------------
 
-    def at(self, shape: Mapping[Any, Any] | None = None, parameters: Mapping[Any, Any] | None = None) -> ShapeValues:
+    def at(self, shape: Values | None = None, parameters: Values | None = None) -> ShapeValues:
         """A, Gamma, e, I_loc, B and F at a shape, without formulas.
 
         Parameters
@@ -221,9 +224,9 @@ class Connection:
 
     def split(
         self,
-        configuration: Mapping[Any, Any],
-        parameters: Mapping[Any, Any] | None = None,
-        complement: Any = None,
+        configuration: Values,
+        parameters: Values | None = None,
+        complement: ArrayLike | None = None,
     ) -> Decomposition:
         """A = A^kin + A^sym at a configuration, as projections of velocities (5.5.20 to 5.5.26).
 
@@ -234,22 +237,23 @@ class Connection:
         complement : array (k, k - m)
             Body velocities that span U; those orthogonal to S by default.
         """
-        return self._space_numbers.at(numbers_by_name(self.parameters, configuration, parameters), complement)
+        values = numbers_by_name(self.parameters, configuration, parameters)
+        return self._space_numbers.at(values, complement)
 
-    def equivariance(self, parameters: Mapping[Any, Any] | None = None, seed: int = 23) -> float:
+    def equivariance(self, parameters: Values | None = None, seed: int = 23) -> float:
         """The largest difference between A(g q)(g v) and Ad_g A(q) v at random configurations.
 
-        Each side is projected by the metric and the constraints as they are at its own configuration. With v given by r_dot and
-        the body velocity xi, which g leaves alone, both are Ad (xi + A_loc r_dot).
+        Each side is projected at its own configuration. With v given by r_dot and the body velocity
+        xi, which g leaves alone, both are Ad (xi + A_loc r_dot).
         """
         random = np.random.default_rng(seed)
-        values = self._drawn(parameters, random)
-        worst = 0.0
+        values, worst = self._drawn(parameters, random), 0.0
+        places = [self.system.coordinates[k].name for k in self.bundle.group]
         for _ in range(PLACES):
             shape = {q.name: float(random.uniform(0.3, 1.1)) for q in self.shape}
             forms = []
             for _ in range(2):
-                group = {self.system.coordinates[k].name: float(random.uniform(0.3, 1.1)) for k in self.bundle.group}
+                group = {name: float(random.uniform(0.3, 1.1)) for name in places}
                 found = self.split(shape | group, values)
                 lifted = np.zeros((len(self.system.coordinates), len(self.shape)))
                 lifted[list(self.bundle.shape)] = np.eye(len(self.shape))
@@ -258,11 +262,9 @@ class Connection:
         return worst
 
     def rank_jumps(
-        self,
-        parameters: Mapping[Any, Any] | None = None,
-        within: Mapping[Any, tuple[float, float]] | None = None,
+        self, parameters: Values | None = None, within: Ranges | None = None
     ) -> tuple[RankJump, ...]:
-        """Shapes at which S = D n T Orb grows or the section degenerates, found by a search with refinement.
+        """Shapes at which S = D n T Orb grows or the section degenerates, by a refined search.
 
         Parameters
         ----------
@@ -270,11 +272,13 @@ class Connection:
             Where to look, from -pi to pi by default.
         """
         values = self._drawn(parameters, np.random.default_rng(5))
-        return rank_jumps(self.bundle, values, {str(getattr(k, "name", k)): end for k, end in (within or {}).items()})
+        region = {str(getattr(key, "name", key)): ends for key, ends in (within or {}).items()}
+        return rank_jumps(self.bundle, values, region)
 
-    def _drawn(self, parameters: Mapping[Any, Any] | None, random: Any) -> dict[str, float]:
+    def _drawn(self, parameters: Values | None, random: np.random.Generator) -> dict[str, float]:
         symbols = self.system.parameters
-        values = generic_parameters(symbols, dict(self.parameters) | numbers_by_name(parameters), random)
+        given = dict(self.parameters) | numbers_by_name(parameters)
+        values = generic_parameters(symbols, given, random)
         return {symbol.name: float(value) for symbol, value in zip(symbols, values, strict=True)}
 
     @cached_property
@@ -285,7 +289,7 @@ class Connection:
     def _space_numbers(self) -> SpaceNumbers:
         return SpaceNumbers(self.bundle)
 
-    # -- presentation --------------------------------------------------------------------------------------------
+    # -- presentation ------------------------------------------------------------------------------
 
     def latex(self) -> str:
         """A_loc as a LaTeX matrix, rows by body velocity and columns by shape coordinate."""
@@ -300,7 +304,8 @@ class Connection:
 
     def __repr__(self) -> str:
         shape = ", ".join(q.name for q in self.shape)
-        return f"<Connection of {self.system.name}: {self.kind}, over ({shape}) with values in ({', '.join(self.basis)})>"
+        over = f"over ({shape}) with values in ({', '.join(self.basis)})"
+        return f"<Connection of {self.system.name}: {self.kind}, {over}>"
 
     def _repr_html_(self) -> str:
         return as_html(self._title, self._sections())
@@ -320,26 +325,27 @@ class Connection:
             return [kind, ("A", [("formula", str(error))])]
 
     def _formulas(self) -> list[Section]:
-        shape, names = [q.name for q in self.shape], self.basis
+        shape, names = [q.name for q in self.shape], list(enumerate(self.basis))
+        momenta = list(enumerate(self.bundle.momenta))
+        pairs = combinations(range(len(shape)), 2)
         lifted = [
-            (f"{name}, {p.name}", self.momentum_lift[a, b])
-            for b, p in enumerate(self.bundle.momenta)
-            for a, name in _all(names)
+            (f"{name}, {p.name}", self.momentum_lift[a, b]) for b, p in momenta for a, name in names
         ]
         bent = [
             (f"{name}, {shape[i]} {shape[j]}", self.curvature[a, i, j])
-            for i in range(len(shape))
-            for j in range(i + 1, len(shape))
-            for a, name in _all(names)
+            for i, j in pairs
+            for a, name in names
         ]
-        rows = [(f"{name}, {q}", self.local[a, i]) for i, q in enumerate(shape) for a, name in _all(names)]
-        momenta = [(p.name, str(value)) for p, value in zip(self.bundle.momenta, self.momentum, strict=True)]
-        prescribed = list(zip(names, self.drift, strict=True))
+        rows = [
+            (f"{name}, {q}", self.local[a, i]) for i, q in enumerate(shape) for a, name in names
+        ]
+        momentum = [(p.name, str(self.momentum[b])) for b, p in momenta]
+        prescribed = list(zip(self.basis, self.drift, strict=True))
         return [
             ("A", _nonzero(rows)),
             ("Gamma", _nonzero(lifted)),
             ("Prescribed by affine constraints", _nonzero(prescribed)),
-            ("Momenta", momenta),
+            ("Momenta", momentum),
             ("B = dA - [A, A]", _nonzero(bent)),
         ]
 
@@ -347,7 +353,7 @@ class Connection:
 _MEANING = {
     "unconstrained": "the mechanical connection; the momentum map is conserved",
     "purely kinematic": "the constraints are the connection, and there is no momentum",
-    "horizontal symmetries": "a subgroup moves along the constraints, and its momentum is conserved",
+    "horizontal symmetries": "a subgroup moves along the constraints; its momentum is conserved",
     "general": "constraints together with a momentum equation",
 }
 
@@ -365,8 +371,8 @@ def connection(
     ----------
     system : System or Scenario
     group, section, identity
-        As in `reduce`: left-invariant vector fields on the group coordinates by the name of their speed, or an action; body
-        velocities e_b(r) that the constraints allow while the shape rests; the group element of the local form.
+        As in `reduce`: left-invariant fields by the name of their speed, or an action; body
+        velocities e_b(r) that the constraints allow at rest; the group element of the local form.
 
     Raises
     ------
@@ -379,7 +385,11 @@ def connection(
     >>> from sympy import cos, sin
     >>> board = da.gallery.load("snakeboard")
     >>> x, y, theta, psi, phi = board.system.coordinates
-    >>> se2 = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
+    >>> se2 = {
+    ...     "ahead": {x: cos(theta), y: sin(theta)},
+    ...     "aside": {x: -sin(theta), y: cos(theta)},
+    ...     "turn": {theta: 1},
+    ... }
     >>> found = connection(board, se2)
     >>> found.kind
     'general'
@@ -398,29 +408,23 @@ def _kind(bundle: Bundle) -> str:
         return "unconstrained"
     if not m:
         return "purely kinematic"
-    system = bundle.system
-    algebra = GraphAlgebra()
-    reduced = Reduced(bundle, algebra)
-    elsewhere = algebra.vector(
-        [sympy.Dummy(f"{system.coordinates[place].name} elsewhere", real=True) for place in bundle.shape]
-    )
+    coordinates, algebra = bundle.system.coordinates, GraphAlgebra()
+    reduced = ReducedFunctions(bundle, algebra)
+    names = [f"{coordinates[place].name} elsewhere" for place in bundle.shape]
+    elsewhere = algebra.vector([sympy.Dummy(name, real=True) for name in names])
     section = reduced.section
     moved = algebra.substitute(section, reduced.shape, elsewhere)
-    # H leaves D invariant together with G only where its Lie algebra is an ideal: the body sees Ad_{g^-1} h
+    # H leaves D invariant with G only where its Lie algebra is an ideal (the body sees Ad_{g^-1} h)
     constants = np.asarray(bundle.constants, dtype=float)
     brackets = [ca.DM(constants[a].T) @ section for a in range(k)]
     steady_ideal = algebra.rank(algebra.columns([section, moved, *brackets])).at_most == m
     return "horizontal symmetries" if steady_ideal else "general"
 
 
-def _short(expression: Any) -> Any:
-    """A shorter form of an expression that a person might read; longer ones stay as they are."""
+def _short(expression: sympy.Expr) -> sympy.Expr:
+    """A shorter form of an expression, if it is not too long."""
     return simplify(expression, EFFORT) if expression.count_ops() <= MOST_OPERATIONS else expression
 
 
-def _all(names: Sequence[str]) -> list[tuple[int, str]]:
-    return list(enumerate(names))
-
-
-def _nonzero(lines: list[tuple[str, Any]]) -> list[tuple[str, str]]:
+def _nonzero(lines: list[tuple[str, sympy.Expr]]) -> list[tuple[str, str]]:
     return [(label, str(value)) for label, value in lines if value != 0]

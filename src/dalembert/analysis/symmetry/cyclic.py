@@ -1,4 +1,4 @@
-r"""Cyclic coordinates from a motion without them: theta(t) = theta_0 + int theta_dot(r, r_dot; p) dt, by quadrature."""
+r"""Cyclic coordinates by quadrature: theta(t) = theta_0 + int theta_dot(r, r_dot; p) dt."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Arr
     >>> import numpy as np
     >>> r, phi = da.coordinates("r phi")
     >>> planet = da.System([r, phi], kinetic=(r.dot**2 + r**2*phi.dot**2)/2, potential=-1/r)
-    >>> radial = da.simulate(da.symmetry.routh(planet, [phi]), {r: 1.0}, (0, 2*np.pi), parameters={"p_phi": 1.0})
+    >>> radial, values = da.symmetry.routh(planet, [phi]), {"p_phi": 1.0}
+    >>> radial = da.simulate(radial, {r: 1.0}, (0, 2 * np.pi), parameters=values)
     >>> bool(abs(recover_cyclic(radial)["phi"][-1] - 2*np.pi) < 1e-9)
     True
     """
@@ -47,17 +48,16 @@ def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Arr
     rates = [name for name in system.outputs if name.endswith("_dot") and name not in symbols]
     names = [name.removesuffix("_dot") for name in rates]
     if not rates:
-        raise ModelError(
-            "The motion reports no cyclic velocities",
-            seen=", ".join(motion.names),
-            remedy="simulate da.symmetry.routh(system, [...])",
-        )
+        what = "The motion reports no cyclic velocities"
+        raise ModelError(what, ", ".join(motion.names), "simulate da.symmetry.routh(system, [...])")
     first = dict.fromkeys(names, 0.0)
     for name, value in numbers_by_name(start).items():
         if name not in first:
             near = nearest(name, first)
-            remedy = f"did you mean {near}" if near else "the other coordinates start where the motion did"
-            raise ModelError(f"The motion has no cyclic coordinate `{name}`", seen=", ".join(names), remedy=remedy)
+            known = "the other coordinates start where the motion did"
+            remedy = f"did you mean {near}" if near else known
+            what = f"The motion has no cyclic coordinate `{name}`"
+            raise ModelError(what, seen=", ".join(names), remedy=remedy)
         first[name] = value
     edges, places = motion.panels()
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
@@ -72,6 +72,7 @@ def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Arr
     return found
 
 
-def _stored_at(motion: Motion, times: Any) -> Motion:
+def _stored_at(motion: Motion, times: Array) -> Motion:
     """The same motion, stored at other times; a system without constraints moves in one segment."""
-    return replace(motion, t=times, y=np.asarray(motion.sol(times)), owner=np.zeros(times.shape, dtype=int))
+    owner = np.zeros(times.shape, dtype=int)
+    return replace(motion, t=times, y=np.asarray(motion.sol(times)), owner=owner)

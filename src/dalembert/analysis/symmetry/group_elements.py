@@ -1,20 +1,21 @@
 r"""Elements of the group of a bundle as matrices, from the values of its coordinates.
 
-Coordinates of the second kind are a product, g = exp(s_1 x_1) exp(s_2 x_2) ... (`GroupCoordinates`), and any matrices with the
-brackets of the frame turn it into one of matrices. They are those of the group where it is known: given with its chart, or one
-of R^k, SO(3), SE(2), SE(3) by its structure constants. Otherwise the adjoint representation is joined with the sum of what no
-bracket reaches,
+Coordinates of the second kind are a product, g = exp(s_1 x_1) exp(s_2 x_2) ...
+(`GroupCoordinates`), and any matrices with the brackets of the frame turn it into one of matrices.
+They are those of the group where it is known: given with its chart, or one of R^k, SO(3), SE(2),
+SE(3) by its structure constants. Otherwise the adjoint representation is joined with the sum of
+what no bracket reaches,
 
     rho(x) = diag(ad_x, ((0, pi x), (0, 0))),        pi : g -> g/[g, g],
 
-which tells all elements apart near the identity unless the centre meets [g, g], as in the Heisenberg group.
+which tells all elements apart near the identity unless the centre meets [g, g], as in the
+Heisenberg group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import expm
@@ -22,8 +23,9 @@ from scipy.linalg import expm
 from ...errors import ModelError
 from ...formulations.reduction.bundle_equations import Bundle
 from ...geometry.lie import LieGroup
-from ...model.read_only import freeze_arrays
+from ...model.read_only import ReadOnlyArrays
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array
 
 __all__ = ["Displacement", "ElementMatrices"]
 
@@ -32,7 +34,7 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Displacement:
+class Displacement(ReadOnlyArrays):
     """An element of a group of dimension k.
 
     Attributes
@@ -45,14 +47,11 @@ class Displacement:
     """
 
     coordinates: Mapping[str, float]
-    matrix: Any
+    matrix: Array
     group: LieGroup | None
 
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
     @property
-    def logarithm(self) -> Any:
+    def logarithm(self) -> Array:
         """The constant body velocity (k,) that arrives here in unit time.
 
         Raises
@@ -61,15 +60,13 @@ class Displacement:
             At half a turn, where there are two, and for groups without matrices.
         """
         if self.group is None:
-            raise ModelError(
-                "This group has no matrices that tell its elements apart",
-                seen="a centre inside the brackets",
-                remedy="read the coordinates instead",
-            )
+            what = "This group has no matrices that tell its elements apart"
+            raise ModelError(what, "a centre inside the brackets", "read the coordinates instead")
         return self.group.log(self.matrix)
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {round(value, 12) + 0.0:+.6g}" for name, value in self.coordinates.items())
+        values = self.coordinates.items()
+        return ", ".join(f"{name} {round(value, 12) + 0.0:+.6g}" for name, value in values)
 
 
 class ElementMatrices:
@@ -87,8 +84,9 @@ class ElementMatrices:
         constants = np.asarray(bundle.constants, dtype=float)
         self.generators, self.group = _generators(constants, bundle.matrices)
         symbols = bundle.group_coordinates
-        values = {s: float(parameters[s.name]) for s in symbols.frame.free_symbols if s.name in parameters}
-        self.identity = {name: float(value) for name, value in zip(self.names, symbols.identity, strict=True)}
+        own = [s for s in symbols.frame.free_symbols if s.name in parameters]
+        values = {s: float(parameters[s.name]) for s in own}
+        self.identity = dict(zip(self.names, map(float, symbols.identity), strict=True))
         self._factors = [
             (self.names[place], np.array([float(entry.subs(values)) for entry in velocity]))
             for place, velocity in symbols.factors
@@ -99,15 +97,15 @@ class ElementMatrices:
         product = np.eye(self.generators.shape[1])
         for name, velocity in self._factors:
             xi = (values[name] - self.identity[name]) * velocity
-            product = product @ (self.group.exp(xi) if self.group else expm(np.tensordot(xi, self.generators, axes=1)))
+            product = product @ self.exponential(xi)
         return Displacement({name: float(values[name]) for name in self.names}, product, self.group)
 
-    def exponential(self, xi: Any) -> Any:
+    def exponential(self, xi: Array) -> Array:
         """exp(xi), (N, N)."""
         return self.group.exp(xi) if self.group else expm(np.tensordot(xi, self.generators, axes=1))
 
 
-def _generators(constants: Any, given: LieGroup | None) -> tuple[Any, LieGroup | None]:
+def _generators(constants: Array, given: LieGroup | None) -> tuple[Array, LieGroup | None]:
     """Matrices (k, N, N) with these brackets, and their group where they are independent."""
     k = len(constants)
     standard = {3: [LieGroup.SE(2), LieGroup.SO(3)], 6: [LieGroup.SE(3)]}.get(k, [])

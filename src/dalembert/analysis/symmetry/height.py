@@ -1,15 +1,17 @@
-r"""Height functions: the curvature of a connection over a two-dimensional shape space, and the area rule for small loops.
+r"""Height functions: curvature over a two-dimensional shape space, area rule for small loops.
 
-A shape that goes round a loop once, counterclockwise for positive area, moves the group by the holonomy g of
-g^-1 g_dot = -A(r) r_dot. With B = dA - [A, A] (Bloch, Supplement 2.9),
+A shape that goes round a loop once, counterclockwise for positive area, moves the group by the
+holonomy g of g^-1 g_dot = -A(r) r_dot. With B = dA - [A, A] (Bloch, Supplement 2.9),
 
-    log g = - integral of B_12  +  integral of [A(r_0) (r - r_0), B_12]  +  ...        over the interior of a loop from r_0,
+    log g = - integral of B_12  +  integral of [A(r_0) (r - r_0), B_12]  +  ...
+        over the interior of a loop from r_0,
 
-and the rule is the first term: for loops of size epsilon it is of order epsilon^2 and its error of order epsilon^3. With dA
-alone the error would be of order epsilon^2 too, unless the group is abelian: then the rule is Stokes' theorem, and exact for
-every loop. The interior counts as often as the loop goes round it, by the integral
+and the rule is the first term: for loops of size epsilon it is of order epsilon^2 and its error of
+order epsilon^3. With dA alone the error would be of order epsilon^2 too, unless the group is
+abelian: then the rule is Stokes' theorem, and exact for every loop. The interior counts as often as
+the loop goes round it, by the integral
 
-    integral of B_12 = loop integral of P dr_2,        P(r_1, r_2) = integral of B_12(s, r_2) ds from the middle to r_1.
+    integral of B_12 = loop integral of P dr_2,  P(r_1, r_2) = integral of B_12(s, r_2) ds to r_1.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError
 from ...formulations.reduction.gait import Gait, shape_path
-from ...model.read_only import freeze_arrays
+from ...model.read_only import ReadOnlyArrays
 from ...model.symbols import t
 from ...model.values import numbers_by_name
 from ...typing import Array, Path, Ranges, Values
@@ -39,12 +41,12 @@ if TYPE_CHECKING:
 
 __all__ = ["AreaRule", "HeightFunction", "area_rule", "height_function"]
 
-#: Nodes across a loop, the first and the most nodes along it, and the change at which doubling them ends.
+#: Nodes across a loop, the first and the most nodes along it, and the change that ends doubling.
 ACROSS, FIRST, MOST, STEADY = 12, 64, 1024, 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeightFunction(Report):
+class HeightFunction(ReadOnlyArrays, Report):
     """The curvature over a grid of shapes; a group of dimension k.
 
     Attributes
@@ -64,9 +66,6 @@ class HeightFunction(Report):
     values: Array
     exterior: Array
     parameters: Mapping[str, float]
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
 
     @property
     def shape(self) -> tuple[str, str]:
@@ -105,16 +104,17 @@ class HeightFunction(Report):
         return f"Height function of {self.connection.system.name}"
 
     def _sections(self) -> list[Section]:
-        ranges = [
-            (name, f"{axis[0]:g} to {axis[-1]:g}, {len(axis)} points") for name, axis in zip(self.shape, self.axes, strict=True)
-        ]
-        heights = [
-            (name, f"{np.nanmin(table):.6g} to {np.nanmax(table):.6g}" if np.isfinite(table).any() else "nowhere finite")
-            for name, table in zip(self.connection.basis, self.values, strict=True)
-        ]
+        axes = zip(self.shape, self.axes, strict=True)
+        ranges = [(name, f"{x[0]:g} to {x[-1]:g}, {len(x)} points") for name, x in axes]
+        heights = []
+        for name, table in zip(self.connection.basis, self.values, strict=True):
+            finite = np.isfinite(table).any()
+            span = f"{np.nanmin(table):.6g} to {np.nanmax(table):.6g}" if finite else ""
+            heights.append((name, span or "nowhere finite"))
         missing = int(np.isnan(self.values[0]).sum())
-        gaps = [("no connection", f"at {missing} of {self.values[0].size} shapes")] if missing else []
-        return [("Shapes", [*ranges, *gaps]), (f"B = dA - [A, A], {self.shape[0]} {self.shape[1]}", heights)]
+        if missing:
+            ranges.append(("no connection", f"at {missing} of {self.values[0].size} shapes"))
+        return [("Shapes", ranges), (f"B = dA - [A, A], {self.shape[0]} {self.shape[1]}", heights)]
 
 
 def height_function(
@@ -150,21 +150,20 @@ def height_function(
     names, ends = _two_shapes(connection), _named_ranges(within)
     missing = [name for name in names if name not in ends]
     if missing or len(ends) != 2:
-        raise ModelError(
-            "A height function needs a range for each shape coordinate",
-            seen=", ".join(ends) or "none",
-            remedy=f"give within={{{names[0]}: (low, high), {names[1]}: (low, high)}}",
-        )
+        what = "A height function needs a range for each shape coordinate"
+        remedy = f"give within={{{names[0]}: (low, high), {names[1]}: (low, high)}}"
+        raise ModelError(what, ", ".join(ends) or "none", remedy)
     counts = (points, points) if isinstance(points, int) else tuple(points)
-    first, second = (np.linspace(*ends[name], count) for name, count in zip(names, counts, strict=True))
+    grid = zip(names, counts, strict=True)
+    first, second = (np.linspace(*ends[name], count) for name, count in grid)
     table = np.full((2, len(connection.basis), len(first), len(second)), np.nan)
     failure: ModelError | None = None
-    for i, a in enumerate(first):
-        for j, b in enumerate(second):
-            try:
-                table[:, :, i, j] = _curvature(connection, values, dict(zip(names, (a, b), strict=True)))
-            except ModelError as error:
-                failure = error
+    for i, j in np.ndindex(len(first), len(second)):
+        shape = {names[0]: float(first[i]), names[1]: float(second[j])}
+        try:
+            table[:, :, i, j] = _curvature(connection, values, shape)
+        except ModelError as error:
+            failure = error
     if failure is not None and not np.isfinite(table).any():
         raise failure
     return HeightFunction(connection, (first, second), table[0], table[1], values)
@@ -179,7 +178,7 @@ class AreaRule(Report):
     logarithm : array (k,)
         Minus the integral of dA - [A, A] over the interior: the displacement to first order.
     exterior, bracket : arrays (k,)
-        The parts of dA and of -[A, A]. For abelian groups the second vanishes, and the first is exact.
+        The parts of dA and of -[A, A]; the second vanishes for abelian groups.
     matrix : array (N, N)
         exp(logarithm).
     area : float
@@ -192,12 +191,12 @@ class AreaRule(Report):
         The names of the body velocities.
     """
 
-    logarithm: Any
-    exterior: Any
-    bracket: Any
-    matrix: Any
+    logarithm: Array
+    exterior: Array
+    bracket: Array
+    matrix: Array
     area: float
-    points: Any
+    points: Array
     change: float
     basis: tuple[str, ...]
 
@@ -205,19 +204,20 @@ class AreaRule(Report):
         return "Area rule"
 
     def _sections(self) -> list[Section]:
-        def shown(vector: Any) -> str:
-            return ", ".join(f"{name} {round(value, 12) + 0.0:+.6g}" for name, value in zip(self.basis, vector, strict=True))
+        def shown(vector: Array) -> str:
+            parts = zip(self.basis, vector, strict=True)
+            return ", ".join(f"{name} {round(value, 12) + 0.0:+.6g}" for name, value in parts)
 
-        lines = [("of dA", shown(self.exterior)), ("of -[A, A]", shown(self.bracket)), ("displacement", shown(self.logarithm))]
+        lines = [
+            ("of dA", shown(self.exterior)),
+            ("of -[A, A]", shown(self.bracket)),
+            ("displacement", shown(self.logarithm)),
+        ]
         return [("Loop", [("area", f"{self.area:.6g}")]), ("Minus the integral", lines)]
 
 
 def area_rule(
-    connection: Connection,
-    shape: Values,
-    period: float,
-    *,
-    parameters: Values | None = None,
+    connection: Connection, shape: Values, period: float, *, parameters: Values | None = None
 ) -> AreaRule:
     """The displacement of a loop of shapes by the integral of the curvature over its interior.
 
@@ -253,50 +253,60 @@ def area_rule(
     values = dict(connection.parameters) | numbers_by_name(parameters)
     gait = Gait(connection.bundle, shape_path(connection.bundle, shape), momentum=False)
     check_loop(gait, float(period), values)
-    loop = _Loop(gait, float(period), values)
+    loop = _ShapeLoop(gait, float(period), values)
     middle = float(np.mean(loop.at(np.arange(FIRST) / FIRST)[0][0]))
     nodes, weights = np.polynomial.legendre.leggauss(ACROSS)
 
-    def strip(place: Any) -> Any:
-        """The integral of (B, dA) from the middle to a point of the loop, along the first coordinate, (2, k)."""
+    def strip(place: Array) -> Any:
+        """The integral (2, k) of (B, dA) from the middle to the loop, first coordinate."""
         half = (place[0] - middle) / 2
-        across = [_curvature(connection, values, {names[0]: middle + half * (1 + s), names[1]: place[1]}) for s in nodes]
+        shapes = ({names[0]: middle + half * (1 + s), names[1]: place[1]} for s in nodes)
+        across = [_curvature(connection, values, shape) for shape in shapes]
         return half * np.tensordot(weights, np.array(across), axes=1)
 
-    def sums(fractions: Any) -> tuple[Any, float]:
+    def sums(fractions: Array) -> tuple[Array, float]:
         places, speeds = loop.at(fractions)
         strips = np.array([strip(place) for place in places.T])
-        return np.tensordot(speeds[1], strips, axes=1), float(np.sum((places[0] - middle) * speeds[1]))
+        area = float(np.sum((places[0] - middle) * speeds[1]))
+        return np.tensordot(speeds[1], strips, axes=1), area
 
     count = FIRST
     (total, area), change = sums(np.arange(count) / count), np.inf
     while change > STEADY and count < MOST:
         more, wider = sums((np.arange(count) + 0.5) / count)
-        change = float(np.max(np.abs(more - total)) / (2 * max(float(np.max(np.abs(total + more))) / 2, 1e-300)))
+        size = max(float(np.max(np.abs(total + more))) / 2, 1e-300)
+        change = float(np.max(np.abs(more - total)) / (2 * size))
         total, area, count = total + more, area + wider, 2 * count
     whole, exterior = -total * period / count
     matrix = ElementMatrices(connection.bundle, values).exponential(whole)
     points = loop.at(np.linspace(0, 1, 257))[0]
-    return AreaRule(whole, exterior, whole - exterior, matrix, area * period / count, points, change, connection.basis)
+    area, bracket = area * period / count, whole - exterior
+    return AreaRule(whole, exterior, bracket, matrix, area, points, change, connection.basis)
 
 
-class _Loop:
+class _ShapeLoop:
     """Points and velocities of a closed path of shapes."""
 
     def __init__(self, gait: Gait, period: float, values: Mapping[str, float]) -> None:
         algebra = GraphAlgebra()
         path = list(gait.path.values())
-        blocks = {"place": algebra.vector(path), "speed": algebra.vector([sympy.diff(value, t) for value in path])}
+        rates = [sympy.diff(value, t) for value in path]
+        blocks = {"place": algebra.vector(path), "speed": algebra.vector(rates)}
         known = [*(p.name for p in gait.bundle.system.parameters), t.name]
-        self._blocks, self._period, self._values = NamedBlocks(algebra, blocks, known), period, dict(values)
+        self._blocks = NamedBlocks(algebra, blocks, known)
+        self._period, self._values = period, dict(values)
 
-    def at(self, fractions: Any) -> tuple[Any, Any]:
+    def at(self, fractions: Array) -> tuple[Array, Array]:
         """Places and velocities (2, count) at fractions of the period."""
-        found = [self._blocks(self._values | {t.name: float(part) * self._period}) for part in fractions]
-        return tuple(np.array([entry[name][:, 0] for entry in found]).T for name in ("place", "speed"))  # type: ignore[return-value]
+        times = [float(part) * self._period for part in fractions]
+        found = [self._blocks(self._values | {t.name: time}) for time in times]
+        places, speeds = ([entry[name][:, 0] for entry in found] for name in ("place", "speed"))
+        return np.array(places).T, np.array(speeds).T
 
 
-def _curvature(connection: Connection, values: Mapping[str, float], shape: Mapping[str, float]) -> Any:
+def _curvature(
+    connection: Connection, values: Mapping[str, float], shape: Mapping[str, float]
+) -> Array:
     """B_12 and dA_12 at a shape, (2, k)."""
     here = connection.at(shape, values)
     A, C = here.connection, np.asarray(connection.bundle.constants, dtype=float)
@@ -306,21 +316,19 @@ def _curvature(connection: Connection, values: Mapping[str, float], shape: Mappi
 
 def _two_shapes(connection: Connection) -> tuple[str, str]:
     if not isinstance(connection, Connection):
-        raise ModelError(
-            "A height function is that of a connection",
-            seen=type(connection).__name__,
-            remedy="make one with da.symmetry.connection(system, group)",
-        )
+        what = "A height function is that of a connection"
+        remedy = "make one with da.symmetry.connection(system, group)"
+        raise ModelError(what, type(connection).__name__, remedy)
     names = [q.name for q in connection.shape]
     if len(names) != 2:
-        raise ModelError(
-            "A height function needs a shape space of two dimensions",
-            seen=f"{len(names)}" + (f", {', '.join(names)}" if names else ""),
-            remedy="choose a group that leaves two shape coordinates, or read connection.at(shape).curvature",
-        )
+        what = "A height function needs a shape space of two dimensions"
+        seen = ", ".join([f"{len(names)}", *names])
+        remedy = "choose a group that leaves two, or read connection.at(shape).curvature"
+        raise ModelError(what, seen, remedy)
     return names[0], names[1]
 
 
 def _named_ranges(within: Ranges) -> dict[str, tuple[float, float]]:
     """Lower and upper ends by name."""
-    return {str(getattr(key, "name", key)): (float(ends[0]), float(ends[1])) for key, ends in within.items()}
+    pairs = ((str(getattr(key, "name", key)), ends) for key, ends in within.items())
+    return {name: (float(ends[0]), float(ends[1])) for name, ends in pairs}

@@ -1,14 +1,15 @@
-r"""Whether a system is invariant under an action: its energies, its forces and its constraints, part by part.
+r"""Invariance of a system under an action: its energies, forces and constraints.
 
-The conditions are those of `dalembert.analysis.symmetry.symmetry_conditions`. Each is tried at random states, which can
-refute it; where they find nothing, a proof by symbols is tried within bounded work, which can still refute it. A
-verdict says what it rests on. The energies must be invariant at all states, as the theory of reduction asks;
-constraints only as a set."""
+The conditions are those of `dalembert.analysis.symmetry.symmetry_conditions`. Each is tried at
+random states, which can refute it; a proof by symbols within bounded work follows. A verdict says
+what it rests on. The energies must be invariant at all states, as the theory of reduction asks, the
+constraints only as a set.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from ...model.system import System
 from ...typing import Fields, Values
 from ..anatomy import read_model
 from ..proofs.bounded import PROVED
-from ..tables import as_html, as_markdown, as_text
+from ..tables import Report, Section
 from .symmetry_conditions import Conditions, drawn_parameters, given_fields, given_parameters
 from .symmetry_proofs import Proofs
 
-__all__ = ["Certificate", "Invariance", "PartVerdict", "certify", "invariance"]
+__all__ = ["FieldCertificate", "Invariance", "PartVerdict", "certify", "invariance"]
 
 #: A condition that fails by more than this, relative to its terms, does not hold.
 ROUNDING = 1e-9
@@ -38,7 +39,7 @@ class PartVerdict:
     Attributes
     ----------
     part : str
-        "Lagrangian", "Hamiltonian", "dissipation", "forces", "constraint `name`" or "work of constraint `name`".
+        "Lagrangian", "Hamiltonian", "dissipation", "forces", "constraint `name`" or its "work".
     status : str
         "proved", "refuted" or "not established".
     by : str
@@ -68,7 +69,7 @@ class PartVerdict:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class FieldCertificate:
     """The verdicts on one field.
 
     Attributes
@@ -79,7 +80,7 @@ class Certificate:
     parts : tuple of PartVerdict
     """
 
-    field: Any
+    field: sympy.MatrixBase
     text: str
     parts: tuple[PartVerdict, ...]
 
@@ -108,23 +109,23 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as plain data."""
-        parts = [{"part": p.part, "holds": p.holds, "status": p.status, "by": p.by, "residual": p.residual} for p in self.parts]
+        parts = [{"part": part.part, "holds": part.holds} | asdict(part) for part in self.parts]
         return {"field": self.text, "holds": self.holds, "by": self.by, "parts": parts}
 
 
 @dataclass(frozen=True, repr=False)
-class Invariance:
+class Invariance(Report):
     """The certificate of an action.
 
     Attributes
     ----------
-    generators : mapping of basis name to Certificate
+    generators : mapping of basis name to FieldCertificate
     group : str
     name : str
         Of the system.
     """
 
-    generators: Mapping[str, Certificate]
+    generators: Mapping[str, FieldCertificate]
     group: str
     name: str
 
@@ -133,34 +134,20 @@ class Invariance:
         """Whether the whole group is a symmetry."""
         return all(certificate.holds for certificate in self.generators.values())
 
-    def text(self) -> str:
-        """The certificate as plain text."""
-        return as_text(self.name, self._sections())
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self.name, self._sections())
-
-    def _repr_markdown_(self) -> str:
-        return as_markdown(self.name, self._sections())
+    def _title(self) -> str:
+        return self.name
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as plain data."""
-        return {
-            "group": self.group,
-            "holds": self.holds,
-            "generators": {name: certificate.to_json() for name, certificate in self.generators.items()},
-        }
+        generators = {name: found.to_json() for name, found in self.generators.items()}
+        return {"group": self.group, "holds": self.holds, "generators": generators}
 
-    def _sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
+    def _sections(self) -> list[Section]:
         verdict = "a symmetry" if self.holds else "not a symmetry"
-        sections = [("Group", [(self.group, verdict)])]
+        sections: list[Section] = [("Group", [(self.group, verdict)])]
         for name, certificate in self.generators.items():
-            sections.append((f"{name} = {certificate.text}", [(part.part, part.sentence) for part in certificate.parts]))
+            lines = [(part.part, part.sentence) for part in certificate.parts]
+            sections.append((f"{name} = {certificate.text}", lines))
         return sections
 
 
@@ -191,19 +178,18 @@ def invariance(
     >>> x, y = da.coordinates("x y")
     >>> m, g = da.parameters("m g", positive=True)
     >>> ball = da.System([x, y], kinetic=m/2*(x.dot**2 + y.dot**2), potential=m*g*y)
-    >>> found = invariance(ball, {"across": {x: 1}, "up": {y: 1}})
-    >>> [certificate.holds for certificate in found.generators.values()], found.generators["up"].failing[0].part
-    ([True, False], 'Lagrangian')
+    >>> found = invariance(ball, {"across": {x: 1}, "up": {y: 1}}).generators
+    >>> found["across"].holds, found["up"].failing[0].part
+    (True, 'Lagrangian')
     """
     stated, typical, beginning = read_model(system, None, start)
     fixed = given_parameters(stated, parameters)
     if isinstance(action, GroupAction):
         if [str(q) for q in action.coordinates] != [q.name for q in stated.coordinates]:
-            raise ModelError(
-                "The action is on other coordinates than the system's",
-                seen=", ".join(map(str, action.coordinates)),
-                remedy=f"make it with GroupAction(system, ...), on {', '.join(q.name for q in stated.coordinates)}",
-            )
+            names = ", ".join(q.name for q in stated.coordinates)
+            what, seen = "The action is on other coordinates than the system's", action.coordinates
+            remedy = f"make it with GroupAction(system, ...), on {names}"
+            raise ModelError(what, ", ".join(map(str, seen)), remedy)
         fields = given_fields(stated, [action.fields[:, k] for k in range(action.dimension)])
         columns, group = dict(zip(action.algebra.names, fields, strict=True)), action.name
     else:
@@ -216,14 +202,21 @@ def invariance(
 
 
 def _drawn(
-    system: System, fixed: Mapping[str, float], typical: Mapping[str, float], start: Mapping[str, float], n: int, seed: int
+    system: System,
+    fixed: Mapping[str, float],
+    typical: Mapping[str, float],
+    start: Mapping[str, float],
+    n: int,
+    seed: int,
 ) -> Conditions:
     values = drawn_parameters(system, fixed, typical, np.random.default_rng(seed))
     return Conditions(system, values, start, free=n, consistent=n, seed=seed)
 
 
-def certify(tests: Sequence[Conditions], proofs: Proofs | None, columns: Sequence[Any]) -> list[Certificate]:
-    """The certificate of each field (n x 1): at the states of `tests` first, then by symbols where there are `proofs`."""
+def certify(
+    tests: Sequence[Conditions], proofs: Proofs | None, columns: Sequence[sympy.MatrixBase]
+) -> list[FieldCertificate]:
+    """The certificate of each field (n x 1): by `tests` at states, then by `proofs`."""
     if not columns:
         return []
     found = [list(test.on(sympy.Matrix.hstack(*columns))) for test in tests]
@@ -233,11 +226,18 @@ def certify(tests: Sequence[Conditions], proofs: Proofs | None, columns: Sequenc
         for same in zip(*found, strict=True):
             residual = float(max(condition.residuals[k] for condition in same))
             parts.append(_verdict(tests, proofs, same[0].part, field, residual))
-        certificates.append(Certificate(field, field_text(field, tests[0].system.coordinates), tuple(parts)))
+        text = field_text(field, tests[0].system.coordinates)
+        certificates.append(FieldCertificate(field, text, tuple(parts)))
     return certificates
 
 
-def _verdict(tests: Sequence[Conditions], proofs: Proofs | None, part: str, field: Any, residual: float) -> PartVerdict:
+def _verdict(
+    tests: Sequence[Conditions],
+    proofs: Proofs | None,
+    part: str,
+    field: sympy.MatrixBase,
+    residual: float,
+) -> PartVerdict:
     tried = f"at {_states(tests, part)} random states"
     if residual > ROUNDING:
         return PartVerdict(part, "refuted", tried, residual)
@@ -251,4 +251,5 @@ def _verdict(tests: Sequence[Conditions], proofs: Proofs | None, part: str, fiel
 
 
 def _states(tests: Sequence[Conditions], part: str) -> int:
-    return sum(len(test.consistent if part.startswith("constraint") else test.anywhere) for test in tests)
+    on_constraints = part.startswith("constraint")
+    return sum(len(test.consistent if on_constraints else test.anywhere) for test in tests)

@@ -1,24 +1,29 @@
-r"""The tensors of a constrained system with symmetry in a moving basis of its Lie algebra, in either algebra.
+r"""Tensors of a constrained system with symmetry in a moving basis of its Lie algebra.
 
-The basis is the section e_1(r) .. e_m(r) of g^D, completed by fixed directions b_j less their orthogonal part along it,
+The basis is the section e_1(r) .. e_m(r) of g^D, completed by fixed directions b_j less their
+orthogonal part along it,
 
     e_j = b_j - e_b I^{bc} <<e_c, b_j>>,     j = m+1 .. k,
 
-so that it stays metric-orthogonal where the kinetic energy of the group is degenerate, as long as that of the section is not.
+so that it stays metric-orthogonal where the kinetic energy of the group is degenerate, as long as
+that of the section is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy
 
-from ...algebra.simplify.quotients import lowest_terms
+from ...algebra.simplify.lowest_terms import lowest_terms
 from ...algebra.simplify.trigonometric_ring import TooMuchWorkError, Work
 from ...errors import FormError
-from ...formulations.reduction.bundle_equations import Reduced
+from ...formulations.reduction.bundle_equations import ReducedFunctions
+
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
 
 __all__ = ["bracket", "check_hypotheses", "generic_completion", "moving_tensors", "smallest"]
 
@@ -26,46 +31,55 @@ __all__ = ["bracket", "check_hypotheses", "generic_completion", "moving_tensors"
 EFFORT = 150_000
 
 
-def moving_tensors(reduced: Reduced, completion: Sequence[int]) -> list[Any]:
-    """The tensors of `ReducedCoefficients` as matrices in one algebra, further lower indices along the columns."""
+def moving_tensors(reduced: ReducedFunctions, completion: Sequence[int]) -> list[Block]:
+    """The tensors of `ReducedCoefficients` as matrices; further lower indices along the columns."""
     algebra, e, l = reduced.algebra, reduced.section, reduced.lagrangian
     k, m, s = len(reduced.bundle.group), e.shape[1], len(reduced.bundle.shape)
     derivative = algebra.gradient(l, reduced.xi)
     metric = algebra.jacobian(derivative, reduced.xi)
     unit = algebra.jacobian(reduced.xi, reduced.xi)
     inertia = e.T @ metric @ e
-    inverse = algebra.solve(inertia, algebra.jacobian(reduced.p, reduced.p)) if m else algebra.zeros(0, 0)
+    unit_momenta = algebra.jacobian(reduced.p, reduced.p)
+    inverse = algebra.solve(inertia, unit_momenta) if m else algebra.zeros(0, 0)
     added = algebra.part(unit, range(k), completion)
     frame = algebra.columns([e, added - e @ inverse @ (e.T @ metric @ added)]) if m else added
     A, lift = reduced.connection, reduced.momentum_lift
 
-    def column(matrix: Any, place: int) -> Any:
+    def column(matrix: Block, place: int) -> Block:
         return algebra.part(matrix, range(matrix.shape[0]), [place])
 
-    def along(vector: Any, place: int) -> Any:
+    def along(vector: Block, place: int) -> Block:
         return column(algebra.jacobian(vector, reduced.shape), place)
 
-    def moving(columns: list[Any]) -> Any:
-        return algebra.solve_square(frame, algebra.columns(columns)) if columns else algebra.zeros(k, 0)
+    def moving(columns: list[Block]) -> Block:
+        if columns:
+            return algebra.solve_square(frame, algebra.columns(columns))
+        return algebra.zeros(k, 0)
 
-    def curved(x: int, y: int) -> Any:
+    def curved(x: int, y: int) -> Block:
         first, second = column(A, x), column(A, y)
         return along(first, y) - along(second, x) - bracket(reduced, second, first)
 
-    structure = moving([bracket(reduced, column(frame, a), column(frame, b)) for a in range(k) for b in range(k)])
+    structure = moving(
+        [bracket(reduced, column(frame, a), column(frame, b)) for a in range(k) for b in range(k)]
+    )
     gamma = moving([along(column(e, b), x) for b in range(m) for x in range(s)])
     curvature = moving([curved(x, y) for x in range(s) for y in range(s)])
     turning = moving(
-        [along(column(lift, i), x) - bracket(reduced, column(A, x), column(lift, i)) for i in range(m) for x in range(s)]
+        [along(column(lift, i), x) - bracket(reduced, column(A, x), column(lift, i)) for i in
+        range(m) for x in range(s)]
     )  # fmt: skip
-    lam = frame.T @ (algebra.jacobian(derivative, reduced.shape_velocities) - metric @ A) if s else algebra.zeros(k, 0)
+    lam = algebra.zeros(k, 0)
+    if s:
+        lam = frame.T @ (algebra.jacobian(derivative, reduced.shape_velocities) - metric @ A)
     entries = algebra.stack([column(inverse, d) for d in range(m)]) if m else algebra.zeros(0)
     inverse_derivative = algebra.jacobian(entries, reduced.shape)
     in_frame = [moving([column(table, j) for j in range(table.shape[1])]) for table in (A, lift)]
-    return [frame, structure, inertia, inverse, inverse_derivative, gamma, *in_frame, lam, curvature, turning]
+    tables = [frame, structure, inertia, inverse, inverse_derivative, gamma]
+    return [*tables, *in_frame, lam, curvature, turning]
 
 
-def generic_completion(reduced: Reduced) -> list[int]:
+def generic_completion(reduced: ReducedFunctions) -> list[int]:
     """The first fixed directions that complete the section at almost all shapes."""
     algebra, k = reduced.algebra, len(reduced.bundle.group)
     unit, chosen = algebra.jacobian(reduced.xi, reduced.xi), list[int]()
@@ -76,45 +90,41 @@ def generic_completion(reduced: Reduced) -> list[int]:
     return chosen
 
 
-def bracket(reduced: Reduced, first: Any, second: Any) -> Any:
+def bracket(reduced: ReducedFunctions, first: Block, second: Block) -> Block:
     """[first, second] in the basis of the group, (k x 1)."""
     algebra, constants, k = reduced.algebra, reduced.bundle.constants, len(reduced.bundle.group)
     total = algebra.zeros(k)
     for a, b in zip(*np.nonzero(np.any(constants != 0, axis=2)), strict=True):
-        value = algebra.vector([sympy.Float(c) if c != round(c) else sympy.Integer(round(c)) for c in constants[a, b]])
-        total = total + value @ (algebra.part(first, [int(a)], [0]) @ algebra.part(second, [int(b)], [0]))
+        whole = [round(c) for c in constants[a, b]]
+        pairs = zip(constants[a, b], whole, strict=True)
+        value = algebra.vector([sympy.Float(c) if c != n else sympy.Integer(n) for c, n in pairs])
+        parts = algebra.part(first, [int(a)], [0]), algebra.part(second, [int(b)], [0])
+        total = total + value @ (parts[0] @ parts[1])
     return total
 
 
-def check_hypotheses(reduced: Reduced) -> None:
-    """The theory is that of linear constraints and of kinetic less potential energy."""
+def check_hypotheses(reduced: ReducedFunctions) -> None:
+    """Require linear constraints and kinetic less potential energy, without time."""
     algebra = reduced.algebra
     moving = algebra.stack([reduced.shape_velocities, reduced.xi])
     still = algebra.zeros(moving.shape[0])
-    if algebra.depends(reduced.lagrangian, reduced.time) or algebra.depends(reduced.residual, reduced.time):
-        raise FormError(
-            "The coefficients of the reduced equations need a system that does not depend on time",
-            remedy="use da.symmetry.reduce, which takes such systems",
-        )
+
+    def require(what: str, seen: str | None = None) -> None:
+        what = f"The coefficients of the reduced equations need {what}"
+        raise FormError(what, seen, "use da.symmetry.reduce, which takes such systems")
+
+    timed = (algebra.depends(x, reduced.time) for x in (reduced.lagrangian, reduced.residual))
+    if any(timed):
+        require("a system that does not depend on time")
     momenta = algebra.substitute(algebra.gradient(reduced.lagrangian, moving), moving, still)
-    if not algebra.vanishing(momenta).holds_to_rounding:
-        raise FormError(
-            "The coefficients of the reduced equations need a Lagrangian that is kinetic less potential energy",
-            seen="terms linear in the velocities",
-            remedy="use da.symmetry.reduce, which takes such systems",
-        )
-    if (
-        reduced.residual.numel()
-        and not algebra.vanishing(algebra.substitute(reduced.residual, moving, still)).holds_to_rounding
-    ):
-        raise FormError(
-            "The coefficients of the reduced equations need constraints that are linear in the velocities",
-            seen="an affine constraint",
-            remedy="use da.symmetry.reduce, which takes such systems",
-        )
+    if not algebra.vanishing(momenta).holds:
+        require("a Lagrangian that is kinetic less potential energy", "terms linear in velocities")
+    at_rest = algebra.substitute(reduced.residual, moving, still)
+    if reduced.residual.numel() and not algebra.vanishing(at_rest).holds:
+        require("constraints that are linear in the velocities", "an affine constraint")
 
 
-def smallest(expression: Any) -> sympy.Expr:
+def smallest(expression: sympy.Expr) -> sympy.Expr:
     """The expression in lowest terms, where that takes bounded work."""
     try:
         return lowest_terms(expression, Work(EFFORT))

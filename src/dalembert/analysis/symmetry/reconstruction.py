@@ -1,4 +1,4 @@
-r"""From a reduced motion back to the whole one: g_dot = e(g) xi with xi = -A(r) r_dot + Gamma(r) p (Bloch 5.5, 5.9.37)."""
+r"""Reconstruction: g_dot = e(g) xi with xi = -A(r) r_dot + Gamma(r) p (Bloch 5.5, 5.9.37)."""
 
 from __future__ import annotations
 
@@ -34,20 +34,23 @@ def reconstruct(motion: Motion, start: Values | None = None) -> Motion:
     >>> from sympy import cos, sin
     >>> sleigh = da.gallery.load("chaplygin-sleigh")
     >>> x, y, theta = sleigh.system.coordinates
-    >>> se2 = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
+    >>> se2 = {
+    ...     "ahead": {x: cos(theta), y: sin(theta)},
+    ...     "aside": {x: -sin(theta), y: cos(theta)},
+    ...     "turn": {theta: 1},
+    ... }
     >>> equations = da.symmetry.reduce(sleigh.system, se2)
-    >>> reduced = da.simulate(equations, {"p_1": 1.0, "p_2": 0.5}, (0, 2), parameters=sleigh.parameters)
+    >>> start, values = {"p_1": 1.0, "p_2": 0.5}, sleigh.parameters
+    >>> reduced = da.simulate(equations, start, (0, 2), parameters=values)
     >>> whole = reconstruct(reduced, {x: 3.0})
     >>> float(whole["x"][0]), bool(abs(whole.energy[-1] - reduced.energy[0]) < 1e-9)
     (3.0, True)
     """
     reduced: Any = motion.system
     if not isinstance(reduced, ReducedSystem) or not isinstance(reduced.bundle, Bundle):
-        raise ModelError(
-            "Only a motion of reduced equations can be reconstructed",
-            seen=f'a motion in the form "{motion.equations.form}"',
-            remedy="simulate da.symmetry.reduce(system, group)",
-        )
+        what = "Only a motion of reduced equations can be reconstructed"
+        remedy = "simulate da.symmetry.reduce(system, group)"
+        raise ModelError(what, f'a motion in the form "{motion.equations.form}"', remedy)
     bundle = reduced.bundle
     system = bundle.system
     equations = equations_on(bundle, reconstruct=True)
@@ -56,11 +59,9 @@ def reconstruct(motion: Motion, start: Values | None = None) -> Motion:
     for name, value in numbers_by_name(start).items():
         if name not in values:
             near = nearest(name, values)
-            raise ModelError(
-                f"The group has no coordinate `{name}`",
-                seen=", ".join(values),
-                remedy=f"did you mean {near}" if near else "use one of these; the shape starts where the reduced motion did",
-            )
+            known = "use one of these; the shape starts where the reduced motion did"
+            remedy = f"did you mean {near}" if near else known
+            raise ModelError(f"The group has no coordinate `{name}`", ", ".join(values), remedy)
         values[name] = value
     values |= {symbol.name: float(motion[symbol.name][0]) for symbol in motion.equations.state}
     state = np.array([[values[symbol.name] for symbol in equations.state]])
@@ -69,12 +70,7 @@ def reconstruct(motion: Motion, start: Values | None = None) -> Motion:
     velocities = kernel.velocities(np.array([begin]), state, numbers)[0]
     first = {q.name: values[q.name] for q in system.coordinates}
     first |= {v.name: float(value) for v, value in zip(system.velocities, velocities, strict=True)}
-    whole: Motion = simulate(
-        equations,
-        first,
-        (begin, end),
-        parameters=motion.parameters,
-        rtol=float(motion.statistics.get("rtol", 1e-10)),
-        at=np.asarray(motion.t),
-    )
+    rtol = float(motion.statistics.get("rtol", 1e-10))
+    options: dict[str, Any] = {"parameters": motion.parameters, "rtol": rtol}
+    whole: Motion = simulate(equations, first, (begin, end), at=np.asarray(motion.t), **options)
     return whole

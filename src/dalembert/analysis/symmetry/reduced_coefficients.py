@@ -1,31 +1,40 @@
-r"""The coefficients of the reduced equations of a constrained system with symmetry, in a moving basis of the Lie algebra.
+r"""Coefficients of the reduced equations of a constrained system with symmetry.
 
-A basis e_1(r) .. e_k(r) of the body velocities has first the section of g^D, e_1 .. e_m, then what is orthogonal to it in the
-kinetic metric of the group, e_{m+1} .. e_k. In it, with [e_a, e_b] = C^c_ab e_c and de_b/dr^al = gamma^c_{b al} e_c,
+A basis e_1(r) .. e_k(r) of the body velocities has first the section of g^D, e_1 .. e_m, then what
+is orthogonal to it in the kinetic metric of the group, e_{m+1} .. e_k. In it, with [e_a, e_b] =
+C^c_ab e_c and de_b/dr^al = gamma^c_{b al} e_c,
 
-    xi = -A r_dot + Gamma p,   Gamma = e_b I^{bc},   I_bc = <<e_b, e_c>>,   lambda_{a' al} = l_{a' al} - l_{a' b'} A^{b'}_al
-    p_dot_b = C^c_ab I^{ad} p_c p_d + D^c_{b al} r_dot^al p_c + D_{al be b} r_dot^al r_dot^be          (Bloch 5.8.8, 5.9.55)
-    D^c_{b al} = -C^c_{a'b} A^{a'}_al + gamma^c_{b al} + lambda_{a' al} C^{a'}_ab I^{ac}                    (5.8.9, 5.9.56)
-    D_{al be b} = lambda_{a' al} (gamma^{a'}_{b be} - C^{a'}_{b'b} A^{b'}_be),   b' = 1 .. k        (theorem 5.8.10, 5.9.57)
+    xi = -A r_dot + Gamma p,  Gamma = e_b I^{bc},  I_bc = <<e_b, e_c>>,
+        lambda_{a' al} = l_{a' al} - l_{a' b'} A^{b'}_al
+    p_dot_b = C^c_ab I^{ad} p_c p_d + D^c_{b al} r_dot^al p_c + D_{al be b} r_dot^al r_dot^be
+        (Bloch 5.8.8, 5.9.55)
+    D^c_{b al} = -C^c_{a'b} A^{a'}_al + gamma^c_{b al} + lambda_{a' al} C^{a'}_ab I^{ac}
+        (5.8.9, 5.9.56)
+    D_{al be b} = lambda_{a' al} (gamma^{a'}_{b be} - C^{a'}_{b'b} A^{b'}_be),  b' = 1 .. k
+        (theorem 5.8.10, 5.9.57)
 
-    d/dt dl_c/dr_dot^al - dl_c/dr^al = -dI^{cd}/dr^al p_c p_d - D^c_{b al} I^{bd} p_c p_d - B^c_{al be} p_c r_dot^be
-        - D_{be al b} I^{bc} p_c r_dot^be - K_{al be ga} r_dot^be r_dot^ga                                  (theorem 5.8.10)
-    = -dl/dxi^b (B^b_{al be} r_dot^be + F^{bi}_al p_i)                                                      (5.9.52)
+    d/dt dl_c/dr_dot^al - dl_c/dr^al = -dI^{cd}/dr^al p_c p_d - D^c_{b al} I^{bd} p_c p_d
+        - B^c_{al be} p_c r_dot^be
+        - D_{be al b} I^{bc} p_c r_dot^be - K_{al be ga} r_dot^be r_dot^ga          (theorem 5.8.10)
+    = -dl/dxi^b (B^b_{al be} r_dot^be + F^{bi}_al p_i)                                      (5.9.52)
 
-with l_c(r, r_dot, p) the Lagrangian on the constraints, K_{al be ga} = lambda_{a' ga} B^{a'}_{al be}, and
+with l_c(r, r_dot, p) the Lagrangian on the constraints, K_{al be ga} = lambda_{a' ga} B^{a'}_{al
+be}, and
 
-    B^b_{al be} = d_be A^b_al - d_al A^b_be - C^b_ac A^a_be A^c_al,   F^{bi}_al = d_al Gamma^{bi} - C^b_ad A^a_al Gamma^{di}.
+    B^b_{al be} = d_be A^b_al - d_al A^b_be - C^b_ac A^a_be A^c_al,
+        F^{bi}_al = d_al Gamma^{bi} - C^b_ad A^a_al Gamma^{di}.
 
-B and F are the components, in the moving basis, of what these formulas give in the fixed one (5.9.53, 5.9.54). The print of
-(5.8.10) sums b' over 1 .. m alone. Nothing is returned that was not checked: against the equations of `reduce`, and against the
-brackets on Q of the horizontal lifts X_al and of the vertical fields, [X_al, X_be] = B_{al be}, [X_al, Gamma^i] = F^i_al,
-[X_al, e_b] = (gamma^c_{b al} - C^c_{a'b} A^{a'}_al) e_c.
+B and F are the components, in the moving basis, of what these formulas give in the fixed one
+(5.9.53, 5.9.54). The print of (5.8.10) sums b' over 1 .. m alone. Every result is checked against
+the equations of `reduce`, and against the brackets on Q of the horizontal lifts X_al and of the
+vertical fields, [X_al, X_be] = B_{al be}, [X_al, Gamma^i] = F^i_al, [X_al, e_b] = (gamma^c_{b al} -
+C^c_{a'b} A^{a'}_al) e_c.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -36,20 +45,21 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError, RunError, nearest
-from ...formulations.reduction.bundle_equations import Bundle, Reduced, bundle_of
+from ...formulations.reduction.bundle_equations import Bundle, ReducedFunctions, bundle_of
 from ...geometry.actions import Group
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank
-from ...typing import Values, Vector
+from ...typing import Array, Values, Vector
 from .moving_frame import check_hypotheses, generic_completion, moving_tensors, smallest
+from .reduced_tensors import ReducedCoefficients, assembled
 
 __all__ = ["CoefficientField", "ReducedCoefficients", "reduced_coefficients"]
 
 #: The largest difference from the equations of `reduce`, beside the size of their terms.
 LIMIT = 1e-9
-#: Directions that complete the frame: one that is nearer than this to the span of the others is not taken.
+#: Directions nearer than this to the span of the others do not complete the frame.
 LEAST_ANGLE = 1e-6
 #: A column of the section that is shorter than this part of its length elsewhere has vanished.
 VANISHING = 1e-9
@@ -57,133 +67,7 @@ VANISHING = 1e-9
 TRIES = 3
 
 
-@dataclass(frozen=True, eq=False)
-class ReducedCoefficients:
-    """The coefficients at one shape, or as expressions; k body velocities, m momenta, s shape coordinates.
-
-    Upper indices come first, in the order of print. Indices of the Lie algebra count the moving basis.
-
-    Attributes
-    ----------
-    frame : array (k, k)
-        e_1 .. e_k as columns, in the basis in which the group was given.
-    structure : array (k, k, k)
-        C^c_ab at [c, a, b].
-    inertia, inverse : arrays (m, m)
-        I_ab and I^ab.
-    inverse_slope : array (m, m, s)
-        dI^{cd}/dr^al.
-    gamma : array (k, m, s)
-        gamma^c_{b al}.
-    connection, lift : arrays (k, s), (k, m)
-        A^a_al and Gamma^{ai}.
-    lam : array (k, s)
-        lambda_{a' al}; its first m rows vanish.
-    curvature : array (k, s, s)
-        B^c_{al be}.
-    lift_slope : array (k, m, s)
-        F^{ci}_al.
-    residual : float
-        The worst difference from the equations of `reduce` and from the brackets on Q, relatively.
-    """
-
-    frame: Any
-    structure: Any
-    inertia: Any
-    inverse: Any
-    inverse_derivative: Any
-    gamma: Any
-    connection: Any
-    lift: Any
-    lam: Any
-    curvature: Any
-    lift_derivative: Any
-    residual: float = np.inf
-
-    @property
-    def count(self) -> int:
-        """m."""
-        return int(self.inertia.shape[0])
-
-    @cached_property
-    def quadratic(self) -> Any:
-        """C^c_ab I^{ad} at [b, c, d], (m, m, m): the terms of the momentum equation quadratic in p, symmetric in c and d."""
-        m = self.count
-        table = np.einsum("cab,ad->bcd", self.structure[:m, :m, :m], self.inverse)
-        return (table + np.swapaxes(table, 1, 2)) / 2
-
-    @cached_property
-    def transport(self) -> Any:
-        """D^c_{b al} at [c, b, al], (m, m, s)."""
-        m, C = self.count, self.structure
-        bend = -np.einsum("cab,ax->cbx", C[:m, :, :m], self.connection)
-        return bend + self.gamma[:m] + np.einsum("ex,eab,ac->cbx", self.lam[m:], C[m:, :m, :m], self.inverse)
-
-    @cached_property
-    def shape_drive(self) -> Any:
-        """D_{al be b} at [al, be, b], (s, s, m)."""
-        m, C = self.count, self.structure
-        turned = self.gamma[m:] - np.einsum("eab,ay->eby", C[m:, :, :m], self.connection)
-        return np.einsum("ex,eby->xyb", self.lam[m:], turned)
-
-    @cached_property
-    def shape_curvature(self) -> Any:
-        """K_{al be ga} at [al, be, ga], (s, s, s)."""
-        return np.einsum("ez,exy->xyz", self.lam, self.curvature)
-
-    def momentum_rate(self, shape_velocities: Any, momenta: Any) -> Any:
-        """p_dot (m,) without applied forces, by (5.8.8)."""
-        v, p = np.asarray(shape_velocities), np.asarray(momenta)
-        return (
-            np.einsum("bcd,c,d->b", self.quadratic, p, p)
-            + np.einsum("cbx,x,c->b", self.transport, v, p)
-            + np.einsum("xyb,x,y->b", self.shape_drive, v, v)
-        )
-
-    def shape_force(self, shape_velocities: Any, momenta: Any) -> Any:
-        """The right side of the shape equations (s,) of theorem 5.8.10, without applied forces."""
-        v, p = np.asarray(shape_velocities), np.asarray(momenta)
-        return -(
-            np.einsum("cdx,c,d->x", self.inverse_derivative, p, p)
-            + np.einsum("cbx,bd,c,d->x", self.transport, self.inverse, p, p)
-            + np.einsum("cxy,c,y->x", self.curvature[: self.count], p, v)
-            + np.einsum("yxb,bc,c,y->x", self.shape_drive, self.inverse, p, v)
-            + np.einsum("xyz,y,z->x", self.shape_curvature, v, v)
-        )
-
-    def body_momenta(self, shape_velocities: Any, momenta: Any) -> Any:
-        """dl/dxi on the constraints (k,), by (5.8.2): p along the section, lambda r_dot along the other directions."""
-        return np.concatenate([np.asarray(momenta), self.lam[self.count :] @ np.asarray(shape_velocities)])
-
-    def compact_shape_force(self, shape_velocities: Any, momenta: Any) -> Any:
-        """The same by (5.9.52): -dl/dxi^b (B^b r_dot + F^b p), with dl/dxi on the constraints (5.8.2)."""
-        v, p = np.asarray(shape_velocities), np.asarray(momenta)
-        derivative = self.body_momenta(v, p)
-        return -(
-            np.einsum("b,bxy,y->x", derivative, self.curvature, v)
-            + np.einsum("b,bix,i->x", derivative, self.lift_derivative, p)
-        )  # fmt: skip
-
-
-def _assembled(tables: Sequence[Any], k: int, m: int, s: int) -> ReducedCoefficients:
-    """The record of the tensors, with their indices apart."""
-    frame, structure, inertia, inverse, inverse_derivative, gamma, connection, lift, lam, curvature, turning = tables
-    return ReducedCoefficients(
-        frame=frame,
-        structure=structure.reshape(k, k, k),
-        inertia=inertia,
-        inverse=inverse,
-        inverse_derivative=inverse_derivative.reshape(m, m, s),
-        gamma=gamma.reshape(k, m, s),
-        connection=connection.reshape(k, s),
-        lift=lift.reshape(k, m),
-        lam=lam.reshape(k, s),
-        curvature=curvature.reshape(k, s, s),
-        lift_derivative=turning.reshape(k, m, s),
-    )
-
-
-# -- numbers ---------------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 class CoefficientField:
@@ -192,15 +76,15 @@ class CoefficientField:
     Raises
     ------
     FormError
-        Where the theory does not apply: an affine constraint that prescribes velocities, a Lagrangian that is not kinetic less
-        potential energy, or that depends on time.
+        Where the theory does not apply: an affine constraint that prescribes velocities, a
+        Lagrangian that is not kinetic less potential energy, or that depends on time.
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
-        self.reduced = Reduced(bundle, GraphAlgebra())
+        self.reduced = ReducedFunctions(bundle, GraphAlgebra())
         self.sizes = (len(bundle.group), len(bundle.momenta), len(bundle.shape))
-        self._functions: dict[tuple[int, ...], Any] = {}
+        self._functions: dict[tuple[int, ...], ca.Function] = {}
         check_hypotheses(self.reduced)
 
     def at(self, shape: Values, parameters: Values | None = None) -> ReducedCoefficients:
@@ -209,47 +93,55 @@ class CoefficientField:
         Raises
         ------
         RunError
-            Where the section or its inertia degenerates at this shape, or the coefficients do not give the equations.
+            Where the section or its inertia degenerates here, or the coefficients fail the check.
         """
         values = self._values(shape, parameters or {})
         tables = self._evaluated(self._function(self._completion(values)), values)
-        return self._checked(_assembled(tables, *self.sizes), values)
+        return self._checked(assembled(tables, *self.sizes), values)
 
     def symbolic(self) -> ReducedCoefficients:
         """The coefficients as expressions, for small systems, checked at a generic shape."""
         names = self._generic_names()
-        values = dict(zip(names, np.random.default_rng(3).uniform(0.4, 0.9, len(names)), strict=True))
+        numbers_drawn = np.random.default_rng(3).uniform(0.4, 0.9, len(names))
+        values = dict(zip(names, numbers_drawn, strict=True))
         numbers, completion = self.at(values), self._completion(values)
-        matrices = moving_tensors(Reduced(self.bundle, TreeAlgebra()), completion)
-        tables = [np.array([[smallest(x) for x in row] for row in matrix.tolist()], dtype=object) for matrix in matrices]
-        found = _assembled([t.reshape(m.shape) for t, m in zip(tables, matrices, strict=True)], *self.sizes)
-        gap = max(_gap(found, numbers, name, values) for name in ("structure", "lam", "curvature", "lift_derivative", "gamma"))
+        reduced = ReducedFunctions(self.bundle, TreeAlgebra())
+        matrices: list[sympy.Matrix] = moving_tensors(reduced, completion)
+        tables = []
+        for matrix in matrices:
+            rows = [[smallest(x) for x in row] for row in matrix.tolist()]
+            tables.append(np.array(rows, dtype=object).reshape(matrix.shape))
+        found = assembled(tables, *self.sizes)
+        checked = ("structure", "lam", "curvature", "lift_derivative", "gamma")
+        gap = max(_gap(found, numbers, name, values) for name in checked)
         if not gap < LIMIT:
-            raise RunError("The expressions of the coefficients do not have their values", seen=f"{gap:.1e}")
+            what = "The coefficients do not match their symbolic expressions"
+            raise RunError(what, seen=f"{gap:.1e}")
         return replace(found, residual=max(gap, numbers.residual))
 
     @cached_property
     def in_graph(self) -> ReducedCoefficients:
-        """The coefficients as nodes of the graph of `reduced`, for what is asked about all shapes."""
+        """The coefficients as nodes of the graph of `reduced`, for questions about all shapes."""
         matrices = moving_tensors(self.reduced, generic_completion(self.reduced))
-        tables = [np.fromiter(ca.densify(x).elements(), object).reshape(x.shape, order="F") for x in matrices]
-        return _assembled(tables, *self.sizes)
+        dense = (ca.densify(matrix) for matrix in matrices)
+        tables = [np.fromiter(x.elements(), object).reshape(x.shape, order="F") for x in dense]
+        return assembled(tables, *self.sizes)
 
-    # -- evaluation ----------------------------------------------------------------------------------------------
+    # -- evaluation --------------------------------------------------------------------------------
 
     @property
     def _shape_names(self) -> list[str]:
         return [self.bundle.system.coordinates[j].name for j in self.bundle.shape]
 
     def _generic_names(self) -> list[str]:
-        return [*self._shape_names, *(parameter.name for parameter in self.bundle.system.parameters)]
+        return [*self._shape_names, *(p.name for p in self.bundle.system.parameters)]
 
-    def _compiled(self, blocks: Sequence[Any]) -> Any:
-        symbols = self.reduced.algebra.symbols
-        return ca.Function("blocks", list(symbols.values()), [ca.densify(block) for block in blocks])
+    def _compiled(self, blocks: Sequence[ca.SX]) -> ca.Function:
+        symbols = list(self.reduced.algebra.symbols.values())
+        return ca.Function("blocks", symbols, [ca.densify(block) for block in blocks])
 
-    def _evaluated(self, function: Any, values: Mapping[str, float]) -> list[Any]:
-        """Blocks at some values; a symbol without one is a velocity or momentum that the block does not depend on."""
+    def _evaluated(self, function: ca.Function, values: Mapping[str, float]) -> list[Array]:
+        """Blocks at some values; a missing symbol is one that the block does not depend on."""
         symbols = list(self.reduced.algebra.symbols)[: function.n_in()]
         found = function.call([values.get(symbol.name, 0.0) for symbol in symbols])
         return [np.asarray(table, dtype=float).reshape(table.shape) for table in found]
@@ -260,18 +152,16 @@ class CoefficientField:
         for name in given:
             if name not in known and name not in {s.name for s in self.bundle.system.inputs}:
                 near = nearest(name, known)
-                raise ModelError(
-                    f"The coefficients contain no `{name}`",
-                    seen=", ".join(known),
-                    remedy=f"did you mean {near}" if near else "use one of these names",
-                )
+                remedy = f"did you mean {near}" if near else "use one of these names"
+                raise ModelError(f"The coefficients contain no `{name}`", ", ".join(known), remedy)
         missing = [name for name in known if name not in given]
         if missing:
-            raise ModelError(f"`{missing[0]}` has no value", remedy="give every shape coordinate and every parameter")
+            remedy = "give every shape coordinate and every parameter"
+            raise ModelError(f"`{missing[0]}` has no value", remedy=remedy)
         return given
 
     def _completion(self, values: Mapping[str, float]) -> tuple[int, ...]:
-        """Which fixed directions complete the section at a shape: the first that are independent of it and of each other."""
+        """The first fixed directions that complete the section to a basis at a shape."""
         k, m, _ = self.sizes
         if not m:
             return tuple(range(k))
@@ -291,28 +181,30 @@ class CoefficientField:
         return tuple(chosen)
 
     def _generic_sizes(self, values: Mapping[str, float]) -> Any:
-        """How long the columns of the section are elsewhere (m,): at a shape where it vanishes only rounding is left of it."""
-        random = np.random.default_rng(23)
-        shapes = [dict(zip(self._shape_names, random.uniform(0.3, 1.1, self.sizes[2]), strict=True)) for _ in range(2)]
+        """Usual column lengths (m,) of the section, to tell rounding where it vanishes."""
+        random, s = np.random.default_rng(23), self.sizes[2]
+        drawn = [random.uniform(0.3, 1.1, s) for _ in range(2)]
+        shapes = [dict(zip(self._shape_names, shape, strict=True)) for shape in drawn]
         tables = [self._evaluated(self._section, {**values, **shape})[0] for shape in shapes]
         return np.max([np.linalg.norm(table, axis=0) for table in tables], axis=0)
 
     @cached_property
-    def _section(self) -> Any:
+    def _section(self) -> ca.Function:
         """The section and the kinetic metric of the group."""
-        derivative = self.reduced.algebra.gradient(self.reduced.lagrangian, self.reduced.xi)
-        return self._compiled([self.reduced.section, self.reduced.algebra.jacobian(derivative, self.reduced.xi)])
+        reduced, algebra = self.reduced, self.reduced.algebra
+        derivative = algebra.gradient(reduced.lagrangian, reduced.xi)
+        return self._compiled([reduced.section, algebra.jacobian(derivative, reduced.xi)])
 
-    def _function(self, completion: tuple[int, ...]) -> Any:
+    def _function(self, completion: tuple[int, ...]) -> ca.Function:
         if completion not in self._functions:
             self._functions[completion] = self._compiled(moving_tensors(self.reduced, completion))
         return self._functions[completion]
 
-    # -- the check -----------------------------------------------------------------------------------------------
+    # -- the check ---------------------------------------------------------------------------------
 
     @cached_property
-    def _equations(self) -> Any:
-        """p_dot, the shape residual and d/dt dl_c/dr_dot - dl_c/dr, all without forces; dl/dxi and xi."""
+    def _equations(self) -> ca.Function:
+        """p_dot, shape residual, d/dt dl_c/dr_dot - dl_c/dr without forces; dl/dxi and xi."""
         reduced, algebra = self.reduced, self.reduced.algebra
         s = len(self.bundle.shape)
         on_constraints = reduced.here(reduced.lagrangian)
@@ -322,22 +214,27 @@ class CoefficientField:
         on_body = algebra.part(force, range(s, force.shape[0]), [0])
         pushed = algebra.part(force, range(s), [0]) - reduced.connection.T @ on_body
         derivative = reduced.here(algebra.gradient(reduced.lagrangian, reduced.xi))
-        free = [reduced.momentum_rate - reduced.section.T @ on_body, reduced.shape_residual + pushed]
+        rate = reduced.momentum_rate - reduced.section.T @ on_body
+        free = [rate, reduced.shape_residual + pushed]
         return self._compiled([*free, left, derivative, reduced.body_velocity])
 
     @cached_property
-    def _fields(self) -> Any:
-        """X_al, Gamma^i, e_b and the group's own basis as fields on Q, (s + k) x (s + 2m + k), and their derivatives."""
+    def _fields(self) -> ca.Function:
+        """X_al, Gamma^i, e_b and the group basis on Q, (s + k) x (s + 2m + k), and derivatives."""
         reduced, algebra = self.reduced, self.reduced.algebra
         k, m, s = self.sizes
-        inside = [-reduced.connection, reduced.momentum_lift, reduced.section, algebra.jacobian(reduced.xi, reduced.xi)]
+        unit = algebra.jacobian(reduced.xi, reduced.xi)
+        inside = [-reduced.connection, reduced.momentum_lift, reduced.section, unit]
         vertical = reduced.fields @ algebra.columns(inside)
-        base = algebra.columns([algebra.jacobian(reduced.shape, reduced.shape), algebra.zeros(s, 2 * m + k)])
+        shapes = algebra.jacobian(reduced.shape, reduced.shape)
+        base = algebra.columns([shapes, algebra.zeros(s, 2 * m + k)])
         fields = algebra.stack([base, vertical])
         place = algebra.stack([reduced.shape, reduced.group])
         return self._compiled([fields, algebra.jacobian(ca.vec(fields), place)])
 
-    def _checked(self, found: ReducedCoefficients, values: Mapping[str, float]) -> ReducedCoefficients:
+    def _checked(
+        self, found: ReducedCoefficients, values: Mapping[str, float]
+    ) -> ReducedCoefficients:
         """The coefficients with their residual, where it is small."""
         worst = max(self._gap_of_equations(found, values), self._gap_of_brackets(found, values))
         if not worst < LIMIT:
@@ -349,10 +246,13 @@ class CoefficientField:
         return replace(found, residual=worst)
 
     def _gap_of_equations(self, found: ReducedCoefficients, values: Mapping[str, float]) -> float:
-        """The momentum and shape equations and (5.8.2) at random velocities, momenta and accelerations."""
+        """Momentum and shape equations and (5.8.2) at random velocities, momenta, accelerations."""
         bundle, random, m = self.bundle, np.random.default_rng(17), found.count
         shape = [bundle.system.coordinates[j] for j in bundle.shape]
-        worst = max(_relative(found.lam[:m], found.lam), _relative(found.inertia @ found.inverse - np.eye(m), 0.0))
+        worst = max(
+            _relative(found.lam[:m], found.lam),
+            _relative(found.inertia @ found.inverse - np.eye(m), 0.0),
+        )
         for _ in range(TRIES):
             v, a, along = (random.uniform(-1, 1, size) for size in (len(shape), len(shape), m))
             p = found.inertia @ along
@@ -361,7 +261,8 @@ class CoefficientField:
             symbols |= dict(zip((q.name for q in bundle.momenta), p, strict=True))
             tables = self._evaluated(self._equations, {**symbols, **values})
             momentum, residual, left, derivative, xi = (table.ravel() for table in tables)
-            rate, force, compact = (f(v, p) for f in (found.momentum_rate, found.shape_force, found.compact_shape_force))
+            formulas = (found.momentum_rate, found.shape_force, found.compact_shape_force)
+            rate, force, compact = (formula(v, p) for formula in formulas)
             shape_terms = np.concatenate([left, force])
             worst = max(
                 worst,
@@ -374,20 +275,24 @@ class CoefficientField:
         return worst
 
     def _gap_of_brackets(self, found: ReducedCoefficients, values: Mapping[str, float]) -> float:
-        """C, B, F and gamma - C A against brackets of vector fields on Q, at a random group element."""
+        """C, B, F and gamma - C A against brackets of fields on Q, at a random group element."""
         k, m, s = self.sizes
         names = [self.bundle.system.coordinates[j].name for j in self.bundle.group]
         element = dict(zip(names, np.random.default_rng(19).uniform(0.3, 1.1, k), strict=True))
         fields, derivatives = self._evaluated(self._fields, {**element, **values})
-        derivatives = derivatives.reshape(fields.shape[1], k + s, k + s)  # field, component, direction
+        # By field, component and direction.
+        derivatives = derivatives.reshape(fields.shape[1], k + s, k + s)
         turned = np.einsum("bij,ja->abi", derivatives, fields)
         brackets = (turned - np.swapaxes(turned, 0, 1))[:, :, s:]
-        lifts, gammas, vertical, basis = slice(0, s), slice(s, s + m), slice(s + m, s + 2 * m), slice(s + 2 * m, None)
+        lifts, gammas = slice(0, s), slice(s, s + m)
+        vertical, basis = slice(s + m, s + 2 * m), slice(s + 2 * m, None)
         moving = fields[s:, basis] @ found.frame
         inside = np.linalg.solve(moving, brackets.reshape(-1, k).T).reshape(k, *brackets.shape[:2])
         bent = found.gamma - np.einsum("cab,ax->cbx", found.structure[:, :, :m], found.connection)
+        frame = found.frame
+        structure = np.einsum("cij,ia,jb->cab", inside[:, basis, basis], frame, frame)
         pairs = (
-            (np.einsum("cij,ia,jb->cab", inside[:, basis, basis], found.frame, found.frame), found.structure),
+            (structure, found.structure),
             (inside[:, lifts, lifts], found.curvature),
             (np.swapaxes(inside[:, lifts, gammas], 1, 2), found.lift_derivative),
             (np.swapaxes(inside[:, lifts, vertical], 1, 2), bent),
@@ -404,7 +309,7 @@ def reduced_coefficients(
     section: Sequence[Vector] | None = None,
     identity: Values | None = None,
 ) -> ReducedCoefficients:
-    """All coefficients of the reduced equations of a system, checked against the equations of `reduce`.
+    """All coefficients of the reduced equations, checked against the equations of `reduce`.
 
     Parameters
     ----------
@@ -431,23 +336,29 @@ def reduced_coefficients(
     if shape is None:
         return field.symbolic()
     known = {symbol.name for symbol in stated.parameters}
-    own = {k: v for k, v in system.parameters.items() if k in known} if isinstance(system, Scenario) else {}
+    own = {}
+    if isinstance(system, Scenario):
+        own = {name: value for name, value in system.parameters.items() if name in known}
     return field.at(shape, own | numbers_by_name(parameters))
 
 
-# -- details ---------------------------------------------------------------------------------------------------------------
+# -- details ---------------------------------------------------------------------------------------
 
 
-def _relative(gap: Any, terms: Any) -> float:
+def _relative(gap: Array | float, terms: Array | float) -> float:
     """The size of a difference beside that of its terms; infinite where it is not a number."""
     size = float(np.max(np.abs(gap), initial=0.0)) / (1 + float(np.max(np.abs(terms), initial=0.0)))
     return size if np.isfinite(size) else np.inf
 
 
-def _gap(found: ReducedCoefficients, numbers: ReducedCoefficients, name: str, values: Mapping[str, float]) -> float:
+def _gap(
+    found: ReducedCoefficients, numbers: ReducedCoefficients, name: str, values: Mapping[str, float]
+) -> float:
     """How far the expressions of a tensor are from its numbers."""
-    table = getattr(found, name)
     known = {name: sympy.Float(value) for name, value in values.items()}
-    here = [float(x.xreplace({symbol: known[symbol.name] for symbol in x.free_symbols})) for x in table.flat]
+    here = []
+    for entry in getattr(found, name).flat:
+        numbers_here = {symbol: known[symbol.name] for symbol in entry.free_symbols}
+        here.append(float(entry.xreplace(numbers_here)))
     expected = getattr(numbers, name).ravel()
     return _relative(np.array(here) - expected, expected)

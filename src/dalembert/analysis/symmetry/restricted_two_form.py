@@ -1,16 +1,21 @@
-r"""The canonical two-form on what nonholonomic constraints allow, and how far it is from being closed.
+r"""The canonical two-form on the velocities allowed by constraints, and its exterior derivative.
 
-On M = FL(D), in the chart (q, y) of the form "bates-sniatycki", H = TM and (T pi)^-1 D has the frame (F_s, 0), (0, 1_s), and
+On M = FL(D), in the chart (q, y) of the form "bates-sniatycki", H = TM and (T pi)^-1 D has the
+frame (F_s, 0), (0, 1_s), and
 
-    omega_ij = Omega_M(h_i, h_j),     omega(X, .) = dH_H,     {f, g} = omega(X_f, X_g) = df . Pi dg      (Bloch 5.9.4, 5.9.24)
+    omega_ij = Omega_M(h_i, h_j),  omega(X, .) = dH_H,  {f, g} = omega(X_f, X_g) = df . Pi dg
+        (Bloch 5.9.4, 5.9.24)
 
-omega is a form on the fibres of H, not on a manifold. Extended by zero along the dependent coordinates, which is what dividing
-out a group that moves them alone does (Chaplygin's case), it has a derivative. The brackets of the frame have no part in H, so
+omega is a form on the fibres of H, not on a manifold. Extended by zero along the dependent
+coordinates, which is what dividing out a group that moves them alone does (Chaplygin's case), it
+has a derivative. The brackets of the frame have no part in H, so
 
-    d omega(h_i, h_j, h_k) = h_i omega_jk + h_j omega_ki + h_k omega_ij = Omega_M([h_i, h_j], h_k) + cyclic,
+    d omega(h_i, h_j, h_k) = h_i omega_jk + h_j omega_ki + h_k omega_ij = Omega_M([h_i, h_j], h_k)
+        + cyclic,
 
-the second because Omega_M is closed: it is the curvature of the constraints times the derivatives of the dependent momenta. The
-bracket needs no extension; it obeys Jacobi's identity exactly where the constraints are integrable.
+the second because Omega_M is closed: it is the curvature of the constraints times the derivatives
+of the dependent momenta. The bracket needs no extension; it obeys Jacobi's identity exactly where
+the constraints are integrable.
 """
 
 from __future__ import annotations
@@ -36,26 +41,29 @@ from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank, solve
 from ...runtime.kernel import kernel_of, parameter_values
-from ...typing import Values
+from ...typing import Array, ArrayLike, Values
 from ..anatomy import read_model
 
-__all__ = ["RestrictedTwoForm", "TwoFormField", "bivector_derivatives", "cyclic", "jacobi_failure", "restricted_two_form"]
+__all__ = ["RestrictedTwoForm", "TwoFormField", "bivector_derivatives", "cyclic"]
+__all__ += ["jacobi_failure", "restricted_two_form"]
 
-#: The largest difference from Lagrange's equations, and of the two ways to d omega, beside the size of their terms.
+#: The largest relative difference from Lagrange's equations, and of the two ways to d omega.
 LIMIT = 1e-8
 
 
-def cyclic(table: Any) -> Any:
+def cyclic(table: Array) -> Array:
     """table_ijk + table_jki + table_kij, (n, n, n)."""
     return table + np.transpose(table, (2, 0, 1)) + np.transpose(table, (1, 2, 0))
 
 
-def jacobi_failure(bivector: Any, derivatives: Any) -> Any:
-    """{{z_i, z_j}, z_k} + cyclic of a bracket {z_i, z_j} = bivector[i, j] with derivatives[i, j, l] along z_l, (n, n, n)."""
+def jacobi_failure(bivector: Array, derivatives: Array) -> Array:
+    """{{z_i, z_j}, z_k} + cyclic, (n, n, n), of {z_i, z_j} = bivector[i, j]."""
     return cyclic(np.einsum("ijl,lk->ijk", derivatives, bivector))
 
 
-def bivector_derivatives(frame: Any, frame_derivatives: Any, inverse: Any, form_derivatives: Any) -> Any:
+def bivector_derivatives(
+    frame: Array, frame_derivatives: Array, inverse: Array, form_derivatives: Array
+) -> Any:
     """The derivatives (n, n, n) of frame W frame^T, where W = form^-T, along all n symbols."""
     moved = np.einsum("ail,ij,bj->abl", frame_derivatives, inverse, frame)
     turned = -np.einsum("ai,ij,kjl,km,bm->abl", frame, inverse, form_derivatives, inverse, frame)
@@ -90,112 +98,118 @@ class RestrictedTwoForm:
     velocities : mapping of name to float (n,)
         Of all coordinates, the dependent ones and completed ones too.
     residual : float
-        The worst difference of X from Lagrange's equations with multipliers, and of d omega from the brackets of the frame.
+        The worst difference of X from Lagrange's equations, and of d omega from the brackets.
     """
 
     names: tuple[str, ...]
-    point: Any
-    whole: Any
-    frame: Any
-    matrix: Any
-    differential: Any
-    field: Any
-    derivative: Any
-    bivector: Any
-    jacobi: Any
+    point: Array
+    whole: Array
+    frame: Array
+    matrix: Array
+    differential: Array
+    field: Array
+    derivative: Array
+    bivector: Array
+    jacobi: Array
     velocities: Mapping[str, float]
     residual: float
 
-    def on(self, first: Any, second: Any) -> float:
+    def on(self, first: ArrayLike, second: ArrayLike) -> float:
         """omega of two vectors in the frame, (2k,) each."""
         return float(np.asarray(first) @ self.matrix @ np.asarray(second))
 
-    def derivative_on(self, first: Any, second: Any, third: Any) -> float:
+    def derivative_on(self, first: Array, second: Array, third: Array) -> float:
         """d omega on a triple of vectors in the frame, (2k,) each."""
         return float(np.einsum("ijk,i,j,k->", self.derivative, first, second, third))
 
 
 class TwoFormField:
-    """The two-form of a system as a function of the state, on one choice of independent velocities."""
+    """The two-form of a system as a function of the state, on one set of independent velocities."""
 
     def __init__(self, system: System, split: Split) -> None:
         self.system, self.split = system, split
         self.reduction = Reduction(system, GraphAlgebra(), split)
         self.manifold = ConstraintManifold(self.reduction)
-        self.names = tuple(s.name for s in (*system.coordinates, *canonical_symbols(system, split).state))
+        symbols = (*system.coordinates, *canonical_symbols(system, split).state)
+        self.names = tuple(symbol.name for symbol in symbols)
 
-    def _compiled(self, blocks: list[Any]) -> Any:
+    def _compiled(self, blocks: list[ca.SX]) -> ca.Function:
         given = {symbol: value for symbol, value in self.system.inputs.items() if value is not None}
         algebra = self.reduction.algebra
         if given:
-            values = self.manifold.on(algebra.vector(list(given.values())))
-            blocks = [algebra.substitute(block, algebra.vector(list(given)), values) for block in blocks]
-        return ca.Function("blocks", list(algebra.symbols.values()), [ca.densify(block) for block in blocks])
+            names, values = algebra.vector(list(given)), algebra.vector(list(given.values()))
+            values = self.manifold.on(values)
+            blocks = [algebra.substitute(block, names, values) for block in blocks]
+        nodes = list(algebra.symbols.values())
+        return ca.Function("blocks", nodes, [ca.densify(block) for block in blocks])
 
-    def _evaluated(self, function: Any, values: Mapping[str, float]) -> list[Any]:
+    def _evaluated(self, function: ca.Function, values: Mapping[str, float]) -> list[Array]:
         symbols = list(self.reduction.algebra.symbols)[: function.n_in()]
         found = function.call([values.get(symbol.name, 0.0) for symbol in symbols])
         return [np.asarray(table, dtype=float).reshape(table.shape) for table in found]
 
     @cached_property
-    def _momenta(self) -> Any:
+    def _momenta(self) -> ca.Function:
         """y of the independent velocities."""
-        reduction = self.reduction
-        definition = reduction.algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
-        return self._compiled([definition])
+        reduction, algebra = self.reduction, self.reduction.algebra
+        constrained = reduction.here(reduction.lagrangian)
+        return self._compiled([algebra.gradient(constrained, reduction.independent)])
 
     @cached_property
-    def _forms(self) -> Any:
-        """Omega_M, the frame, its derivatives, those of omega, and the right side of i_X omega = dH_H with the drift of X."""
+    def _forms(self) -> ca.Function:
+        """Omega_M, frame, its derivatives, those of omega, and dH_H of i_X omega with the drift."""
         manifold, algebra, reduction = self.manifold, self.reduction.algebra, self.reduction
         k = manifold.y.shape[0]
-        drift = algebra.stack([manifold.drift, algebra.zeros(k)])
-        force = manifold.on(reduction.applied_force) - algebra.jacobian(manifold.momenta, reduction.time)
-        right = algebra.gradient(manifold.hamiltonian, manifold.point) - algebra.stack([force, algebra.zeros(k)])
-        right = manifold.directions.T @ (right - manifold.two_form.T @ drift)
-        derivatives = [algebra.jacobian(ca.vec(block), manifold.point) for block in (manifold.directions, manifold.restricted)]
-        return self._compiled([manifold.two_form, manifold.directions, *derivatives, right, drift])
+        still = algebra.zeros(k)
+        drift = algebra.stack([manifold.drift, still])
+        force = manifold.on(reduction.applied_force)
+        force = force - algebra.jacobian(manifold.momenta, reduction.time)
+        right = algebra.gradient(manifold.hamiltonian, manifold.point)
+        right = right - algebra.stack([force, still]) - manifold.two_form.T @ drift
+        frame, point = manifold.directions, manifold.point
+        derivatives = [algebra.jacobian(ca.vec(x), point) for x in (frame, manifold.restricted)]
+        return self._compiled([manifold.two_form, frame, *derivatives, frame.T @ right, drift])
 
     @cached_property
-    def _lagrange(self) -> Any:
+    def _lagrange(self) -> ca.Function:
         """Lagrange's equations with multipliers on M, and how y moves with the accelerations."""
         reduction, algebra, on = self.reduction, self.reduction.algebra, self.manifold.on
         definition = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
-        derivative = algebra.part(
-            algebra.jacobian(definition, reduction.v), range(definition.shape[0]), range(len(self.system.coordinates))
-        )
-        rest = algebra.along(definition, reduction.q, reduction.velocities) + algebra.jacobian(definition, reduction.time)
+        rows, n = range(definition.shape[0]), len(self.system.coordinates)
+        derivative = algebra.part(algebra.jacobian(definition, reduction.v), rows, range(n))
+        rest = algebra.along(definition, reduction.q, reduction.velocities)
+        rest = rest + algebra.jacobian(definition, reduction.time)
         full = reduction.full
-        blocks = [full.metric, full.force, full.rows, full.right, reduction.velocities, derivative, rest]
-        return self._compiled([on(block) for block in blocks])
+        blocks = [full.metric, full.force, full.rows, full.right, reduction.velocities]
+        return self._compiled([on(block) for block in (*blocks, derivative, rest)])
 
     def at(self, values: Mapping[str, float]) -> RestrictedTwoForm:
         """The two-form at coordinates, independent velocities, parameters and t by name."""
         (y,) = self._evaluated(self._momenta, values)
-        table = dict(values) | dict(zip(self.names[len(self.system.coordinates) :], y.ravel(), strict=True))
-        whole, frame, frame_derivatives, form_derivatives, right, drift = self._evaluated(self._forms, table)
+        names = self.names[len(self.system.coordinates) :]
+        table = dict(values) | dict(zip(names, y.ravel(), strict=True))
+        found = self._evaluated(self._forms, table)
+        whole, frame, frame_derivatives, form_derivatives, right, drift = found
         matrix, size = frame.T @ whole @ frame, frame.shape[1]
         if not np.all(np.isfinite(matrix)) or rank(matrix).rank < size:
-            raise SingularError(
-                "The two-form is degenerate on what the constraints allow",
-                seen=f"rank {rank(np.nan_to_num(matrix)).rank} of {size}",
-                remedy='look at another state, or use the form "lagrange"',
-            )
-        inverse = np.linalg.solve(matrix.T, np.eye(size))
+            what = "The two-form is degenerate on what the constraints allow"
+            remedy = 'look at another state, or use the form "lagrange"'
+            raise SingularError(what, f"rank {rank(np.nan_to_num(matrix)).rank} of {size}", remedy)
+        inverse = np.asarray(np.linalg.solve(matrix.T, np.eye(size)), dtype=float)
         field = frame @ (inverse @ right.ravel()) + drift.ravel()
         frame_derivatives = _derivatives(frame_derivatives, frame.shape)
         form_derivatives = _derivatives(form_derivatives, matrix.shape)
         derivative = cyclic(np.einsum("jkl,li->ijk", form_derivatives, frame))
         bivector = frame @ inverse @ frame.T
-        gap = max(
-            self._from_lagrange(field, table), _relative(derivative - _by_brackets(whole, frame, frame_derivatives), derivative)
+        by_brackets = _relative(
+            derivative - _by_brackets(whole, frame, frame_derivatives), derivative
         )
+        gap = max(self._from_lagrange(field, table), by_brackets)
         if not gap < LIMIT:
-            raise RunError(
-                "The two-form does not give Lagrange's equations",
-                seen=f"a difference of {gap:.1e}, where {LIMIT:.0e} is allowed",
-                remedy="look at another state, further from where the independent velocities degenerate",
-            )
+            what = "The two-form does not give Lagrange's equations"
+            remedy = "look at another state, where the independent velocities do not degenerate"
+            raise RunError(what, f"a difference of {gap:.1e}, where {LIMIT:.0e} is allowed", remedy)
+        bends = bivector_derivatives(frame, frame_derivatives, inverse, form_derivatives)
         return RestrictedTwoForm(
             names=self.names,
             point=np.array([table.get(name, 0.0) for name in self.names]),
@@ -206,32 +220,33 @@ class TwoFormField:
             field=field,
             derivative=derivative,
             bivector=bivector,
-            jacobi=jacobi_failure(bivector, bivector_derivatives(frame, frame_derivatives, inverse, form_derivatives)),
+            jacobi=jacobi_failure(bivector, bends),
             velocities={v.name: float(field[k]) for k, v in enumerate(self.system.velocities)},
             residual=gap,
         )
 
-    def _from_lagrange(self, field: Any, values: Mapping[str, float]) -> float:
+    def _from_lagrange(self, field: Array, values: Mapping[str, float]) -> float:
         """How far X is from the motion with multipliers, relatively."""
-        metric, force, rows, right, velocities, derivative, rest = self._evaluated(self._lagrange, values)
+        found = self._evaluated(self._lagrange, values)
+        metric, force, rows, right, velocities, derivative, rest = found
         accelerations = solve(metric, force.ravel(), rows, right.ravel()).z
         expected = np.concatenate([velocities.ravel(), derivative @ accelerations + rest.ravel()])
         return _relative(field - expected, expected)
 
 
-def _derivatives(table: Any, shape: tuple[int, int]) -> Any:
+def _derivatives(table: Array, shape: tuple[int, int]) -> Array:
     """Derivatives of a matrix that was read column by column, (rows, columns, symbols)."""
     return np.swapaxes(table.reshape(shape[1], shape[0], -1), 0, 1)
 
 
-def _by_brackets(whole: Any, frame: Any, derivatives: Any) -> Any:
+def _by_brackets(whole: Array, frame: Array, derivatives: Array) -> Array:
     """Omega_M([h_i, h_j], h_k) + cyclic, (2k, 2k, 2k)."""
     turned = np.einsum("ajl,li->ija", derivatives, frame)
     brackets = turned - np.swapaxes(turned, 0, 1)
     return cyclic(np.einsum("ija,ab,bk->ijk", brackets, whole, frame))
 
 
-def _relative(gap: Any, terms: Any) -> float:
+def _relative(gap: Array, terms: Array) -> float:
     size = float(np.max(np.abs(gap), initial=0.0)) / (1 + float(np.max(np.abs(terms), initial=0.0)))
     return size if np.isfinite(size) else np.inf
 
@@ -239,14 +254,14 @@ def _relative(gap: Any, terms: Any) -> float:
 def restricted_two_form(
     system: System | Scenario, state: Values | None = None, parameters: Values | None = None
 ) -> RestrictedTwoForm:
-    """The canonical two-form on the constraints of a system at one state, its derivative and its brackets.
+    """The canonical two-form on the constraints at one state, its derivative and its brackets.
 
     Parameters
     ----------
     system : System or Scenario
     state : mapping of symbol or name to value
-        Coordinates, velocities or momenta, and t; those of the scenario by default. What is given is held; what is missing
-        is completed from the constraints with the least change from zero, and found in `velocities`.
+        Coordinates, velocities or momenta, and t; those of the scenario by default. Missing ones
+        are completed from the constraints with the least change from zero (`velocities`).
     parameters : mapping of symbol or name to value
 
     Raises
@@ -262,12 +277,14 @@ def restricted_two_form(
     --------
     >>> import dalembert as da
     >>> x, y, z = da.coordinates("x y z")
-    >>> slope = da.velocity(z.dot - y*x.dot, name="slope")
-    >>> particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2)/2, constraints=[slope])
+    >>> tilt = da.velocity(z.dot - y*x.dot, name="tilt")
+    >>> kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    >>> particle = da.System([x, y, z], kinetic=kinetic, constraints=[tilt])
     >>> found = restricted_two_form(particle, {y: 1.0, x.dot: 2.0, y.dot: 0.5})
     >>> found.names, found.matrix.shape, round(float(np.max(np.abs(found.derivative))), 12)
     (('x', 'y', 'z', 'y_x', 'y_y'), (4, 4), 0.5)
-    >>> {name: round(v, 12) for name, v in restricted_two_form(particle, {y: 1.0, z.dot: 2.0}).velocities.items()}
+    >>> completed = restricted_two_form(particle, {y: 1.0, z.dot: 2.0}).velocities
+    >>> {name: round(value, 12) for name, value in completed.items()}
     {'x_dot': 2.0, 'y_dot': 0.0, 'z_dot': 2.0}
     """
     asked = numbers_by_name(state)
@@ -278,5 +295,6 @@ def restricted_two_form(
     p = parameter_values(kernel.parameters, values)
     found = consistent_start(kernel.plain_context(p), time, beginning, p, project_start=False)
     numbers = {t.name: time} | {name: float(value) for name, value in values.items()}
-    numbers |= {symbol.name: float(x) for symbol, x in zip(kernel.equations.state, found.state, strict=True)}
+    state_values = zip(kernel.equations.state, found.state, strict=True)
+    numbers |= {symbol.name: float(x) for symbol, x in state_values}
     return TwoFormField(stated, choose_split(stated, numbers)).at(numbers)

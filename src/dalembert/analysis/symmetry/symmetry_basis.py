@@ -1,8 +1,8 @@
-r"""From a subspace of coefficients, known at several values of the parameters, to fields that a person can read.
+r"""Readable fields from a subspace of coefficients known at several parameter values.
 
-The subspace has one basis in reduced echelon form. Each entry of it is then either the same number for all values of the
-parameters, and a small fraction; or a small fraction times powers of parameters and of their sums; or it is left as a number
-that holds for one set of values only.
+The subspace has one basis in reduced echelon form. Each entry of it is then either the same number
+for all values of the parameters, and a small fraction; or a small fraction times powers of
+parameters and of their sums; or it is left as a number that holds for one set of values only.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 import sympy
 
+from ...typing import Array
+
 __all__ = ["Recogniser", "echelon", "fraction"]
 
-#: An entry below this, beside pivots of one, is zero; two numbers that differ by less are equal, relatively.
+#: Entries below this beside pivots of one are zero; also the relative distance of equal numbers.
 ROUNDING = 1e-7
 #: The largest denominator of a coefficient, and the largest power of a parameter.
 MOST_PARTS, POWERS = 12, (1, -1, 2, -2)
@@ -25,7 +26,7 @@ MOST_PARTS, POWERS = 12, (1, -1, 2, -2)
 FEW_PARAMETERS = 8
 
 
-def echelon(vectors: Any) -> tuple[Any, tuple[int, ...]]:
+def echelon(vectors: Array) -> tuple[Array, tuple[int, ...]]:
     """The reduced echelon form (d, K) of independent rows, and its pivot columns.
 
     >>> echelon(np.array([[1.0, 1.0, 3.0], [1.0, -1.0, 1.0]]))
@@ -76,18 +77,23 @@ class Recogniser:
     Examples
     --------
     >>> a, b = sympy.symbols("a b")
-    >>> known = Recogniser([a, b], [{"a": 0.7, "b": 1.3}, {"a": 1.1, "b": 0.6}, {"a": 0.9, "b": 1.2}])
-    >>> known.expression([-3 * v["a"] / v["b"] / 2 for v in known.sets]), known.expression([0.5, 0.5, 0.5])
+    >>> sets = [{"a": 0.7, "b": 1.3}, {"a": 1.1, "b": 0.6}, {"a": 0.9, "b": 1.2}]
+    >>> known = Recogniser([a, b], sets)
+    >>> values = [-3 * v["a"] / v["b"] / 2 for v in known.sets]
+    >>> known.expression(values), known.expression([0.5, 0.5, 0.5])
     (-3*a/(2*b), 1/2)
     """
 
-    def __init__(self, symbols: Sequence[sympy.Symbol], sets: Sequence[Mapping[str, float]]) -> None:
+    def __init__(
+        self, symbols: Sequence[sympy.Symbol], sets: Sequence[Mapping[str, float]]
+    ) -> None:
         self.symbols, self.sets = list(symbols), list(sets)
 
     def expression(self, values: Sequence[float]) -> sympy.Expr | None:
-        """The expression with these values at the sets; None where none of the simple ones has them."""
+        """The expression with these values at the sets; None where no simple one has them."""
         numbers = np.asarray(values, dtype=float)
-        if np.max(np.abs(numbers - numbers[0])) <= ROUNDING * max(1.0, float(np.max(np.abs(numbers)))):
+        size = max(1.0, float(np.max(np.abs(numbers))))
+        if np.max(np.abs(numbers - numbers[0])) <= ROUNDING * size:
             return fraction(float(numbers[0]))
         if len(self.sets) < 3 or np.any(numbers == 0):
             return None
@@ -99,11 +105,12 @@ class Recogniser:
                     return rational * factor
         return None
 
-    def _products(self) -> Iterator[tuple[sympy.Expr, Any]]:
+    def _products(self) -> Iterator[tuple[sympy.Expr, Array]]:
         """Products of powers: of one parameter, of two, of a parameter and a sum, of three."""
-        symbols = [(s, np.array([float(values[s.name]) for values in self.sets])) for s in self.symbols]
-        symbols = [(s, sizes) for s, sizes in symbols if np.all(sizes != 0)]
-        sums = [(a + b, one + two) for (a, one), (b, two) in combinations(symbols, 2) if np.all(one + two != 0)]
+        named = ((s, [float(values[s.name]) for values in self.sets]) for s in self.symbols)
+        symbols = [(s, np.array(sizes)) for s, sizes in named if all(size != 0 for size in sizes)]
+        every = ((a + b, one + two) for (a, one), (b, two) in combinations(symbols, 2))
+        sums = [(total, sizes) for total, sizes in every if np.all(sizes != 0)]
         for s, sizes in symbols:
             yield from ((s**power, sizes**power) for power in POWERS)
         for (a, one), (b, two) in combinations(symbols, 2):
@@ -112,8 +119,8 @@ class Recogniser:
             return
         for total, sizes in sums:
             yield from ((total**power, sizes**power) for power in (1, -1))
-            for s, own in symbols:
-                yield from ((s**i * total**j, own**i * sizes**j) for i, j in product((1, -1), (1, -1)))
+            for (s, own), i, j in product(symbols, (1, -1), (1, -1)):
+                yield s**i * total**j, own**i * sizes**j
         for (a, one), (b, two), (c, three) in combinations(symbols, 3):
             for i, j, k in product(POWERS, POWERS, POWERS):
                 yield a**i * b**j * c**k, one**i * two**j * three**k

@@ -1,15 +1,15 @@
 r"""From the generators of a symmetry to its group: brackets, a basis along the factors, and names.
 
-Fields determine a Lie algebra. Whether a line of it is a circle depends on the coordinates: the flow of X = A q + b comes back
-where exp(T (A, b)) is the identity but for whole turns of angles, T a multiple of its slowest period.
+Fields determine a Lie algebra. Whether a line of it is a circle depends on the coordinates: the
+flow of X = A q + b comes back where exp(T (A, b)) is the identity but for whole turns of angles, T
+a multiple of its slowest period.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import sympy
@@ -21,11 +21,12 @@ from ...geometry.vanishing import vanish
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array, Symbols
 from ..proofs.bounded import Points
-from .invariance import Certificate
+from .invariance import FieldCertificate
 from .symmetry_basis import echelon, fraction
 
-__all__ = ["Found", "adapted", "closed", "group_name", "moving_angles"]
+__all__ = ["FoundField", "adapted", "closed", "group_name", "moving_angles"]
 
 #: The most generators that brackets may lead to.
 MOST_GENERATORS = 40
@@ -38,31 +39,35 @@ _CIRCULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundField:
     """A field (n x 1) and its certificate."""
 
-    field: Any
-    certificate: Certificate
+    field: sympy.MatrixBase
+    certificate: FieldCertificate
 
 
-# -- brackets ----------------------------------------------------------------------------------------------------
+# -- brackets --------------------------------------------------------------------------------------
 
 
 def closed(
-    held: Sequence[Found],
-    coordinates: Sequence[Any],
+    held: Sequence[FoundField],
+    coordinates: Sequence[sympy.Symbol],
     values: Mapping[str, float],
-    certify: Callable[[Any], Certificate],
-) -> tuple[list[Found], Any | None]:
-    """The fields with brackets added until there is nothing new, and B with [X_a, X_b] = B[a, b, c] X_c; None where it grew.
+    certify: Callable[[sympy.MatrixBase], FieldCertificate],
+) -> tuple[list[FoundField], Array | None]:
+    """The fields closed under brackets, and B with [X_a, X_b] = B[a, b, c] X_c; None if too many.
 
     Parameters in the fields take the given values where numbers are needed.
     """
     found = list(held)
+
+    def bracket_of(first: sympy.MatrixBase, second: sympy.MatrixBase) -> sympy.MatrixBase:
+        return field_bracket(first, second, coordinates).applyfunc(sympy.expand)
+
     while True:
         fields = [_with_values(entry.field, values) for entry in found]
         pairs = list(combinations(range(len(found)), 2))
-        brackets = [field_bracket(fields[a], fields[b], coordinates).applyfunc(sympy.expand) for a, b in pairs]
+        brackets = [bracket_of(fields[a], fields[b]) for a, b in pairs]
         constants, outside = _components(fields, brackets, pairs)
         if not outside:
             return found, constants
@@ -70,17 +75,20 @@ def closed(
             return found, None
         before = len(found)
         for a, b in outside:
-            bracket = field_bracket(found[a].field, found[b].field, coordinates).applyfunc(sympy.expand)
-            if _are_independent([*(_with_values(entry.field, values) for entry in found), _with_values(bracket, values)]):
-                found.append(Found(bracket, certify(bracket)))
+            bracket = bracket_of(found[a].field, found[b].field)
+            every = [*(entry.field for entry in found), bracket]
+            if _are_independent([_with_values(field, values) for field in every]):
+                found.append(FoundField(bracket, certify(bracket)))
         if len(found) == before:  # no combination is established, and none of the brackets is new
             return found, None
 
 
 def _components(
-    fields: Sequence[Any], brackets: Sequence[Any], pairs: Sequence[tuple[int, int]]
-) -> tuple[Any, list[tuple[int, int]]]:
-    """The brackets of pairs of fields as combinations of the fields, (d, d, d), and the pairs whose bracket is none."""
+    fields: Sequence[sympy.MatrixBase],
+    brackets: Sequence[sympy.MatrixBase],
+    pairs: Sequence[tuple[int, int]],
+) -> tuple[Array, list[tuple[int, int]]]:
+    """Brackets of pairs as combinations of the fields, (d, d, d), and pairs that are none."""
     d = len(fields)
     table, outside = np.zeros((d, d, d)), list[tuple[int, int]]()
     if not pairs:
@@ -95,27 +103,30 @@ def _components(
         components = np.linalg.solve(triangle, along) / lengths
         exact = [fraction(value) for value in components]
         is_inside = np.max(np.abs(column - axes @ along)) <= OUTSIDE * size
-        if is_inside and None not in exact and not (whole.has(sympy.Float) or bracket.has(sympy.Float)):
+        rounded = whole.has(sympy.Float) or bracket.has(sympy.Float)
+        if is_inside and None not in exact and not rounded:
             # The values suggest a combination; that it is the bracket is decided for all states.
             is_inside = vanish(list(bracket - whole * sympy.Matrix(exact))).holds
         if not is_inside:
             outside.append((a, b))
             continue
-        table[a, b] = [value if near is None else float(near) for near, value in zip(exact, components, strict=True)]
+        known = zip(exact, components, strict=True)
+        table[a, b] = [value if near is None else float(near) for near, value in known]
         table[b, a] = -table[a, b]
     return table, outside
 
 
-def _are_independent(fields: Sequence[Any]) -> bool:
+def _are_independent(fields: Sequence[sympy.MatrixBase]) -> bool:
     values = _values(fields)
     return bool(rank(values.T, OUTSIDE).rank == len(fields))
 
 
-def _with_values(field: Any, values: Mapping[str, float]) -> Any:
-    return field.xreplace({s: sympy.Float(values[s.name]) for s in field.free_symbols if s.name in values})
+def _with_values(field: sympy.MatrixBase, values: Mapping[str, float]) -> sympy.MatrixBase:
+    known = [symbol for symbol in field.free_symbols if symbol.name in values]
+    return field.xreplace({symbol: sympy.Float(values[symbol.name]) for symbol in known})
 
 
-def _values(columns: Sequence[Any]) -> Any:
+def _values(columns: Sequence[sympy.MatrixBase]) -> Array:
     """Values of fields at random points, one column (points * n) for each."""
     entries = [entry for column in columns for entry in column]
     if not any(entry.free_symbols for entry in entries):
@@ -124,16 +135,16 @@ def _values(columns: Sequence[Any]) -> Any:
     return drawn.reshape(len(drawn), len(columns), -1).transpose(0, 2, 1).reshape(-1, len(columns))
 
 
-# -- factors -----------------------------------------------------------------------------------------------------
+# -- factors ---------------------------------------------------------------------------------------
 
 
 def adapted(
-    held: Sequence[Found],
+    held: Sequence[FoundField],
     algebra: LieAlgebra,
-    coordinates: Sequence[Any],
-    certify: Callable[[Any], Certificate],
-) -> tuple[list[Found], LieAlgebra, list[tuple[str, tuple[int, ...]]]]:
-    """The generators along the direct summands of the Lie algebra, where these have simple coefficients in the old ones.
+    coordinates: Sequence[sympy.Symbol],
+    certify: Callable[[sympy.MatrixBase], FieldCertificate],
+) -> tuple[list[FoundField], LieAlgebra, list[tuple[str, tuple[int, ...]]]]:
+    """Generators along the direct summands of the Lie algebra, where coefficients are simple.
 
     Without such coefficients all generators stay as they are, under the name of the whole.
     """
@@ -155,9 +166,11 @@ def adapted(
             continue
         combined = sympy.Matrix.hstack(*(entry.field for entry in held)) * sympy.Matrix(row)
         combined = combined.applyfunc(sympy.expand)
-        ordered.append(Found(combined, certify(combined)))
+        ordered.append(FoundField(combined, certify(combined)))
     matrix = np.array([[float(entry or 0) for entry in row] for row in simple]).T
-    matrix = matrix / np.array([np.max(np.abs(column)) if np.sum(column != 0) == 1 else 1.0 for column in matrix.T])
+    single = [np.sum(column != 0) == 1 for column in matrix.T]
+    largest = np.max(np.abs(matrix), axis=0)
+    matrix = matrix / np.where(single, largest, 1.0)
     places, first = [], 0
     for factor in known.factors:
         width = factor.basis.shape[1]
@@ -166,14 +179,14 @@ def adapted(
     return ordered, algebra.restricted(matrix, algebra.names), places
 
 
-# -- names -------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 
 def group_name(
-    held: Sequence[Found],
+    held: Sequence[FoundField],
     factors: Sequence[tuple[str, tuple[int, ...]]],
-    coordinates: Sequence[Any],
-    angles: Sequence[Any],
+    coordinates: Sequence[sympy.Symbol],
+    angles: Sequence[sympy.Symbol],
     values: Mapping[str, float],
 ) -> str:
     """The group, with a circle for every line whose flow comes back."""
@@ -183,19 +196,24 @@ def group_name(
     for whole, places in factors:
         for name in whole.split(" + "):
             if name == "R" or name.startswith("R^"):
-                count = int(name[2:] or 1)
-                alone = name == whole
-                turning = sum(_comes_back(held[k].field, coordinates, angles, values) for k in places) if alone else 0
-                circles, lines = circles + turning, lines + count - turning
+                own = [held[k].field for k in places] if name == whole else []
+                turning = sum(_comes_back(field, coordinates, angles, values) for field in own)
+                circles, lines = circles + turning, lines + int(name[2:] or 1) - turning
             elif name.startswith("unidentified"):
                 others.append(f"({name})")
             else:
-                others.append(name[:2].upper() + name[2:] if name[:2] in ("so", "se", "sl") else name.capitalize())
+                is_matrix = name[:2] in ("so", "se", "sl")
+                others.append(name[:2].upper() + name[2:] if is_matrix else name.capitalize())
     line = [] if not lines else ["R"] if lines == 1 else [f"R^{lines}"]
     return " x ".join([*line, *["SO(2)"] * circles, *others])
 
 
-def _comes_back(field: Any, coordinates: Sequence[Any], angles: Sequence[Any], values: Mapping[str, float]) -> bool:
+def _comes_back(
+    field: sympy.MatrixBase,
+    coordinates: Sequence[sympy.Symbol],
+    angles: Sequence[sympy.Symbol],
+    values: Mapping[str, float],
+) -> bool:
     """Whether the flow of an affine field returns to the identity, up to whole turns of angles."""
     n = len(coordinates)
     derivative = field.jacobian(coordinates)
@@ -206,7 +224,8 @@ def _comes_back(field: Any, coordinates: Sequence[Any], angles: Sequence[Any], v
     matrix[:n, :n] = np.array(_with_values(derivative, values).tolist(), dtype=float)
     matrix[:n, n] = np.array(_with_values(rest, values), dtype=float).ravel()
     around = [abs(matrix[k, n]) for k, q in enumerate(coordinates) if q in angles]
-    rates = [rate for rate in (*around, *np.abs(np.linalg.eigvals(matrix[:n, :n]).imag)) if rate > 1e-9]
+    spins = np.abs(np.linalg.eigvals(matrix[:n, :n]).imag)
+    rates = [rate for rate in (*around, *spins) if rate > 1e-9]
     for turns in range(1, MOST_TURNS + 1 if rates else 1):
         moved = expm(2 * np.pi * turns / min(rates) * matrix) - np.eye(n + 1)
         shift = moved[:n, n] / (2 * np.pi)
@@ -216,8 +235,8 @@ def _comes_back(field: Any, coordinates: Sequence[Any], angles: Sequence[Any], v
     return False
 
 
-def moving_angles(system: System | Scenario, given: Sequence[Any] | None) -> tuple[Any, ...]:
-    """The coordinates that are angles: those that are named, or those that occur only inside sines and cosines."""
+def moving_angles(system: System | Scenario, given: Symbols | None) -> tuple[sympy.Symbol, ...]:
+    """The coordinates that are angles: named ones, or those only inside sines and cosines."""
     stated = system.system if isinstance(system, Scenario) else system
     if given is not None:
         names = {str(angle) for angle in given}
@@ -229,7 +248,7 @@ def moving_angles(system: System | Scenario, given: Sequence[Any] | None) -> tup
     return tuple(q for q in stated.coordinates if _is_angle(q, expressions))
 
 
-def _is_angle(q: Any, expressions: Sequence[sympy.Expr]) -> bool:
+def _is_angle(q: sympy.Symbol, expressions: Sequence[sympy.Expr]) -> bool:
     """Whether a symbol occurs, and always as a whole multiple inside a circular function."""
     occurs, mark = False, sympy.Dummy()
     for expression in expressions:
@@ -244,14 +263,15 @@ def _is_angle(q: Any, expressions: Sequence[sympy.Expr]) -> bool:
     return occurs
 
 
-def _drawn_expressions(part: Any) -> list[sympy.Expr]:
+def _drawn_expressions(part: object) -> list[sympy.Expr]:
     """Every expression inside a drawing."""
     if isinstance(part, sympy.Expr):
         return [part]
+    inner: Iterable[object] = ()
     if is_dataclass(part) and not isinstance(part, type):
-        return [found for entry in fields(part) for found in _drawn_expressions(getattr(part, entry.name))]
-    if isinstance(part, Mapping):
-        return [found for entry in part.values() for found in _drawn_expressions(entry)]
-    if isinstance(part, (list, tuple)):
-        return [found for entry in part for found in _drawn_expressions(entry)]
-    return []
+        inner = [getattr(part, entry.name) for entry in fields(part)]
+    elif isinstance(part, Mapping):
+        inner = part.values()
+    elif isinstance(part, (list, tuple)):
+        inner = part
+    return [found for entry in inner for found in _drawn_expressions(entry)]

@@ -1,24 +1,27 @@
-r"""Whether every motion of a system makes the action stationary among the curves that obey the constraints.
+r"""Whether every motion of a system is stationary among curves that obey the constraints.
 
-With the constraints solved as v_a = phi_a(q, v_s, t) and mu_a the multipliers of f_a = v_a - phi_a, a motion does so where some
-chi(t) obeys (Rumyantsev 4.3 - 4.5)
+With the constraints solved as v_a = phi_a(q, v_s, t) and mu_a the multipliers of f_a = v_a - phi_a,
+a motion does so where some chi(t) obeys (Rumyantsev 4.3 - 4.5)
 
     A_s^a chi_a = 0,        chi_dot_a = -mu_a - chi_b dphi_b/dq_a
 
-The first, differentiated along the motion as often as one likes, gives affine conditions on chi at one state,
+The first, differentiated along the motion any number of times, gives affine conditions on chi at
+one state,
 
-    P_0 = A,  s_0 = 0,      P_(i+1) = D P_i + P_i K,    s_(i+1) = D s_i - P_i mu,      P_i chi + s_i = 0,   K = -(dphi/dq_D)^T
+    P_0 = A,  s_0 = 0,  P_(i+1) = D P_i + P_i K,  s_(i+1) = D s_i - P_i mu,  P_i chi + s_i = 0,
+        K = -(dphi/dq_D)^T
 
-with D the derivative along the flow of the equations of motion. Where an order adds no rank and no contradiction on an open
-set, no further one does: its rows are combinations of those before it, with coefficients that are functions of the state,
-and so are their derivatives. So the question is decided at generic states after at most r + 1 derivatives.
+with D the derivative along the flow of the equations of motion. Where an order adds no rank and no
+contradiction on an open set, no further one does: its rows are combinations of those before it,
+with coefficients that are functions of the state, and so are their derivatives. So the question is
+decided at generic states after at most r + 1 derivatives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -30,17 +33,23 @@ from ...formulations.independent_velocities import Reduction, Split
 from ...model.symbols import t
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array
 from ..anatomy import Anatomy, take_apart
 from ..path import unit_rows
 from .transitivity import transitivity_sizes
 
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
+
 __all__ = ["Prolongation", "prolonged"]
 
+#: Time, coordinates, velocities and parameters of a state.
+_Point = list[Any]
 #: The most instructions that a derivative along the flow may take.
 MOST_INSTRUCTIONS = 300_000
-#: A row below `ZERO`, relative to its terms, is rounding; rows of length one that differ by less than `SAME` are dependent.
+#: Relative sizes below which a row is rounding, and unit rows are dependent.
 ZERO, SAME = 1e-9, 1e-6
-#: States where the determinant of the solved columns is below this part of the best are passed over.
+#: States where the determinant of the solved columns is below this part of the best are skipped.
 WELL_SOLVED = 0.1
 
 
@@ -51,7 +60,7 @@ class Prolongation:
     Attributes
     ----------
     ranks : tuple of tuples of int
-        At each state the rank of the conditions up to each order, ending where they close or contradict each other.
+        The rank of the conditions up to each order, to where they close or contradict each other.
     consistent : tuple of bool
         Whether some chi meets them all.
     closed : tuple of bool
@@ -72,7 +81,7 @@ class Prolongation:
 
     @property
     def verdict(self) -> bool | None:
-        """True where every state admits a chi, False where most contradict, None where that is not decided."""
+        """True where every state admits a chi, False where most contradict, None if undecided."""
         if not self.states:
             return None
         if all(self.consistent):
@@ -87,9 +96,11 @@ class Prolongation:
         derivatives = f"{orders} derivative{'s' * (orders != 1)}"
         if self.verdict is True:
             found = max(ranks[-1] for ranks in self.ranks)
-            free = self.unknowns - found
-            left = "any chi serves" if not found else f"chi is fixed up to {free} of {self.unknowns} directions"
-            return f"{where} the conditions chi A = 0 and their {derivatives} close with rank {found}: {left}"
+            free, left = self.unknowns - found, "any chi serves"
+            if found:
+                left = f"chi is fixed up to {free} of {self.unknowns} directions"
+            closed = f"the conditions chi A = 0 and their {derivatives} close with rank {found}"
+            return f"{where} {closed}: {left}"
         if self.verdict is False:
             against = f"at {self.states - sum(self.consistent)} of {self.states} random states"
             return f"{against} chi A = 0 and its {derivatives} contradict each other"
@@ -97,10 +108,13 @@ class Prolongation:
             return "no generic state was found"
         if all(self.consistent):
             return f"the derivatives grew too large after order {orders}"
-        return f"chi A = 0 and its {derivatives} are consistent at {sum(self.consistent)} of {self.states} random states only"
+        only = f"{sum(self.consistent)} of {self.states} random states only"
+        return f"chi A = 0 and its {derivatives} are consistent at {only}"
 
 
-def prolonged(system: System, split: Split, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int) -> Prolongation:
+def prolonged(
+    system: System, split: Split, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int
+) -> Prolongation:
     """The conditions on chi and their derivatives along the motion, at `n` generic states."""
     flow = _Flow(system, split)
     points = _points(take_apart(system, parameters, start, 2 * n + 1), split)[:n]
@@ -123,16 +137,13 @@ def prolonged(system: System, split: Split, parameters: Mapping[str, Any], start
 
 
 class _Flow:
-    """The motion on independent velocities as a vector field, and the conditions on chi with their derivatives along it."""
+    """The motion on independent velocities as a vector field, with the conditions on chi."""
 
     def __init__(self, system: System, split: Split) -> None:
         free = [symbol.name for symbol, value in system.inputs.items() if value is None]
         if free:
-            raise ModelError(
-                "The motion is not determined while an input is free",
-                seen=", ".join(free),
-                remedy=f"pass system.driven({{{free[0]!r}: ...}})",
-            )
+            what = "The motion is not determined while an input is free"
+            raise ModelError(what, ", ".join(free), f"pass system.driven({{{free[0]!r}: ...}})")
         reduction = Reduction(system, GraphAlgebra(), split)
         algebra = reduction.algebra
         self.reduction, self.algebra, self.system = reduction, algebra, system
@@ -145,58 +156,58 @@ class _Flow:
         self.reaction = self._moving(algebra.part(reaction, split.dependent, [0]))
         through = algebra.jacobian(reduction.solved, reduction.q)
         self.turning = -algebra.part(through, range(len(split.dependent)), split.dependent).T
-        self.conditions = [(self._moving(transitivity(reduction)), algebra.zeros(len(split.independent)))]
+        rest = algebra.zeros(len(split.independent))
+        self.conditions = [(self._moving(transitivity(reduction)), rest)]
 
-    def _driven(self, block: Any) -> Any:
+    def _driven(self, block: ca.SX) -> Block:
         """A block with the inputs that the system gives as expressions put in."""
         algebra, system, here = self.algebra, self.system, self.reduction.here
         given = {symbol: value for symbol, value in system.inputs.items() if value is not None}
         if not given:
             return block
-        momenta = self.reduction.momenta_at_velocity
-        values = algebra.substitute(algebra.vector(list(given.values())), algebra.vector(system.momenta), momenta)
+        momenta, values = self.reduction.momenta_at_velocity, algebra.vector(list(given.values()))
+        values = algebra.substitute(values, algebra.vector(system.momenta), momenta)
         return algebra.substitute(block, algebra.vector(list(given)), here(values))
 
-    def _moving(self, block: Any) -> Any:
+    def _moving(self, block: ca.SX) -> Block:
         """A block on the motion: inputs and accelerations put in."""
         return self.algebra.substitute(self._driven(block), self.reduction.z, self.z)
 
-    def along(self, block: Any) -> Any:
+    def along(self, block: ca.SX) -> Block:
         """The derivative of a matrix of (q, v_I, t) along the motion."""
         reduction, algebra = self.reduction, self.algebra
         column = ca.vec(block)
-        rate = (
-            algebra.along(column, reduction.q, reduction.velocities)
-            + algebra.along(column, reduction.independent, self.z)
-            + algebra.jacobian(column, reduction.time)
-        )
+        rate = algebra.along(column, reduction.q, reduction.velocities)
+        rate = rate + algebra.along(column, reduction.independent, self.z)
+        rate = rate + algebra.jacobian(column, reduction.time)
         return ca.reshape(rate, block.shape[0], block.shape[1])
 
-    def condition(self, order: int) -> tuple[Any, Any] | None:
+    def condition(self, order: int) -> tuple[ca.SX, ca.SX] | None:
         """P_i and s_i; None where they have grown too large."""
         while len(self.conditions) <= order:
             matrix, rest = self.conditions[-1]
-            self.conditions.append(
-                (self.along(matrix) + matrix @ self.turning, self.along(rest) - matrix @ self.reaction),
-            )
+            following = self.along(matrix) + matrix @ self.turning
+            self.conditions.append((following, self.along(rest) - matrix @ self.reaction))
         found = self.conditions[order]
-        size = ca.Function("size", self.symbols(), [ca.densify(block) for block in found]).n_instructions()
-        return found if size < MOST_INSTRUCTIONS else None
+        function = ca.Function("size", self.symbols(), [ca.densify(block) for block in found])
+        return found if function.n_instructions() < MOST_INSTRUCTIONS else None
 
-    def symbols(self) -> list[Any]:
+    def symbols(self) -> list[ca.SX]:
         reduction, vector = self.reduction, self.algebra.vector
         return [vector([t]), reduction.q, reduction.v, vector(self.system.parameters)]
 
-    def values(self, blocks: Sequence[Any], points: Sequence[Any]) -> list[list[Any]]:
+    def values(self, blocks: Sequence[ca.SX], points: Sequence[_Point]) -> list[list[Array]]:
         """Blocks at points, each point a list of arrays."""
         function = ca.Function("values", self.symbols(), [ca.densify(block) for block in blocks])
-        return [[np.asarray(block, dtype=float) for block in function.call(point)] for point in points]
+        found = (function.call(point) for point in points)
+        return [[np.asarray(block, dtype=float) for block in point] for point in found]
 
-    def scales(self, points: Sequence[Any]) -> list[tuple[float, float, float]]:
+    def scales(self, points: Sequence[_Point]) -> list[tuple[float, float, float]]:
         """At each point the size of the terms of A, of the momenta, and a rate of change."""
         reduction = self.reduction
         momenta = reduction.here(reduction.momenta_at_velocity)
-        blocks = [self._moving(transitivity_sizes(reduction)), momenta, reduction.velocities, self.z, self.reaction]
+        sizes_of_terms = self._moving(transitivity_sizes(reduction))
+        blocks = [sizes_of_terms, momenta, reduction.velocities, self.z, self.reaction]
         found = []
         for sizes, p, v, z, mu in self.values(blocks, points):
             speed = _largest(v) or 1.0
@@ -210,11 +221,11 @@ class _Track:
 
     def __init__(self, scale: tuple[float, float, float]) -> None:
         self.scale = scale
-        self.rows: list[Any] = []
+        self.rows: list[Array] = []
         self.ranks: list[int] = []
         self.consistent, self.ended = True, not np.all(np.isfinite(scale))
 
-    def add(self, order: int, matrix: Any, rest: Any) -> None:
+    def add(self, order: int, matrix: Array, rest: Array) -> None:
         """Take up the conditions of one more order."""
         if self.ended:
             return
@@ -234,8 +245,8 @@ class _Track:
         self.ended = not self.consistent or narrow == 0 or not grown
 
 
-def _points(anatomy: Anatomy, split: Split) -> list[Any]:
-    """Generic states where the constraints are well solved for the dependent velocities; the start may be special."""
+def _points(anatomy: Anatomy, split: Split) -> list[_Point]:
+    """Generic states at which the constraints are well solved for the dependent velocities."""
     samples = anatomy.samples
     rows = unit_rows(anatomy.row_values)[np.ix_(range(len(samples)), split.rows, split.dependent)]
     quality = np.abs(np.linalg.det(rows))
@@ -246,5 +257,5 @@ def _points(anatomy: Anatomy, split: Split) -> list[Any]:
     ]
 
 
-def _largest(values: Any) -> float:
+def _largest(values: Array) -> float:
     return float(np.max(np.abs(values), initial=0.0))

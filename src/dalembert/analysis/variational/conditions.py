@@ -1,10 +1,11 @@
-r"""The conditions under which a motion is stationary, as formulas: factored, and split into the ways to meet them.
+r"""The conditions of stationary motion as formulas: factored, split into ways to meet them.
 
-    chi_a A_s^a = 0  for every independent velocity s                                    (Rumyantsev 4.5)
-    dL/dv_a A_s^a = 0, the same with chi_a = -dL/dv_a                                    (Rumyantsev 4.6)
+    chi_a A_s^a = 0  for every independent velocity s                               (Rumyantsev 4.5)
+    dL/dv_a A_s^a = 0, the same with chi_a = -dL/dv_a                               (Rumyantsev 4.6)
 
-chi_a = -dL/dv_a obeys the equation of the multipliers where dL_c/dq_a + Q_a = 0; where moreover dphi_b/dq_a = 0, the general
-solution is chi_a = c_a - dL/dv_a with constants c_a, and (4.5) becomes a statement about the motion alone.
+chi_a = -dL/dv_a obeys the equation of the multipliers where dL_c/dq_a + Q_a = 0; where moreover
+dphi_b/dq_a = 0, the general solution is chi_a = c_a - dL/dv_a with constants c_a, and (4.5) becomes
+a statement about the motion alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import sympy
 
@@ -24,7 +24,7 @@ from ...formulations.independent_velocities import Reduction, Split
 from ...model.symbols import Parameter
 from ...model.system import System
 
-__all__ = ["Conditions", "conditions_of", "ways_to_vanish"]
+__all__ = ["StationarityConditions", "conditions_of", "ways_to_vanish"]
 
 #: Expressions beyond this size are not simplified.
 EFFORT = 600
@@ -33,8 +33,8 @@ TOGETHER = 3
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """Conditions for stationary motion as SymPy expressions that must vanish; k independent velocities.
+class StationarityConditions:
+    """Conditions for stationary motion, expressions that must vanish; k independent velocities.
 
     Attributes
     ----------
@@ -72,21 +72,19 @@ class Conditions:
 
     @property
     def ways(self) -> tuple[tuple[sympy.Expr, ...], ...]:
-        """Sets of expressions; where all of one set vanish throughout a motion, the conditions are met."""
+        """Sets of expressions; a motion on which all of one set vanish meets the conditions."""
         return ways_to_vanish(self.multipliers)
 
 
-def conditions_of(system: System, split: Split) -> Conditions | None:
+def conditions_of(system: System, split: Split) -> StationarityConditions | None:
     """The conditions of a system in formulas; None where they are too large to be read."""
     try:
-        reduction = Reduction(system, TreeAlgebra(), split)
-        found = _conditions(reduction)
+        return _conditions(Reduction(system, TreeAlgebra(), split))
     except DalembertError:  # too large to be written out
         return None
-    return found
 
 
-def _conditions(reduction: Reduction) -> Conditions | None:
+def _conditions(reduction: Reduction) -> StationarityConditions | None:
     algebra, split, here = reduction.algebra, reduction.split, reduction.here
     system = reduction.system
     coefficients = transitivity(reduction)
@@ -97,16 +95,17 @@ def _conditions(reduction: Reduction) -> Conditions | None:
     integrable = all(entry == 0 for entry in coefficients)
     coefficients = _on_motion(reduction, coefficients)
     constrained = here(reduction.lagrangian)
-    acting = algebra.part(algebra.gradient(constrained, reduction.q) + here(reduction.applied_force), split.dependent, [0])
-    obeys = all(_short(entry) == 0 for entry in acting)
-    through = algebra.part(algebra.jacobian(reduction.solved, reduction.q), range(len(split.dependent)), split.dependent)
+    pushed = algebra.gradient(constrained, reduction.q) + here(reduction.applied_force)
+    obeys = all(_short(entry) == 0 for entry in algebra.part(pushed, split.dependent, [0]))
+    by_places, every = algebra.jacobian(reduction.solved, reduction.q), range(len(split.dependent))
+    through = algebra.part(by_places, every, split.dependent)
     names = [system.coordinates[k].name for k in split.dependent]
     constants: tuple[sympy.Symbol, ...] = ()
     chi = sympy.Matrix(_symbols(system, "chi", names))
     if obeys and all(_short(entry) == 0 for entry in through):
         constants = _symbols(system, "c", names)
         chi = sympy.Matrix(constants) - momenta
-    return Conditions(
+    return StationarityConditions(
         multipliers=tuple(_short(entry) for entry in coefficients @ chi),
         momenta=tuple(_short(entry) for entry in coefficients @ momenta),
         constants=constants,
@@ -118,21 +117,24 @@ def _conditions(reduction: Reduction) -> Conditions | None:
 
 def _symbols(system: System, prefix: str, names: Sequence[str]) -> tuple[sympy.Symbol, ...]:
     """Symbols that the system does not use itself."""
-    taken = {symbol.name for expression in system.expressions() for symbol in expression.free_symbols}
+    symbols = {s for expression in system.expressions() for s in expression.free_symbols}
+    taken = {symbol.name for symbol in symbols}
     while any(f"{prefix}_{name}" in taken for name in names):
         prefix += "_"
     return tuple(Parameter(f"{prefix}_{name}") for name in names)
 
 
-def _on_motion(reduction: Reduction, coefficients: Any) -> Any:
-    """The coefficients with the accelerations of the motion in the place of their symbols, where these are short enough."""
+def _on_motion(reduction: Reduction, coefficients: sympy.MatrixBase) -> sympy.MatrixBase:
+    """The coefficients with the accelerations of the motion inserted, where these are short."""
     if not coefficients.has(*reduction.z):
         return coefficients
     record = derive_on(reduction)
     if _size([*record.metric, *record.force]) > EFFORT:
         return coefficients
-    accelerations = record.metric.applyfunc(_short).LUsolve(record.force.applyfunc(_short)).applyfunc(_short)
-    return coefficients.xreplace(dict(zip(reduction.z, accelerations, strict=True))).applyfunc(_short)
+    metric, force = record.metric.applyfunc(_short), record.force.applyfunc(_short)
+    accelerations = metric.LUsolve(force).applyfunc(_short)
+    inserted = coefficients.xreplace(dict(zip(reduction.z, accelerations, strict=True)))
+    return inserted.applyfunc(_short)
 
 
 def _size(entries: Iterable[sympy.Expr]) -> int:
@@ -151,10 +153,10 @@ def _short(expression: sympy.Expr) -> sympy.Expr:
 
 
 def ways_to_vanish(expressions: Sequence[sympy.Expr]) -> tuple[tuple[sympy.Expr, ...], ...]:
-    """The smallest sets of factors of which every expression contains one: where all of a set vanish, all expressions do.
+    """The smallest sets of factors such that every expression contains one of each set.
 
-    Factors that cannot vanish are passed over. An empty set stands for expressions that vanish anyhow; no set at all for
-    one that never does.
+    Factors that cannot vanish are skipped. An empty set stands for expressions that vanish
+    identically; no set at all for one that never does.
 
     >>> x, y, z = sympy.symbols("x y z")
     >>> ways_to_vanish([x*y, x*z])
@@ -174,5 +176,6 @@ def ways_to_vanish(expressions: Sequence[sympy.Expr]) -> tuple[tuple[sympy.Expr,
 def _factors(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
     """The factors of a product that can vanish."""
     numerator, _ = sympy.fraction(sympy.factor(expression))
-    bases = [factor.as_base_exp()[0] for factor in sympy.Mul.make_args(numerator)]
-    return tuple(base if not base.could_extract_minus_sign() else -base for base in bases if base.is_nonzero is not True)
+    bases = (factor.as_base_exp()[0] for factor in sympy.Mul.make_args(numerator))
+    varying = [base for base in bases if base.is_nonzero is not True]
+    return tuple(-base if base.could_extract_minus_sign() else base for base in varying)

@@ -1,20 +1,22 @@
-r"""Helmholtz's conditions: which equations R(q, v, a, t) = 0 are Euler's equations of some L(q, v, t), as they stand.
+r"""Helmholtz's conditions: when R(q, v, a, t) = 0 are Euler's equations of some L(q, v, t).
 
-The linearised equations must be their own adjoint. With d/dt the derivative along (v, a, jerk), for all i, j and identically:
+The linearised equations must be their own adjoint. With d/dt the derivative along (v, a, jerk), for
+all i, j and identically:
 
     1   dR_i/da_j = dR_j/da_i
     2   dR_i/dv_j + dR_j/dv_i = d/dt (dR_i/da_j + dR_j/da_i)
     3   dR_i/dq_j - dR_j/dq_i = 1/2 d/dt (dR_i/dv_j - dR_j/dv_i)
 
-(Bloch, supplement 4.7.) The second family also says that R is affine in a: its right side holds the jerks. The equations
-determine the accelerations where det(dR/da) != 0, with first derivatives; the source prints second ones.
+(Bloch, supplement 4.7.) The second family also says that R is affine in a: its right side holds the
+jerks. The equations determine the accelerations where det(dR/da) != 0, with first derivatives; the
+source prints second ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import sympy
@@ -24,16 +26,12 @@ from ...algebra.simplify.simplifier import simplify
 from ...model.symbols import Coordinate, Parameter, t
 from ..proofs.bounded import established_zero
 
-__all__ = [
-    "FAMILIES",
-    "Condition",
-    "SecondOrder",
-    "condition_places",
-    "condition_sides",
-    "conditions",
-    "euler_lagrange",
-    "regularity",
-]
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
+    from ...algebra.structure import Verdict
+
+__all__ = ["FAMILIES", "HelmholtzCondition", "SecondOrder", "condition_places", "condition_sides"]
+__all__ += ["accelerations_matrix", "conditions", "euler_lagrange", "regularity"]
 
 #: What each family asks for.
 FAMILIES = {
@@ -82,21 +80,19 @@ class SecondOrder:
 
     def rate(self, expression: sympy.Expr) -> sympy.Expr:
         """d/dt of an expression of (q, v, a, t)."""
-        flows = (
-            (self.coordinates, self.velocities),
-            (self.velocities, self.accelerations),
-            (self.accelerations, self.jerks),
-        )
-        terms = [sympy.diff(expression, x) * rate for symbols, rates in flows for x, rate in zip(symbols, rates, strict=True)]
+        symbols = (*self.coordinates, *self.velocities, *self.accelerations)
+        rates = (*self.velocities, *self.accelerations, *self.jerks)
+        pairs = zip(symbols, rates, strict=True)
+        terms = (sympy.diff(expression, symbol) * rate for symbol, rate in pairs)
         return sympy.Add(sympy.diff(expression, t), *terms)
 
-    def times(self, matrix: Any) -> SecondOrder:
+    def times(self, matrix: sympy.MatrixBase) -> SecondOrder:
         """The equations combined by a matrix (n x n)."""
         return SecondOrder(tuple(matrix @ sympy.Matrix(self.residuals)), self.coordinates)
 
 
 @dataclass(frozen=True)
-class Condition:
+class HelmholtzCondition:
     """One of Helmholtz's conditions.
 
     Attributes
@@ -105,22 +101,31 @@ class Condition:
         1, 2 or 3.
     pair : (str, str)
         The coordinates i and j.
-    holds : bool
-        Whether it is proved, or holds to the rounding of constants that stand for irrational numbers.
-    by : str
-        "symbolically", or what else the answer rests on.
-    is_refuted : bool
-        Where it neither holds nor is refuted, nothing is established.
+    verdict : Verdict
+        Whether it holds identically.
     residual : sympy.Expr or None
         Left minus right where it fails and is small.
     """
 
     family: int
     pair: tuple[str, str]
-    holds: bool
-    by: str
-    is_refuted: bool
+    verdict: Verdict
     residual: sympy.Expr | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is proved, or holds to the rounding of constants."""
+        return self.verdict.holds
+
+    @property
+    def by(self) -> str:
+        """ "symbolically", or what else the answer rests on."""
+        return self.verdict.by
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether it fails at some point."""
+        return self.verdict.is_refuted
 
 
 def euler_lagrange(lagrangian: sympy.Expr, coordinates: Sequence[Coordinate]) -> SecondOrder:
@@ -131,11 +136,13 @@ def euler_lagrange(lagrangian: sympy.Expr, coordinates: Sequence[Coordinate]) ->
     (4*x**3 + x_ddot,)
     """
     frame = SecondOrder((), tuple(coordinates))
-    entries = [frame.rate(sympy.diff(lagrangian, q.dot)) - sympy.diff(lagrangian, q) for q in coordinates]
+    rates = (frame.rate(sympy.diff(lagrangian, q.dot)) for q in coordinates)
+    pairs = zip(rates, coordinates, strict=True)
+    entries = (rate - sympy.diff(lagrangian, q) for rate, q in pairs)
     return SecondOrder(tuple(entries), tuple(coordinates))
 
 
-def conditions(equations: SecondOrder) -> tuple[Condition, ...]:
+def conditions(equations: SecondOrder) -> tuple[HelmholtzCondition, ...]:
     """All conditions of the three families: proved, refuted or not established."""
     algebra = GraphAlgebra()
     block = _differences(equations, algebra)
@@ -143,11 +150,14 @@ def conditions(equations: SecondOrder) -> tuple[Condition, ...]:
     found = []
     for place, (family, i, j) in enumerate(condition_places(len(equations.coordinates))):
         pair = equations.coordinates[i].name, equations.coordinates[j].name
-        sides = condition_sides(equations, family, i, j) if equations.is_small and not is_proved else None
-        written = [] if sides is None else [sides[0] - sides[1]]
-        verdict = established_zero(algebra, written, algebra.zeros(0) if is_proved else block[place])
+        written = []
+        if equations.is_small and not is_proved:
+            left, right = condition_sides(equations, family, i, j)
+            written = [left - right]
+        own = algebra.zeros(0) if is_proved else block[place]
+        verdict = established_zero(algebra, written, own)
         residual = simplify(written[0]) if written and verdict.is_refuted else None
-        found.append(Condition(family, pair, verdict.holds, verdict.by, verdict.is_refuted, residual))
+        found.append(HelmholtzCondition(family, pair, verdict, residual))
     return tuple(found)
 
 
@@ -161,7 +171,9 @@ def condition_places(n: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def condition_sides(equations: SecondOrder, family: int, i: int, j: int) -> tuple[sympy.Expr, sympy.Expr]:
+def condition_sides(
+    equations: SecondOrder, family: int, i: int, j: int
+) -> tuple[sympy.Expr, sympy.Expr]:
     """Both sides of one condition."""
     q, v, a = equations.coordinates, equations.velocities, equations.accelerations
     first, second = equations.residuals[i], equations.residuals[j]
@@ -174,19 +186,18 @@ def condition_sides(equations: SecondOrder, family: int, i: int, j: int) -> tupl
     return sympy.diff(first, q[j]) - sympy.diff(second, q[i]), equations.rate(inner) / 2
 
 
-def _differences(equations: SecondOrder, algebra: GraphAlgebra) -> Any:
+def _differences(equations: SecondOrder, algebra: GraphAlgebra) -> Block:
     """Left minus right of every condition, a column."""
     n = len(equations.coordinates)
-    q, v, a, jerk = (
-        algebra.vector(symbols)
-        for symbols in (equations.coordinates, equations.velocities, equations.accelerations, equations.jerks)
-    )
+    moving = (equations.coordinates, equations.velocities, equations.accelerations)
+    q, v, a, jerk = (algebra.vector(symbols) for symbols in (*moving, equations.jerks))
     residual = algebra.vector(equations.residuals)
     by_q, by_v, by_a = (algebra.jacobian(residual, symbols) for symbols in (q, v, a))
     rates = [_rate(algebra, ca.vec(block), (q, v, a), (v, a, jerk)) for block in (by_v, by_a)]
     found = []
     for family, i, j in condition_places(n):
-        first, second = i + n * j, j + n * i  # the places of (i, j) and (j, i) in a block written column by column
+        # The places of (i, j) and (j, i) in a block written column by column.
+        first, second = i + n * j, j + n * i
         if family == 1:
             found.append(by_a[i, j] - by_a[j, i])
         elif family == 2:
@@ -196,7 +207,9 @@ def _differences(equations: SecondOrder, algebra: GraphAlgebra) -> Any:
     return ca.densify(ca.vertcat(*found))
 
 
-def _rate(algebra: GraphAlgebra, block: Any, symbols: Sequence[Any], rates: Sequence[Any]) -> Any:
+def _rate(
+    algebra: GraphAlgebra, block: Block, symbols: Sequence[Block], rates: Sequence[Block]
+) -> Block:
     """d/dt of a column: along q, v, a and t."""
     parts = [algebra.along(block, x, rate) for x, rate in zip(symbols, rates, strict=True)]
     return sum(parts, algebra.jacobian(block, algebra.vector([t])))
@@ -209,8 +222,14 @@ def regularity(equations: SecondOrder) -> tuple[bool, str]:
     found = algebra.rank(algebra.jacobian(residual, algebra.vector(equations.accelerations)))
     regular = found.value == n
     if n <= 3 and equations.is_small:
-        matrix = sympy.Matrix(n, n, lambda i, j: simplify(sympy.diff(equations.residuals[i], equations.accelerations[j])))
+        matrix = accelerations_matrix(equations)
         if sum(entry.count_ops() for entry in matrix) <= DETERMINANT_OPERATIONS:
             return regular, f"det(dR/da) = {simplify(matrix.det(method='berkowitz'))}"
     known = "full" if regular else "not full" if found.at_most < n else "not established to be full"
     return regular, f"rank of dR/da is {known}"
+
+
+def accelerations_matrix(equations: SecondOrder) -> sympy.Matrix:
+    """dR/da, (n x n), simplified."""
+    n, R, a = len(equations.coordinates), equations.residuals, equations.accelerations
+    return sympy.Matrix(n, n, lambda i, j: simplify(sympy.diff(R[i], a[j])))

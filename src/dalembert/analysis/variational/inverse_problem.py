@@ -1,8 +1,9 @@
-r"""The inverse problem of mechanics: are given second-order equations Euler's equations of a Lagrangian, and of which?
+r"""The inverse problem: are given second-order equations Euler's equations of a Lagrangian?
 
-They are as they stand where Helmholtz's conditions hold (`helmholtz_conditions.py`), and then L follows by quadratures
-(`lagrangian_recovery.py`). Where they fail, the equations may still be equivalent to Euler's equations: multiplied by a regular
-matrix they may obey the conditions (`variational_multipliers.py`), as a damped oscillator does when multiplied by exp(c t / m).
+They are as they stand where Helmholtz's conditions hold (`helmholtz_conditions.py`), and then L
+follows by quadratures (`lagrangian_recovery.py`). Where they fail, the equations may still be
+equivalent to Euler's equations: multiplied by a regular matrix they may obey the conditions
+(`variational_multipliers.py`), as a damped oscillator does when multiplied by exp(c t / m).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ...model.system import System
 from ...typing import Expression, Matrix, Symbols
 from ..proofs.bounded import PROVED, exact
 from ..tables import Report, Section
-from .helmholtz_conditions import FAMILIES, Condition, SecondOrder, conditions, regularity
+from .helmholtz_conditions import FAMILIES, HelmholtzCondition, SecondOrder, conditions, regularity
 from .lagrangian_recovery import recover
 from .variational_multipliers import search_multiplier
 
@@ -39,23 +40,23 @@ class InverseProblem(Report):
     equations : tuple of expressions (n,)
         R(q, v, a, t), as they were given.
     coordinates : tuple of Coordinate (n,)
-    conditions : tuple of Condition
+    conditions : tuple of HelmholtzCondition
         Helmholtz's conditions for R as it stands, each with its verdict.
     is_lagrangian : bool
         Whether they all hold.
     is_regular : bool
         Whether det(dR/da) does not vanish identically; `regularity` says it in words.
     multiplier : sympy.Matrix or None
-        M (n x n) for which M R obeys the conditions: the unit matrix where R does itself, None where none was found.
+        M (n x n) for which M R obeys the conditions; the unit matrix where R does itself.
     lagrangian : sympy.Expr or None
-        L(q, v, t) with d/dt L_v - L_q = M R; unique up to the total derivative of a function of (q, t).
+        L(q, v, t) with d/dt L_v - L_q = M R, unique up to a total derivative of f(q, t).
     note : str
         How L was certified, or why there is none.
     """
 
     equations: tuple[sympy.Expr, ...]
     coordinates: tuple[Coordinate, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[HelmholtzCondition, ...]
     is_lagrangian: bool
     is_regular: bool
     regularity: str
@@ -93,23 +94,25 @@ class InverseProblem(Report):
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data, expressions as text."""
+        conditions = [
+            {
+                "family": c.family,
+                "pair": list(c.pair),
+                "holds": c.holds,
+                "by": c.by,
+                "residual": None if c.residual is None else str(c.residual),
+            }
+            for c in self.conditions
+        ]
+        rows = None if self.multiplier is None else self.multiplier.tolist()
         return {
             "name": self.name,
             "equations": [str(residual) for residual in self.equations],
             "is_lagrangian": self.is_lagrangian,
             "is_regular": self.is_regular,
             "regularity": self.regularity,
-            "conditions": [
-                {
-                    "family": c.family,
-                    "pair": list(c.pair),
-                    "holds": c.holds,
-                    "by": c.by,
-                    "residual": None if c.residual is None else str(c.residual),
-                }
-                for c in self.conditions
-            ],
-            "multiplier": None if self.multiplier is None else [[str(e) for e in row] for row in self.multiplier.tolist()],
+            "conditions": conditions,
+            "multiplier": None if rows is None else [[str(e) for e in row] for row in rows],
             "lagrangian": None if self.lagrangian is None else str(self.lagrangian),
             "note": self.note,
         }
@@ -118,16 +121,18 @@ class InverseProblem(Report):
         return self.name
 
     def _sections(self) -> list[Section]:
-        lines = [(f"{family}", f"{what}: {self.certificate(family)}") for family, what in FAMILIES.items()]
+        lines = [(f"{k}", f"{what}: {self.certificate(k)}") for k, what in FAMILIES.items()]
         found: list[tuple[str, str]] = []
         if self.multiplier is not None and not self.is_lagrangian:
             found.append(("multiplier", _matrix_text(self.multiplier)))
         if self.lagrangian is not None:
             found.append(("L", str(self.lagrangian)))
         found.append(("note", self.note))
+        rows = zip(self.coordinates, self.equations, strict=True)
+        regular = f"{'yes' if self.is_regular else 'no'}: {self.regularity}"
         return [
-            ("Equations", [(q.name, f"{residual} = 0") for q, residual in zip(self.coordinates, self.equations, strict=True)]),
-            ("Answer", [("answer", self.sentence), ("regular", f"{'yes' if self.is_regular else 'no'}: {self.regularity}")]),
+            ("Equations", [(q.name, f"{residual} = 0") for q, residual in rows]),
+            ("Answer", [("answer", self.sentence), ("regular", regular)]),
             ("Helmholtz's conditions", lines),
             ("Lagrangian", found),
         ]
@@ -151,7 +156,7 @@ def helmholtz(
     Parameters
     ----------
     equations : sequence of expressions or equations, System or Equations
-        R(q, q_dot, q_ddot, t), one for each coordinate. A system without constraints stands for d/dt L_v - L_q - Q.
+        R(q, q_dot, q_ddot, t) by coordinate; d/dt L_v - L_q - Q of a system without constraints.
     coordinates : sequence of Coordinate, or of SymPy dynamic symbols q(t)
         In the order of the equations: R_i is to be Euler's equation of q_i.
     multiplier : expression or matrix (n x n)
@@ -191,98 +196,115 @@ def helmholtz(
     if matrix is not None:
         recovered = recover(ready)
         lagrangian, note = recovered.lagrangian, recovered.note
-    return InverseProblem(given.residuals, given.coordinates, own, holds, regular, words, matrix, lagrangian, note, name)
+    return InverseProblem(
+        equations=given.residuals,
+        coordinates=given.coordinates,
+        conditions=own,
+        is_lagrangian=holds,
+        is_regular=regular,
+        regularity=words,
+        multiplier=matrix,
+        lagrangian=lagrangian,
+        note=note,
+        name=name,
+    )
 
 
 def _no_multiplier(equations: SecondOrder, search: bool) -> str:
     if not search:
         return "no multiplier was looked for"
-    if any(
-        sympy.diff(residual, a).has(*equations.accelerations)
-        for residual in equations.residuals
-        for a in equations.accelerations
-    ):
-        return "the equations are not written affinely in the accelerations: solve them for these first"
+    a = equations.accelerations
+    rates = (sympy.diff(residual, symbol) for residual in equations.residuals for symbol in a)
+    if any(rate.has(*a) for rate in rates):
+        return "the equations are not written affinely in the accelerations: solve them for these"
     if len(equations.coordinates) == 1:
-        return "one degree of freedom always has a multiplier, but none was found among factors of (q, t) and of v"
-    return "no multiplier was found among constant matrices, factors of (q, t) and diagonal ones; others were not tried"
+        tried = "factors of (q, t) and of v"
+        return f"one degree of freedom always has a multiplier, but none was found among {tried}"
+    tried = "constant matrices, factors of (q, t) and diagonal ones"
+    return f"no multiplier was found among {tried}; others were not tried"
 
 
-# -- reading -----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
-def _read(equations: Any, coordinates: Sequence[Any] | None) -> tuple[SecondOrder, str]:
+def _read(
+    equations: System | Equations | Sequence[sympy.Basic] | sympy.MatrixBase,
+    coordinates: Symbols | None,
+) -> tuple[SecondOrder, str]:
     """The equations and a title."""
     if isinstance(equations, System):
         equations = derive(_without_constraints(equations), "lagrange")
     if isinstance(equations, Equations):
         return _from_equations(equations), equations.system.name
     if coordinates is None:
-        raise ModelError("The coordinates are missing", remedy="pass helmholtz(equations, coordinates=[...])")
+        remedy = "pass helmholtz(equations, coordinates=[...])"
+        raise ModelError("The coordinates are missing", remedy=remedy)
     rows = [equations] if isinstance(equations, (sympy.Expr, sympy.Equality)) else list(equations)
     symbols = [coordinates] if isinstance(coordinates, sympy.Basic) else list(coordinates)
     translation, found = _translation(symbols)
     residuals = tuple(exact(_residual(row).doit().xreplace(translation)) for row in rows)
     if len(residuals) != len(found):
-        raise ModelError(
-            "There must be one equation for each coordinate",
-            seen=f"{len(residuals)} equations for {len(found)} coordinates",
-            remedy="list both in the same order",
-        )
+        what = "There must be one equation for each coordinate"
+        remedy = "list both in the same order"
+        raise ModelError(what, f"{len(residuals)} equations for {len(found)} coordinates", remedy)
     given = SecondOrder(residuals, tuple(found))
     _check_symbols(given)
     return given, "Inverse problem"
 
 
-def _residual(row: Any) -> sympy.Expr:
+def _residual(row: sympy.Basic) -> sympy.Expr:
     if isinstance(row, sympy.Equality):
         return row.lhs - row.rhs
     expression = as_expression(row)
     if not isinstance(expression, sympy.Expr):
-        raise ModelError("An equation must be an expression that vanishes, or an Eq", seen=str(row)[:80])
+        raise ModelError("An equation must be an expression that vanishes, or an Eq", str(row)[:80])
     return expression
 
 
-def _translation(symbols: Sequence[Any]) -> tuple[dict[Any, Any], list[Coordinate]]:
+def _translation(
+    symbols: Sequence[sympy.Basic],
+) -> tuple[dict[sympy.Basic, sympy.Basic], list[Coordinate]]:
     """Coordinates, and what SymPy's dynamic symbols among them become."""
-    table: dict[Any, Any] = {}
+    table: dict[sympy.Basic, sympy.Basic] = {}
     found: list[Coordinate] = []
     for item in symbols:
         if isinstance(item, AppliedUndef) and len(item.args) == 1:
             q, clock = Coordinate(item.func.__name__), item.args[0]
-            table |= {sympy.Derivative(item, (clock, 2)): q.ddot, sympy.Derivative(item, clock): q.dot, item: q, clock: t}
+            twice, once = sympy.Derivative(item, (clock, 2)), sympy.Derivative(item, clock)
+            table |= {twice: q.ddot, once: q.dot, item: q, clock: t}
             found.append(q)
         elif isinstance(item, Coordinate):
             found.append(item)
         else:
-            raise ModelError("A coordinate must be made with coordinates(...) or dynamicsymbols(...)", seen=repr(item))
+            what = "A coordinate must be made with coordinates(...) or dynamicsymbols(...)"
+            raise ModelError(what, seen=repr(item))
     if len(set(found)) != len(found) or not found:
-        raise ModelError("Each coordinate must be listed once", seen=", ".join(q.name for q in found) or "none")
+        what = "Each coordinate must be listed once"
+        raise ModelError(what, seen=", ".join(q.name for q in found) or "none")
     return table, found
 
 
 def _check_symbols(equations: SecondOrder) -> None:
     own = {*equations.coordinates, *equations.velocities, *equations.accelerations}
     kinds = (Coordinate, Velocity, Acceleration, Momentum, Speed)
-    strangers = {s.name for e in equations.residuals for s in e.free_symbols if isinstance(s, kinds) and s not in own}
+    symbols = {s for e in equations.residuals for s in e.free_symbols} - own
+    strangers = {symbol.name for symbol in symbols if isinstance(symbol, kinds)}
     if strangers:
-        raise ModelError(
-            "The equations contain symbols of other coordinates",
-            seen=", ".join(sorted(strangers)),
-            remedy="list their coordinates, or write momenta by velocities",
-        )
-    unknown = {str(node) for e in equations.residuals for node in e.atoms(AppliedUndef, sympy.Derivative)}
+        what = "The equations contain symbols of other coordinates"
+        remedy = "list their coordinates, or write momenta by velocities"
+        raise ModelError(what, ", ".join(sorted(strangers)), remedy)
+    nodes = (AppliedUndef, sympy.Derivative)
+    unknown = {str(node) for e in equations.residuals for node in e.atoms(*nodes)}
     if unknown:
-        raise ModelError("The equations contain unknown functions", seen=", ".join(sorted(unknown))[:120])
+        what = "The equations contain unknown functions"
+        raise ModelError(what, seen=", ".join(sorted(unknown))[:120])
 
 
 def _without_constraints(system: System) -> System:
     if system.constraints:
-        raise ModelError(
-            "The inverse problem is posed for equations without constraints",
-            seen=", ".join(c.name for c in system.constraints),
-            remedy="eliminate the dependent coordinates, and pass the equations themselves",
-        )
+        what = "The inverse problem is posed for equations without constraints"
+        remedy = "eliminate the dependent coordinates, and pass the equations themselves"
+        raise ModelError(what, ", ".join(c.name for c in system.constraints), remedy)
     return system
 
 
@@ -291,9 +313,10 @@ def _from_equations(equations: Equations) -> SecondOrder:
     system = equations.system
     accelerations = tuple(q.ddot for q in system.coordinates)
     if equations.unknowns != accelerations or equations.row_names:
+        names = ", ".join(symbol.name for symbol in equations.unknowns)
         raise ModelError(
-            f'The form "{equations.form}" is not a set of second-order equations for all coordinates',
-            seen=", ".join(s.name for s in equations.unknowns) + (" with multipliers" if equations.row_names else ""),
+            f'The form "{equations.form}" has no second-order equations for all coordinates',
+            seen=names + (" with multipliers" if equations.row_names else ""),
             remedy='pass derive(system, "lagrange") of a system without constraints',
         )
     blocks = equations.blocks(TreeAlgebra())
@@ -303,9 +326,10 @@ def _from_equations(equations: Equations) -> SecondOrder:
     return given
 
 
-def _as_matrix(multiplier: Any, n: int) -> sympy.Matrix:
+def _as_matrix(multiplier: Expression | Matrix, n: int) -> sympy.Matrix:
     if isinstance(multiplier, sympy.MatrixBase):
         if multiplier.shape != (n, n):
-            raise ModelError("The multiplier must be a matrix with a row for each equation", seen=multiplier.shape)
+            what = "The multiplier must be a matrix with a row for each equation"
+            raise ModelError(what, seen=multiplier.shape)
         return sympy.Matrix(multiplier)
     return as_expression(multiplier) * sympy.eye(n)

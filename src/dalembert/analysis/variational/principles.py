@@ -1,21 +1,26 @@
 r"""Hamilton's principle for nonholonomic motion in its three forms, as integrands along a motion.
 
-A variation is k functions of time delta q_s, one for each independent coordinate; Chetaev's rule gives the others,
-delta q_a = dphi_a/dv_s delta q_s (Rumyantsev 1.5). The forms differ in what the variation of a dependent velocity means:
+A variation is k functions of time delta q_s, one for each independent coordinate; Chetaev's rule
+gives the others, delta q_a = dphi_a/dv_s delta q_s (Rumyantsev 1.5). The forms differ in what the
+variation of a dependent velocity means:
 
-    Hoelder   (2.1)   delta L + Q . delta q                                      delta v_i = d(delta q_i)/dt for all i
-    Voronets  (2.5)   delta L_c + dL/dv_a (delta v_a - delta phi_a) + Q . delta q        L_c(q, v_I, t) on v_D = phi
-    Suslov    (2.7)   delta' L + dL/dv_a A_s^a delta q_s + Q . delta q           delta' v_a = d(delta q_a)/dt - A_s^a delta q_s
+    Hoelder   (2.1)   delta L + Q . delta q                    delta v_i = d(delta q_i)/dt for all i
+    Voronets  (2.5)  delta L_c + dL/dv_a (delta v_a - delta phi_a) + Q . delta q
+        L_c(q, v_I, t) on v_D = phi
+    Suslov  (2.7)  delta' L + dL/dv_a A_s^a delta q_s + Q . delta q
+        delta' v_a = d(delta q_a)/dt - A_s^a delta q_s
     reduced   (2.8)   delta L_c + dL/dv_a A_s^a delta q_s + Q . delta q
 
-They are equal at every instant of every curve that obeys the constraints. Their integral is the boundary term
-[dL/dv . delta q] on every motion of the system, and on no other curve: it vanishes for variations that vanish at the ends.
+They are equal at every instant of every curve that obeys the constraints. Their integral is the
+boundary term [dL/dv . delta q] on every motion of the system, and on no other curve: it vanishes
+for variations that vanish at the ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, TypeAlias
 
 import casadi as ca
@@ -29,12 +34,13 @@ from ...formulations.independent_velocities import Reduction
 from ...integrate.motion import Motion
 from ...model.symbols import Parameter, as_expression, t
 from ...typing import Array, BySymbol, Expression, Symbols
-from ..path import Path, path_of, reduction_along
+from ..path import MotionPath, path_of, reduction_along
 from ..tables import Report, Section
 
 __all__ = ["PrincipleIntegrands", "principle_integrands"]
 
 FORMS = ("hoelder", "voronets", "suslov", "reduced")
+RULES = tuple(product(("hoelder", "suslov"), ("velocities", "constraints")))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,13 +58,13 @@ class PrincipleIntegrands(Report):
     displacements : array (n, nt)
         delta q by coordinate.
     hoelder_velocities, suslov_velocities : arrays (n, nt)
-        delta v by coordinate, where delta commutes with d/dt for all coordinates, and where it keeps the constraints.
+        delta v by coordinate, where delta commutes with d/dt, and where it keeps the constraints.
     hoelder_constraints, suslov_constraints : arrays (r, nt)
         delta (v_a - phi_a) for both: A_s^a delta q_s (1.9), and zero.
     spread : float
-        The largest difference of any two integrands, relative to the sum of the sizes of their terms.
+        The largest difference of any two integrands, relative to the sizes of their terms.
     integral, boundary : float
-        The integral of the integrand over the whole motion, and dL/dv . delta q at its end less that at its start.
+        The integral over the whole motion, and the change of dL/dv . delta q from start to end.
     size : float
         The integral of the sizes of the terms: what `defect` is measured against.
     independent, dependent : tuples of str
@@ -66,17 +72,17 @@ class PrincipleIntegrands(Report):
     """
 
     name: str
-    t: Any
-    hoelder: Any
-    voronets: Any
-    suslov: Any
-    reduced: Any
-    work: Any
-    displacements: Any
-    hoelder_velocities: Any
-    suslov_velocities: Any
-    hoelder_constraints: Any
-    suslov_constraints: Any
+    t: Array
+    hoelder: Array
+    voronets: Array
+    suslov: Array
+    reduced: Array
+    work: Array
+    displacements: Array
+    hoelder_velocities: Array
+    suslov_velocities: Array
+    hoelder_constraints: Array
+    suslov_constraints: Array
     spread: float
     integral: float
     boundary: float
@@ -86,7 +92,7 @@ class PrincipleIntegrands(Report):
 
     @property
     def defect(self) -> float:
-        """(integral - boundary) relative to the size of the terms: rounding on a motion of the system."""
+        """(integral - boundary) relative to the size of the terms: rounding on a true motion."""
         return abs(self.integral - self.boundary) / self.size if self.size else 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -110,28 +116,21 @@ class PrincipleIntegrands(Report):
     def _sections(self) -> list[Section]:
         kept = np.max(np.abs(self.suslov_constraints), initial=0.0)
         left = np.max(np.abs(self.hoelder_constraints), initial=0.0)
-        return [
-            (
-                "Variation",
-                [
-                    ("free", ", ".join(self.independent)),
-                    ("follow", ", ".join(self.dependent) or "none"),
-                    ("of the constraints", f"at most {left:.3g} by Hoelder's rule, {kept:.3g} by Suslov's"),
-                ],
-            ),
-            (
-                "Integrands",
-                [
-                    ("forms", f"Hoelder, Voronets and Suslov agree at every instant to {self.spread:.1e}"),
-                    ("integral", f"{self.integral:.10g}"),
-                    ("boundary", f"{self.boundary:.10g}"),
-                    ("defect", f"{self.defect:.1e} of the size of the terms"),
-                ],
-            ),
+        of_constraints = f"at most {left:.3g} by Hoelder's rule, {kept:.3g} by Suslov's"
+        agreement = f"Hoelder, Voronets and Suslov agree at every instant to {self.spread:.1e}"
+        variation = [("free", ", ".join(self.independent))]
+        variation.append(("follow", ", ".join(self.dependent) or "none"))
+        integrands = [
+            ("forms", agreement),
+            ("integral", f"{self.integral:.10g}"),
+            ("boundary", f"{self.boundary:.10g}"),
+            ("defect", f"{self.defect:.1e} of the size of the terms"),
         ]
+        rows = [*variation, ("of the constraints", of_constraints)]
+        return [("Variation", rows), ("Integrands", integrands)]
 
 
-#: A function of time: an expression, or a pair of functions of an array of times, itself and its derivative.
+#: A function of time: an expression, or a pair of functions of times, itself and its derivative.
 Variation: TypeAlias = "Expression | tuple[Callable[[Array], Array], Callable[[Array], Array]]"
 
 
@@ -141,15 +140,15 @@ def principle_integrands(
     *,
     independent: Symbols | None = None,
 ) -> PrincipleIntegrands:
-    """The integrands of Hamilton's principle by Hoelder, Voronets and Suslov along a motion (Rumyantsev 2.1 - 2.8).
+    """Integrands of Hamilton's principle by Hoelder, Voronets and Suslov (Rumyantsev 2.1 - 2.8).
 
     Parameters
     ----------
     motion : Motion
         Of a system whose constraints are two-sided; in any form.
     variation : mapping of coordinate or name to a function of time, or a sequence of them
-        delta q_s for the independent coordinates; those that are missing are zero. Each is an expression of `t` and the
-        parameters, or a pair of functions of an array of times: delta q_s and its derivative.
+        delta q_s for the independent coordinates, zero where missing: an expression of `t` and the
+        parameters, or a pair of functions of an array of times, delta q_s and its derivative.
     independent : sequence of coordinates, velocities or names
         Which velocities are independent; by default the best choice at the start of the motion.
 
@@ -158,36 +157,32 @@ def principle_integrands(
     >>> import dalembert as da
     >>> from sympy import sin, pi
     >>> x, y, z = da.coordinates("x y z")
-    >>> slope = da.velocity(z.dot - y*x.dot, name="slope")
-    >>> particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2)/2, constraints=[slope])
+    >>> tilt = da.velocity(z.dot - y*x.dot, name="tilt")
+    >>> kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    >>> particle = da.System([x, y, z], kinetic=kinetic, constraints=[tilt])
     >>> motion = da.simulate(particle, {x.dot: 1, y.dot: 0.5}, (0, 2))
     >>> found = principle_integrands(motion, {x: sin(pi*da.t/2), y: da.t*(2 - da.t)})
     >>> found.spread < 1e-13, abs(found.integral) < 1e-9
     (True, True)
     """
     if not isinstance(motion, Motion):
-        raise ModelError("A Motion is needed", seen=type(motion).__name__, remedy="pass what simulate(...) returned")
+        remedy = "pass what simulate(...) returned"
+        raise ModelError("A Motion is needed", type(motion).__name__, remedy)
     nodes = path_of(motion)
     reduction = reduction_along(nodes, GraphAlgebra(), independent)
-    field = _Variation(reduction, variation)
+    field = _VariationField(reduction, variation)
     table = _expressions(reduction, field)
-    inner, outer, ends = (
-        _along(path, reduction.algebra, table, field)
-        for path in (nodes, path_of(motion, motion.t), path_of(motion, nodes.edges[[0, -1]]))
-    )
+    paths = (nodes, path_of(motion, motion.t), path_of(motion, nodes.edges[[0, -1]]))
+    inner, outer, ends = (_along(path, reduction.algebra, table, field) for path in paths)
     momentum = np.sum(ends["momenta"] * ends["displacements"], axis=0)
     spread = max(_spread(inner), _spread(outer))
     system, split = motion.system, reduction.split
+    fields = ("displacements", *(f"{rule}_{what}" for rule, what in RULES))
     return PrincipleIntegrands(
         name=system.name,
         t=motion.t,
-        **{form: outer[form][0] for form in FORMS},
-        work=outer["work"][0],
-        displacements=outer["displacements"],
-        hoelder_velocities=outer["hoelder_velocities"],
-        suslov_velocities=outer["suslov_velocities"],
-        hoelder_constraints=outer["hoelder_constraints"],
-        suslov_constraints=outer["suslov_constraints"],
+        **{form: outer[form][0] for form in (*FORMS, "work")},
+        **{name: outer[name] for name in fields},
         spread=spread,
         integral=float(nodes.integral(inner["hoelder"][0])),
         boundary=float(momentum[1] - momentum[0]),
@@ -197,42 +192,42 @@ def principle_integrands(
     )
 
 
-class _Variation:
+class _VariationField:
     """delta q_s and its rate: symbols of a graph, and their values at times."""
 
-    def __init__(self, reduction: Reduction, given: Any) -> None:
+    def __init__(
+        self, reduction: Reduction, given: BySymbol[Variation] | Sequence[Variation]
+    ) -> None:
         system = reduction.system
         self.free = [system.coordinates[k] for k in reduction.split.independent]
         self.functions = self._read(given)
         self.value = ca.SX.sym("delta", len(self.free))
         self.rate = ca.SX.sym("delta_dot", len(self.free))
 
-    def _read(self, given: Any) -> list[Any]:
+    def _read(self, given: BySymbol[Variation] | Sequence[Variation]) -> list[Any]:
         """One entry for each independent coordinate: an expression, or a pair of functions."""
         if not isinstance(given, Mapping):
             listed = list(given)
             if len(listed) != len(self.free):
-                raise ModelError(
-                    "A variation needs one function of time for each independent coordinate",
-                    seen=f"{len(listed)} for {', '.join(q.name for q in self.free)}",
-                    remedy="give them in this order, or by name",
-                )
+                what = "A variation needs one function of time for each independent coordinate"
+                seen = f"{len(listed)} for {', '.join(q.name for q in self.free)}"
+                raise ModelError(what, seen, "give them in this order, or by name")
             return [_function(q.name, value) for q, value in zip(self.free, listed, strict=True)]
         table = {str(getattr(key, "name", key)): value for key, value in given.items()}
         names = [q.name for q in self.free]
         for name in table:
             if name not in names:
                 guess = nearest(name, names)
-                raise ModelError(
-                    f"`{name}` is not an independent coordinate",
-                    seen=", ".join(names),
-                    remedy=f"did you mean {guess}" if guess else "vary one of these, or pass independent=",
+                remedy = (
+                    f"did you mean {guess}" if guess else "vary one of these, or pass independent="
                 )
+                what = f"`{name}` is not an independent coordinate"
+                raise ModelError(what, seen=", ".join(names), remedy=remedy)
         return [_function(name, table.get(name, 0)) for name in names]
 
-    def numbers(self, path: Path) -> Any:
+    def numbers(self, path: MotionPath) -> Array:
         """delta q_s and its rate along a path, (2 k, nt)."""
-        rows: tuple[list[Any], list[Any]] = ([], [])
+        rows: tuple[list[Array], list[Array]] = ([], [])
         for function in self.functions:
             if isinstance(function, tuple):
                 pair = [np.asarray(part(path.times), dtype=float) for part in function]
@@ -245,26 +240,23 @@ class _Variation:
         return np.array([*rows[0], *rows[1]]).reshape(-1, len(path.times))
 
 
-def _function(name: str, value: Any) -> Any:
+def _function(name: str, value: Variation) -> Any:
     """A variation as it is evaluated: an expression of t and parameters, or a pair of functions."""
     if isinstance(value, Sequence) and len(value) == 2 and all(callable(part) for part in value):
         return tuple(value)
     if callable(value) and not isinstance(value, sympy.Basic):
-        raise ModelError(
-            f"The variation of `{name}` needs its derivative",
-            seen="one function",
-            remedy="give a pair of functions of time, or an expression of t",
-        )
+        remedy = "give a pair of functions of time, or an expression of t"
+        raise ModelError(f"The variation of `{name}` needs its derivative", "one function", remedy)
     expression = as_expression(value)
-    strange = sorted(s.name for s in expression.free_symbols if s != t and not isinstance(s, Parameter))
+    others = (s for s in expression.free_symbols if s != t)
+    strange = sorted(s.name for s in others if not isinstance(s, Parameter))
     if strange:
-        raise ModelError(
-            f"The variation of `{name}` must be a function of time", seen=", ".join(strange), remedy="write it in t"
-        )
+        what = f"The variation of `{name}` must be a function of time"
+        raise ModelError(what, seen=", ".join(strange), remedy="write it in t")
     return expression
 
 
-def _expressions(reduction: Reduction, field: _Variation) -> dict[str, Any]:
+def _expressions(reduction: Reduction, field: _VariationField) -> dict[str, ca.SX]:
     """Every quantity as a graph of (t, q, v_I, z) and of the variation."""
     algebra, split, here = reduction.algebra, reduction.split, reduction.here
     frame, delta, delta_rate = reduction.frame, field.value, field.rate
@@ -275,23 +267,25 @@ def _expressions(reduction: Reduction, field: _Variation) -> dict[str, Any]:
     of_phi = of_phi + algebra.along(reduction.solved, reduction.independent, delta_rate)
     free = algebra.part(commuting, split.independent, [0])
     order = [*split.independent, *split.dependent]
-    kept = algebra.part(algebra.stack([free, of_phi]), [order.index(k) for k in range(len(order))], [0])
+    places = [order.index(k) for k in range(len(order))]
+    kept = algebra.part(algebra.stack([free, of_phi]), places, [0])
 
     constrained = here(reduction.lagrangian)
     derivative = here(algebra.gradient(reduction.lagrangian, reduction.q))
     momenta = here(reduction.momenta_at_velocity)
     dependent = algebra.part(momenta, split.dependent, [0])
+    by_velocities = algebra.gradient(constrained, reduction.independent)
     of_constrained = algebra.inner(algebra.gradient(constrained, reduction.q), displacement)
-    of_constrained = of_constrained + algebra.inner(algebra.gradient(constrained, reduction.independent), delta_rate)
+    of_constrained = of_constrained + algebra.inner(by_velocities, delta_rate)
     coefficients = transitivity(reduction)
     swept = coefficients.T @ delta
     missing = algebra.part(commuting, split.dependent, [0]) - of_phi
     force = here(reduction.applied_force)
     work = algebra.inner(force, displacement)
     of_places = algebra.inner(derivative, displacement)
-    terms = algebra.inner(abs(derivative) + abs(force), abs(displacement)) + algebra.inner(
-        abs(momenta), abs(frame) @ abs(delta_rate) + abs(turning) @ abs(delta) + abs(kept)
-    )
+    moves = abs(frame) @ abs(delta_rate) + abs(turning) @ abs(delta) + abs(kept)
+    terms = algebra.inner(abs(derivative) + abs(force), abs(displacement))
+    terms = terms + algebra.inner(abs(momenta), moves)
     return {
         "hoelder": of_places + algebra.inner(momenta, commuting) + work,
         "voronets": of_constrained + algebra.inner(dependent, missing) + work,
@@ -308,14 +302,16 @@ def _expressions(reduction: Reduction, field: _Variation) -> dict[str, Any]:
     }
 
 
-def _along(path: Path, algebra: Any, table: Mapping[str, Any], field: _Variation) -> dict[str, Any]:
+def _along(
+    path: MotionPath, algebra: GraphAlgebra, table: Mapping[str, ca.SX], field: _VariationField
+) -> dict[str, Array]:
     """The expressions along a path, (rows, nt) by name."""
     symbols = ca.vertcat(field.value, field.rate)
     blocks = path.along(algebra, list(table.values()), symbols, field.numbers(path))
     return {name: block[:, :, 0].T for name, block in zip(table, blocks, strict=True)}
 
 
-def _spread(found: Mapping[str, Any]) -> float:
+def _spread(found: Mapping[str, Array]) -> float:
     """The largest difference of two integrands, relative to the size of their terms."""
     values = np.array([found[form][0] for form in FORMS])
     scale = float(np.max(found["size"], initial=0.0))

@@ -1,24 +1,27 @@
 r"""Whether a motion makes the action stationary among the curves that obey the constraints.
 
-Such a curve is an extremal of the Lagrange problem: with e = d/dt L_v - L_q - Q and multipliers chi(t),
+Such a curve is an extremal of the Lagrange problem: with e = d/dt L_v - L_q - Q and multipliers
+chi(t),
 
     e = E^T chi - f_v^T chi_dot,      E_l = df_l/dq - d/dt df_l/dv               (Rumyantsev 4.2)
 
-Along a given curve this is linear in chi. On the directions that f_v^T spans it is an equation for chi_dot, with a solution
-for every chi(0); what is left, on the virtual displacements N (f_v N = 0), are conditions on it:
+Along a given curve this is linear in chi. On the directions that f_v^T spans it is an equation for
+chi_dot, with a solution for every chi(0); what is left, on the virtual displacements N (f_v N = 0),
+are conditions on it:
 
-    N^T (E^T chi - e) = 0    at all times; N^T e = 0 on a motion by d'Alembert's principle, so that chi E N = 0     (4.4)
+    N^T (E^T chi - e) = 0
+        at all times; N^T e = 0 on a motion by d'Alembert's principle, so that chi E N = 0  (4.4)
 
-With f = v_D - phi these are chi_l A_s^l = 0 (4.5) and chi_dot_l = -mu_l - chi_v dphi_v/dq_l. No velocities need to be chosen as
-independent here. The equation is solved by Gauss collocation on the panels of the motion's own dense output, which for a
-linear equation along a known curve is a quadrature; the set of chi(0) that fits is affine, and the best of them is found by
-least squares.
+With f = v_D - phi these are chi_l A_s^l = 0 (4.5) and chi_dot_l = -mu_l - chi_v dphi_v/dq_l. No
+velocities need to be chosen as independent here. The equation is solved by Gauss collocation on the
+panels of the motion's own dense output, which for a linear equation along a known curve is a
+quadrature; the set of chi(0) that fits is affine, and the best of them is found by least squares.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -27,20 +30,24 @@ from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError
 from ...formulations.forms.lagrange import derive_with
 from ...formulations.forms.voronets import transitivity
-from ...model.read_only import freeze_arrays
+from ...model.read_only import ReadOnlyArrays
 from ...model.symbols import t
 from ...runtime.gauss.constrained_solve import rank, solve
-from ..path import NODES, Path, integration_table, reduction_along
+from ...typing import Array, Symbols
+from ..path import NODES, MotionPath, integration_table, reduction_along
 from .transitivity import transitivity_sizes
+
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
 
 __all__ = ["Costates", "MomentumTest", "costates_along", "momentum_test"]
 
-#: A direction of chi(0) that changes the conditions by less than this, relatively, does not change them.
+#: A direction of chi(0) that changes the conditions by less, relatively, is free.
 FREE = 1e-6
 
 
 @dataclass(frozen=True)
-class Costates:
+class Costates(ReadOnlyArrays):
     """The multipliers chi along a path; m constraints.
 
     Attributes
@@ -50,27 +57,25 @@ class Costates:
     freedom : array (m, d)
         Directions in which chi(0) may be changed at will.
     residual : array (nt,)
-        What is left of the conditions on the virtual displacements, relative to the size of their terms.
+        The residual of the conditions on the virtual displacements, relative to their terms.
     mechanical : array (nt,)
         What d'Alembert's principle leaves, N^T e, relative to the same.
     panels : array (panels, m), rates : array (panels, nodes, m)
         chi at the start of every panel, and chi_dot at its nodes.
     """
 
-    start: Any
-    freedom: Any
-    residual: Any
-    mechanical: Any
-    panels: Any
-    rates: Any
+    start: Array
+    freedom: Array
+    residual: Array
+    mechanical: Array
+    panels: Array
+    rates: Array
 
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-    def at(self, times: Any, edges: Any) -> Any:
+    def at(self, times: Array, edges: Array) -> Array:
         """chi at any times of the path, (m, nt), by the polynomials of the collocation."""
         sign = 1.0 if edges[-1] > edges[0] else -1.0
-        places = np.clip(np.searchsorted(sign * edges, sign * times, side="right") - 1, 0, len(edges) - 2)
+        after = np.searchsorted(sign * edges, sign * times, side="right")
+        places = np.clip(after - 1, 0, len(edges) - 2)
         steps = np.diff(edges)[places]
         powers = ((times - edges[places]) / steps)[:, None] ** np.arange(NODES + 1)
         weights = steps[:, None] * (powers @ integration_table()[1].T)
@@ -79,8 +84,8 @@ class Costates:
 
 
 @dataclass(frozen=True)
-class _Problem:
-    """chi_dot = turning chi + push, and remainder chi - rest = 0, at the nodes; chi in units of momentum.
+class _CostateProblem:
+    """chi_dot = turning chi + push, remainder chi - rest = 0 at the nodes; chi as momentum.
 
     Attributes
     ----------
@@ -96,16 +101,16 @@ class _Problem:
         chi of the constraints is chi in units of momentum divided by these.
     """
 
-    turning: Any
-    push: Any
-    remainder: Any
-    rest: Any
-    sizes: Any
-    floor: Any
-    units: Any
+    turning: Array
+    push: Array
+    remainder: Array
+    rest: Array
+    sizes: Array
+    floor: Array
+    units: Array
 
 
-def costates_along(path: Path) -> Costates:
+def costates_along(path: MotionPath) -> Costates:
     """The multipliers that make the path an extremal, as well as any do."""
     problem = _problem(path)
     fundamental, particular, steps = _collocated(path, problem)
@@ -127,7 +132,7 @@ def costates_along(path: Path) -> Costates:
     )
 
 
-def _problem(path: Path) -> _Problem:
+def _problem(path: MotionPath) -> _CostateProblem:
     """The linear problem for chi at the nodes of a path."""
     rows, defects, sizes, momenta, reaction = _euler_terms(path)
     units = np.max(np.linalg.norm(rows, axis=2), axis=0)
@@ -140,53 +145,49 @@ def _problem(path: Path) -> _Problem:
     identity, zero = np.eye(n), np.zeros(m)
     ranks = np.zeros(count, dtype=int)
     for k in range(count):
-        # y = z - A^T mu with A z = 0: the part of y on the virtual displacements, and the coefficients of the rest.
+        # y = z - A^T mu with A z = 0: the part of y on the virtual displacements, and the rest.
         for column in range(m):
             found = solve(identity, defects[k, column], scaled[k], zero)
             remainder[k, :, column], turning[k, :, column] = found.z, -found.multipliers
         found = solve(identity, reaction[k], scaled[k], zero)
         rest[k], push[k], ranks[k] = found.z, found.multipliers, found.rank
     if np.ptp(ranks):
-        raise ModelError(
-            "The number of independent constraints changes along the motion",
-            seen=f"{np.min(ranks)} at t = {path.times[np.argmin(ranks)]:.6g}, {np.max(ranks)} elsewhere",
-            remedy="pass a shorter motion",
-        )
+        few = f"{np.min(ranks)} at t = {path.times[np.argmin(ranks)]:.6g}"
+        what = "The number of independent constraints changes along the motion"
+        raise ModelError(what, f"{few}, {np.max(ranks)} elsewhere", "pass a shorter motion")
     sizes = np.max(sizes, axis=2, initial=0.0) / units
     momentum = float(np.max(np.abs(momenta), initial=0.0))
     floor = np.sum(sizes, axis=1) * momentum + 1e-3 * np.max(np.abs(reaction), axis=1, initial=0.0)
-    return _Problem(turning, push, remainder, rest, sizes, floor, units)
+    return _CostateProblem(turning, push, remainder, rest, sizes, floor, units)
 
 
-def _euler_terms(path: Path) -> list[Any]:
-    """f_v, E = f_q - d/dt f_v and what its terms could be (nt, m, n), the momenta and e = d/dt L_v - L_q - Q (nt, n)."""
+def _euler_terms(path: MotionPath) -> list[Array]:
+    """f_v, E = f_q - d/dt f_v, term sizes (nt, m, n), momenta, d/dt L_v - L_q - Q (nt, n)."""
     algebra, system = GraphAlgebra(), path.system
     blocks = derive_with(system, algebra)
-    q, v, z = (algebra.vector(symbols) for symbols in (system.coordinates, system.velocities, _accelerations(system)))
+    state = (system.coordinates, system.velocities, [q.ddot for q in system.coordinates])
+    q, v, z = (algebra.vector(symbols) for symbols in state)
     time, places = algebra.vector([t]), algebra.jacobian(blocks.velocity.residual, q)
     speed, pull = ca.sum1(abs(v)), ca.sum1(abs(z))
     defects, sizes = [], []
     for k in range(len(system.bilateral)):
         row, place = blocks.rows[k, :].T, places[k, :].T
-        by_place, by_velocity, by_time = (algebra.jacobian(row, symbols) for symbols in (q, v, time))
+        by_place, by_velocity, by_time = (algebra.jacobian(row, x) for x in (q, v, time))
         defects.append((place - by_place @ v - by_velocity @ z - by_time).T)
         bulk = ca.sum2(abs(by_place)) * speed + ca.sum2(abs(by_velocity)) * pull
         sizes.append((abs(place) + bulk + abs(by_time)).T)
     empty = [algebra.zeros(0, v.numel())]
+    tables = [blocks.rows, algebra.stack(defects or empty), algebra.stack(sizes or empty)]
     reaction = blocks.metric @ z - blocks.force
-    tables = [blocks.rows, algebra.stack(defects or empty), algebra.stack(sizes or empty), blocks.momenta, reaction]
-    found = path.along(algebra, tables)
+    found = path.along(algebra, [*tables, blocks.momenta, reaction])
     return [*found[:3], found[3][:, :, 0], found[4][:, :, 0]]
 
 
-def _accelerations(system: Any) -> list[Any]:
-    return [q.ddot for q in system.coordinates]
+def _collocated(path: MotionPath, problem: _CostateProblem) -> tuple[Array, Array, Array]:
+    """chi = fundamental chi(0) + particular at the nodes, and both at the start of every panel.
 
-
-def _collocated(path: Path, problem: _Problem) -> tuple[Any, Any, Any]:
-    """chi = fundamental chi(0) + particular at the nodes, and [fundamental, particular] at the start of every panel.
-
-    On each panel of length h the values at the nodes c_i obey chi_i = chi_0 + h sum_j S_ij (turning_j chi_j + push_j).
+    On each panel of length h the values at the nodes c_i obey chi_i = chi_0 + h sum_j S_ij
+    (turning_j chi_j + push_j).
     """
     nodes, integrals, weights = integration_table()
     m = problem.push.shape[1]
@@ -194,10 +195,11 @@ def _collocated(path: Path, problem: _Problem) -> tuple[Any, Any, Any]:
     table = (nodes[:, None] ** np.arange(NODES + 1)) @ integrals.T
     turning = problem.turning.reshape(len(h), NODES, m, m)
     push = problem.push.reshape(len(h), NODES, m)
-    coupling = np.einsum("p,ij,pjab->piajb", h, table, turning).reshape(len(h), NODES * m, NODES * m)
-    from_start = np.broadcast_to(np.tile(np.eye(m), (NODES, 1)), (len(h), NODES * m, m))
-    forced = np.einsum("p,ij,pja->pia", h, table, push).reshape(len(h), NODES * m, 1)
-    local = np.linalg.solve(np.eye(NODES * m) - coupling, np.concatenate([from_start, forced], axis=2))
+    size = NODES * m
+    coupling = np.einsum("p,ij,pjab->piajb", h, table, turning).reshape(len(h), size, size)
+    from_start = np.broadcast_to(np.tile(np.eye(m), (NODES, 1)), (len(h), size, m))
+    forced = np.einsum("p,ij,pja->pia", h, table, push).reshape(len(h), size, 1)
+    local = np.linalg.solve(np.eye(size) - coupling, np.concatenate([from_start, forced], axis=2))
     local = local.reshape(len(h), NODES, m, m + 1)
     rates = np.einsum("pjab,pjbc->pjac", turning, local)
     rates[:, :, :, m] += push
@@ -214,8 +216,10 @@ def _collocated(path: Path, problem: _Problem) -> tuple[Any, Any, Any]:
     return inner[:, :, :m], inner[:, :, m], steps
 
 
-def _best_start(path: Path, problem: _Problem, fundamental: Any, particular: Any) -> tuple[Any, Any]:
-    """chi(0) of least norm that makes the integral of |remainder chi - rest|^2 least, and the directions that are free."""
+def _best_start(
+    path: MotionPath, problem: _CostateProblem, fundamental: Array, particular: Array
+) -> tuple[Array, Array]:
+    """chi(0) of least norm with the least integral of |remainder chi - rest|^2, free directions."""
     m = problem.push.shape[1]
     scale = float(np.max(np.sum(problem.sizes, axis=1), initial=0.0)) or 1.0
     lever = np.einsum("tna,tab->tnb", problem.remainder, fundamental) / scale
@@ -231,16 +235,16 @@ def _best_start(path: Path, problem: _Problem, fundamental: Any, particular: Any
     return bound @ solve(bound.T @ gram @ bound, bound.T @ right).z, free
 
 
-# -- the reduced test ------------------------------------------------------------------------------------------------
+# -- the reduced test ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class MomentumTest:
     """Rumyantsev's test (4.6), dT/dv_a A_s^a = 0, along a path.
 
-    It is (4.5) with chi = -dL/dv_a. That chi obeys its own equation where L_c(q, v_I, t) and the applied forces do not act
-    on the dependent coordinates, dL_c/dq_a + Q_a = 0; then the test is sufficient. It is never necessary, and depends on
-    which velocities are taken as dependent.
+    It is (4.5) with chi = -dL/dv_a. That chi obeys its own equation where L_c(q, v_I, t) and the
+    applied forces do not act on the dependent coordinates, dL_c/dq_a + Q_a = 0; then the test is
+    sufficient. It is never necessary, and depends on which velocities are taken as dependent.
 
     Attributes
     ----------
@@ -254,7 +258,7 @@ class MomentumTest:
     independent, dependent : tuples of str
     """
 
-    values: Any
+    values: Array
     size: float
     holds: bool
     obeys: bool
@@ -267,29 +271,34 @@ class MomentumTest:
         return self.holds and self.obeys
 
 
-def momentum_test(path: Path, tolerance: float, independent: Any = None) -> MomentumTest:
+def momentum_test(
+    path: MotionPath, tolerance: float, independent: Symbols | None = None
+) -> MomentumTest:
     """The test (4.6) along a path."""
     reduction = reduction_along(path, GraphAlgebra(), independent)
     algebra, split, here = reduction.algebra, reduction.split, reduction.here
     system = path.system
 
-    def dependent(column: Any) -> Any:
+    def dependent(column: ca.SX) -> Block:
         return algebra.part(here(column), split.dependent, [0])
 
     momenta = dependent(reduction.momenta_at_velocity)
-    derivative, force = dependent(algebra.gradient(reduction.lagrangian, reduction.q)), dependent(reduction.applied_force)
-    through = algebra.part(algebra.jacobian(reduction.solved, reduction.q), range(len(split.dependent)), split.dependent)
+    derivative = dependent(algebra.gradient(reduction.lagrangian, reduction.q))
+    force = dependent(reduction.applied_force)
+    by_places, every = algebra.jacobian(reduction.solved, reduction.q), range(len(split.dependent))
+    through = algebra.part(by_places, every, split.dependent)
     acting = derivative + through.T @ momenta + force
     terms = abs(derivative) + abs(through.T) @ abs(momenta) + abs(force)
     coefficients = transitivity(reduction)
     blocks = [coefficients @ momenta, transitivity_sizes(reduction) @ abs(momenta), acting, terms]
     values, sizes, acts, parts = (block[:, :, 0] for block in path.along(algebra, blocks))
     size = float(np.max(np.abs(values), initial=0.0)) / (float(np.max(sizes, initial=0.0)) or 1.0)
+    acted, whole = (float(np.max(np.abs(part), initial=0.0)) for part in (acts, parts))
     return MomentumTest(
         values=np.ascontiguousarray(values.T),
         size=size,
         holds=size < tolerance,
-        obeys=float(np.max(np.abs(acts), initial=0.0)) <= tolerance * float(np.max(parts, initial=0.0)),
+        obeys=acted <= tolerance * whole,
         independent=tuple(system.velocities[k].name for k in split.independent),
         dependent=tuple(system.velocities[k].name for k in split.dependent),
     )

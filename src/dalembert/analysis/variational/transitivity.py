@@ -1,16 +1,20 @@
-r"""The transitivity coefficients of the constraints: how d/dt and the variation fail to commute on the dependent velocities.
+r"""Transitivity coefficients: how d/dt and the variation fail to commute on the constraints.
 
-With the constraints solved for as many velocities as they bind, v_a = phi_a(q, v_s, t), and Chetaev's displacements,
+With the constraints solved for as many velocities as they bind, v_a = phi_a(q, v_s, t), and
+Chetaev's displacements,
 
     d(delta q_a)/dt - delta phi_a = A_s^a delta q_s,
-    A_s^a = d/dt dphi_a/dv_s - dphi_a/dq_s - dphi_a/dq_b dphi_b/dv_s                  (Rumyantsev 1.9, 1.10)
+    A_s^a = d/dt dphi_a/dv_s - dphi_a/dq_s - dphi_a/dq_b dphi_b/dv_s          (Rumyantsev 1.9, 1.10)
 
-In quasi-velocities eta_s = v_s, eta_a = f_a(q, v, t), with the inverse v = F(q, eta, t), the same defect is
+In quasi-velocities eta_s = v_s, eta_a = f_a(q, v, t), with the inverse v = F(q, eta, t), the same
+defect is
 
-    W_s^i = F_rs (d/dt df_i/dv_r - df_i/dq_r),    T_s^r = dF_rs/dt - F_is dF_r/dq_i,    W = -f T      (1.20, 1.21)
+    W_s^i = F_rs (d/dt df_i/dv_r - df_i/dq_r),  T_s^r = dF_rs/dt - F_is dF_r/dq_i,  W = -f T
+        (1.20, 1.21)
 
-on the constraints, and W_s^a = -(df_a/dv_b) A_s^b: the A_s^a with the opposite sign where f_a = v_a - phi_a (the print of 1.23
-has the same sign). All of them vanish identically just where the constraints are integrable.
+on the constraints, and W_s^a = -(df_a/dv_b) A_s^b: the A_s^a with the opposite sign where f_a = v_a
+- phi_a (the print of 1.23 has the same sign). All of them vanish identically just where the
+constraints are integrable.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -30,17 +34,19 @@ from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError, nearest
 from ...formulations.forms import hamel, voronets
 from ...formulations.independent_velocities import Reduction, Split
-from ...model.constraints import HolonomicConstraint
 from ...model.scenario import Scenario
 from ...model.symbols import t
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...presentation.typeset import symbol_latex
 from ...runtime.gauss.constrained_solve import solve
-from ...typing import Symbol, Values
+from ...typing import Array, Symbol, Values
 from ..anatomy import read_model, take_apart
 from ..path import split_of
 from ..tables import Report, Section
+
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
 
 __all__ = ["Transitivity", "transitivity", "transitivity_sizes"]
 
@@ -48,10 +54,10 @@ __all__ = ["Transitivity", "transitivity", "transitivity_sizes"]
 ROUNDING = 1e-9
 
 
-def transitivity_sizes(reduction: Reduction) -> Any:
-    """What every A_s^a could be with its terms unsigned and all velocities as large as the largest, (k x r), as a graph.
+def transitivity_sizes(reduction: Reduction) -> Block:
+    """The size of every A_s^a with unsigned terms and equal velocities, (k x r), as a graph.
 
-    A coefficient that is small beside this vanishes, also where it does so because some velocity does.
+    A coefficient that is small beside this vanishes, also where a velocity does.
     """
     algebra, split = reduction.algebra, reduction.split
     speed, pull = (ca.sum1(abs(column)) for column in (reduction.velocities, reduction.z))
@@ -59,21 +65,20 @@ def transitivity_sizes(reduction: Reduction) -> Any:
     for place in range(len(split.dependent)):
         phi = algebra.part(reduction.solved, [place], [0])
         derivative = algebra.jacobian(phi, reduction.independent).T
-        columns.append(
-            ca.sum2(abs(algebra.jacobian(derivative, reduction.q))) * speed
-            + ca.sum2(abs(algebra.jacobian(derivative, reduction.independent))) * pull
-            + abs(algebra.jacobian(derivative, reduction.time))
-            + abs(reduction.frame.T) @ abs(algebra.jacobian(phi, reduction.q).T)
-        )
+        by_q, by_v = (algebra.jacobian(derivative, x) for x in (reduction.q, reduction.independent))
+        size = ca.sum2(abs(by_q)) * speed + ca.sum2(abs(by_v)) * pull
+        size = size + abs(algebra.jacobian(derivative, reduction.time))
+        carried = abs(reduction.frame.T) @ abs(algebra.jacobian(phi, reduction.q).T)
+        columns.append(size + carried)
     return algebra.columns(columns) if columns else algebra.zeros(len(split.independent), 0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Transitivity(Report):
-    """A_s^a, W_s^i and T_s^r of a system; n coordinates, k independent velocities, r dependent ones.
+    """A_s^a, W_s^i and T_s^r: n coordinates, k independent velocities, r dependent ones.
 
-    The symbols are SymPy matrices in coordinates, independent velocities, their accelerations (where the constraints are
-    nonlinear) and t, made when they are first asked for.
+    The symbols are SymPy matrices in coordinates, independent velocities, their accelerations
+    (where the constraints are nonlinear) and t, made when they are first asked for.
 
     Attributes
     ----------
@@ -83,7 +88,7 @@ class Transitivity(Report):
     constraints : tuple of str (r,)
         The constraints that were solved for the dependent ones.
     vanishes : bool or None
-        Whether every A_s^a vanishes, that is whether the constraints are integrable; None where that is not established.
+        Whether every A_s^a vanishes (integrable constraints); None where not established.
     largest : float
         The largest |A_s^a| found there, relative to its terms.
     states : int
@@ -99,76 +104,74 @@ class Transitivity(Report):
     largest: float
     states: int
 
-    # -- formulas ------------------------------------------------------------------------------------------------
+    # -- formulas ----------------------------------------------------------------------------------
 
     @cached_property
     def coefficients(self) -> sympy.ImmutableMatrix:
         """A_s^a of (1.10), (k x r)."""
-        return _tidied(voronets.transitivity(self._tree))
+        return _shortened(voronets.transitivity(self._tree))
 
     @cached_property
     def solved(self) -> sympy.ImmutableMatrix:
         """phi_a, the dependent velocities as functions of the independent ones, (r x 1)."""
-        return _tidied(self._tree.solved)
+        return _shortened(self._tree.solved)
 
     @cached_property
     def W(self) -> sympy.ImmutableMatrix:
-        """W_s^i of (1.21) on the constraints, (n x k): free quasi-velocities first, then the constraints."""
-        return _tidied(hamel.transitivity(self._quasi))
+        """W_s^i of (1.21) on the constraints, (n x k): free quasi-velocities first."""
+        return _shortened(hamel.transitivity(self._quasi))
 
     @cached_property
     def T(self) -> sympy.ImmutableMatrix:
         """T_s^r of (1.21) on the constraints, (n x k), by coordinate."""
-        return _tidied(hamel.transitivity_of_inverse(self._quasi))
+        return _shortened(hamel.transitivity_of_inverse(self._quasi))
 
     @cached_property
     def derivatives(self) -> sympy.ImmutableMatrix:
         """df_i/dv_r of the quasi-velocities on the constraints, (n x n)."""
-        return _tidied(_derivatives(self._quasi))
+        return _shortened(_derivatives(self._quasi))
 
     @cached_property
     def _tree(self) -> Reduction:
         return Reduction(self.system, TreeAlgebra(), self.split)
 
     @cached_property
-    def _quasi(self) -> Any:
+    def _quasi(self) -> hamel.QuasiVelocities:
         return hamel.QuasiVelocities(self._tree)
 
-    # -- numbers -------------------------------------------------------------------------------------------------
+    # -- numbers -----------------------------------------------------------------------------------
 
-    def at(self, state: Mapping[Any, Any], parameters: Mapping[Any, Any] | None = None) -> Symbols:
+    def at(self, state: Values, parameters: Values | None = None) -> TransitivitySymbols:
         """All symbols at one state.
 
         Parameters
         ----------
         state : mapping of symbol or name to value
-            Coordinates, independent velocities and t; those that are missing are zero. Accelerations of the independent
-            velocities are those of the motion unless they are given. Dependent velocities follow from the others.
+            Coordinates, independent velocities and t, zero where missing. Accelerations of the
+            independent velocities are those of the motion unless they are given.
         parameters : mapping of symbol or name to value
         """
-        values = numbers_by_name(state)
-        values |= numbers_by_name(parameters)
+        values = numbers_by_name(state) | numbers_by_name(parameters)
         system, symbols = self.system, self._numeric.variables
-        own = (t, *system.coordinates, *system.velocities, *self._numeric.accelerations, *system.parameters, *system.inputs)
-        known = [symbol.name for symbol in own]
+        fixed = (*system.parameters, *system.inputs)
+        moving = (*system.coordinates, *system.velocities, *self._numeric.accelerations)
+        known = [symbol.name for symbol in (t, *moving, *fixed)]
         for name in values:
             if name not in known:
                 guess = nearest(name, known)
-                raise ModelError(
-                    f"The coefficients contain no `{name}`",
-                    seen=", ".join(known),
-                    remedy=f"did you mean {guess}" if guess else "use one of these names",
-                )
-        missing = [s.name for s in (*system.parameters, *system.inputs) if s.name not in values and s in symbols]
+                remedy = f"did you mean {guess}" if guess else "use one of these names"
+                raise ModelError(f"The coefficients contain no `{name}`", ", ".join(known), remedy)
+        missing = [s.name for s in fixed if s.name not in values and s in symbols]
         if missing:
-            raise ModelError(f"`{missing[0]}` has no value", remedy=f"pass parameters={{{missing[0]!r}: ...}}")
+            remedy = f"pass parameters={{{missing[0]!r}: ...}}"
+            raise ModelError(f"`{missing[0]}` has no value", remedy=remedy)
         return self._numeric.at(values)
 
     @cached_property
     def _numeric(self) -> _Numeric:
         return _Numeric(Reduction(self.system, GraphAlgebra(), self.split))
 
-    # -- presentation --------------------------------------------------------------------------------------------
+    # -- presentation ------------------------------------------------------------------------------
 
     def latex(self) -> str:
         """A_s^a as a LaTeX matrix, rows by independent and columns by dependent velocities."""
@@ -193,19 +196,19 @@ class Transitivity(Report):
         return self.system.name
 
     def _sections(self) -> list[Section]:
-        count = f"{self.states} generic states"
-        verdict = (
-            "there are no constraints"
-            if not self.dependent
-            else "yes: every A_s^a vanishes"
-            if self.vanishes
-            else f"not established: every A_s^a vanishes at {count}, to {self.largest:.0e} of its terms"
-            if self.vanishes is None
-            else "no: A_s^a does not vanish"
-        )
+        verdict = "yes: every A_s^a vanishes" if self.vanishes else "no: A_s^a does not vanish"
+        if not self.dependent:
+            verdict = "there are no constraints"
+        elif self.vanishes is None:
+            verdict = f"not established: every A_s^a vanishes at {self.states} generic states,"
+            verdict += f" to {self.largest:.0e} of its terms"
         solved = list(zip(self.dependent, (str(entry) for entry in self.solved), strict=True))
         entries = [] if self.vanishes else self._entries()
-        return [("Dependent velocities", solved), ("A_s^a", entries), ("Constraints", [("integrable", verdict)])]
+        return [
+            ("Dependent velocities", solved),
+            ("A_s^a", entries),
+            ("Constraints", [("integrable", verdict)]),
+        ]
 
     def _entries(self) -> list[tuple[str, str]]:
         table = self.coefficients
@@ -218,7 +221,7 @@ class Transitivity(Report):
 
 
 @dataclass(frozen=True)
-class Symbols:
+class TransitivitySymbols:
     """The symbols at a state.
 
     Attributes
@@ -232,11 +235,11 @@ class Symbols:
         df_a/dv_b of the constraints by the dependent velocities: W_s^a = -matrix A_s.
     """
 
-    coefficients: Any
-    W: Any
-    T: Any
-    derivatives: Any
-    matrix: Any
+    coefficients: Array
+    W: Array
+    T: Array
+    derivatives: Array
+    matrix: Array
 
 
 class _Numeric:
@@ -245,29 +248,27 @@ class _Numeric:
     def __init__(self, reduction: Reduction) -> None:
         algebra = reduction.algebra
         quasi = hamel.QuasiVelocities(reduction)
-        blocks = [
-            voronets.transitivity(reduction),
-            hamel.transitivity(quasi),
-            hamel.transitivity_of_inverse(quasi),
-            _derivatives(quasi),
-        ]
+        inverse, derivatives = hamel.transitivity_of_inverse(quasi), _derivatives(quasi)
+        blocks = [voronets.transitivity(reduction), hamel.transitivity(quasi), inverse, derivatives]
         record = voronets.derive_on(reduction)
-        given = {symbol: value for symbol, value in reduction.system.inputs.items() if value is not None}
-        names, values = algebra.vector(list(given)), reduction.here(algebra.vector(list(given.values())))
+        given = {symbol: law for symbol, law in reduction.system.inputs.items() if law is not None}
+        names = algebra.vector(list(given))
+        values = reduction.here(algebra.vector(list(given.values())))
         blocks, problem = (
             [algebra.substitute(block, names, values) if given else block for block in table]
             for table in (blocks, [record.metric, record.force])
         )
-        self.reduction = reduction
-        self.accelerations = [reduction.system.coordinates[k].ddot for k in reduction.split.independent]
+        self.reduction, coordinates = reduction, reduction.system.coordinates
+        self.accelerations = [coordinates[k].ddot for k in reduction.split.independent]
         rows = ca.vertcat(*(ca.vec(block) for block in (*blocks, *problem)))
-        self.variables = [s for s, node in algebra.symbols.items() if ca.depends_on(rows, node) or s in self.accelerations]
+        nodes, own = algebra.symbols, self.accelerations
+        self.variables = [s for s in nodes if ca.depends_on(rows, nodes[s]) or s in own]
         inputs = [algebra.symbols[s] for s in self.variables]
         self.moves = any(algebra.depends(block, reduction.z) for block in blocks)
         self.symbols = ca.Function("symbols", inputs, [ca.densify(block) for block in blocks])
         self.problem = ca.Function("problem", inputs, [ca.densify(block) for block in problem])
 
-    def at(self, values: Mapping[str, float]) -> Symbols:
+    def at(self, values: Mapping[str, float]) -> TransitivitySymbols:
         names = [s.name for s in self.accelerations]
         table = dict(values)
         if self.moves and not all(name in table for name in names):
@@ -276,27 +277,28 @@ class _Numeric:
         coefficients, W, T, derivatives = self._called(self.symbols, table)
         split = self.reduction.split
         k = len(split.independent)
-        return Symbols(coefficients, W, T, derivatives, derivatives[k:][:, list(split.dependent)])
+        matrix = derivatives[k:][:, list(split.dependent)]
+        return TransitivitySymbols(coefficients, W, T, derivatives, matrix)
 
-    def _called(self, function: Any, table: Mapping[str, float]) -> list[Any]:
-        found = [np.asarray(block, dtype=float) for block in function.call([table.get(s.name, 0.0) for s in self.variables])]
+    def _called(self, function: ca.Function, table: Mapping[str, float]) -> list[Array]:
+        values = function.call([table.get(s.name, 0.0) for s in self.variables])
+        found = [np.asarray(block, dtype=float) for block in values]
         if not all(np.all(np.isfinite(block)) for block in found):
-            raise ModelError(
-                "The constraints cannot be solved for the dependent velocities at this state",
-                seen=", ".join(f"{s.name} = {table.get(s.name, 0.0):g}" for s in self.variables),
-                remedy="pass other velocities as independent=",
-            )
+            what = "The constraints cannot be solved for the dependent velocities at this state"
+            seen = ", ".join(f"{s.name} = {table.get(s.name, 0.0):g}" for s in self.variables)
+            raise ModelError(what, seen, "pass other velocities as independent=")
         return found
 
 
-def _derivatives(quasi: Any) -> Any:
+def _derivatives(quasi: hamel.QuasiVelocities) -> Block:
     """df_i/dv_r on the constraints."""
     reduction = quasi.reduction
     return reduction.here(reduction.algebra.jacobian(quasi.definition, reduction.v))
 
 
-def _tidied(matrix: Any) -> sympy.ImmutableMatrix:
-    return sympy.ImmutableMatrix(matrix.applyfunc(lambda entry: simplify(sympy.together(simplify(entry)))))
+def _shortened(matrix: sympy.MatrixBase) -> sympy.ImmutableMatrix:
+    short = matrix.applyfunc(lambda entry: simplify(sympy.together(simplify(entry))))
+    return sympy.ImmutableMatrix(short)
 
 
 def transitivity(
@@ -323,8 +325,9 @@ def transitivity(
     --------
     >>> import dalembert as da
     >>> x, y, z = da.coordinates("x y z")
-    >>> slope = da.velocity(z.dot - y*x.dot, name="slope")
-    >>> particle = da.System([x, y, z], kinetic=(x.dot**2 + y.dot**2 + z.dot**2)/2, constraints=[slope])
+    >>> tilt = da.velocity(z.dot - y*x.dot, name="tilt")
+    >>> kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    >>> particle = da.System([x, y, z], kinetic=kinetic, constraints=[tilt])
     >>> found = transitivity(particle, independent=[x, y])
     >>> found.coefficients, found.dependent, found.vanishes
     (Matrix([
@@ -346,10 +349,17 @@ def transitivity(
     )
 
 
-def _vanishing(system: System, split: Split, parameters: Any, start: Any, n: int) -> tuple[bool | None, float, int]:
-    """Whether every A_s^a vanishes, and the largest one relative to its terms at how many generic states.
+def _vanishing(
+    system: System,
+    split: Split,
+    parameters: Mapping[str, float],
+    start: Mapping[str, float],
+    n: int,
+) -> tuple[bool | None, float, int]:
+    """Whether every A_s^a vanishes, and the largest relative one at how many generic states.
 
-    States refute; only an identity in all symbols proves. Where it fails off the position constraints, nothing is established.
+    States refute; only an identity in all symbols proves. Where it fails off the position
+    constraints, nothing is established.
     """
     if not split.dependent:
         return True, 0.0, 0
@@ -358,18 +368,21 @@ def _vanishing(system: System, split: Split, parameters: Any, start: Any, n: int
     reduction = Reduction(system, algebra, split)
     blocks = [voronets.transitivity(reduction), transitivity_sizes(reduction)]
     identity = algebra.vanishing(blocks[0])
-    symbols = [algebra.vector([t]), reduction.q, reduction.v, reduction.z, algebra.vector(system.parameters)]
+    time, p = algebra.vector([t]), algebra.vector(system.parameters)
+    symbols = [time, reduction.q, reduction.v, reduction.z, p]
     function = ca.Function("coefficients", symbols, [ca.densify(block) for block in blocks])
     random, worst, used = np.random.default_rng(11), 0.0, 0
     for k in range(len(samples)):
         z = random.uniform(-1.0, 1.0, len(split.independent))
-        point = [samples.times[k], samples.coordinates[k], samples.velocities[k], z, samples.parameters]
-        values, sizes = (np.asarray(block, dtype=float) for block in function.call(point))
+        state = [samples.times[k], samples.coordinates[k], samples.velocities[k]]
+        point = function.call([*state, z, samples.parameters])
+        values, sizes = (np.asarray(block, dtype=float) for block in point)
         if np.all(np.isfinite(values)) and np.all(np.isfinite(sizes)):
-            scale = float(np.max(sizes, initial=0.0))
-            worst, used = max(worst, float(np.max(np.abs(values), initial=0.0)) / scale if scale else 0.0), used + 1
+            scale, used = float(np.max(sizes, initial=0.0)), used + 1
+            size = float(np.max(np.abs(values), initial=0.0)) / scale if scale else 0.0
+            worst = max(worst, size)
     if identity.holds_to_rounding:
         return True, worst, used
-    on_states_alone = any(isinstance(c, HolonomicConstraint) for c in system.bilateral)
+    on_states_alone = any(c.is_position_level for c in system.bilateral)
     refuted = worst > ROUNDING or (identity.is_refuted and not on_states_alone)
     return False if refuted else None, worst, used

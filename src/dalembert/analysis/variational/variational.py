@@ -1,7 +1,8 @@
-"""Whether nonholonomic motion is a stationary point of the action among the curves that obey the constraints.
+"""Whether nonholonomic motion is stationary for the action among admissible curves.
 
-For one motion the multipliers of the Lagrange problem are sought along it (`extremal`); for all motions of a system the
-conditions on them are followed through their derivatives at generic states (`all_motions`) and written out (`conditions`).
+For one motion the multipliers of the Lagrange problem are sought along it (`extremal`); for all
+motions of a system the conditions on them are followed through their derivatives at generic states
+(`all_motions`) and written out (`conditions`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from ...integrate.simulate import simulate
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...model.values import numbers_by_name
-from ...typing import Symbols, Values
+from ...typing import Array, Symbols, Values
 from ..anatomy import read_model
 from ..path import check_rows, path_of, split_of
 from ..tables import Report, Section
 from .all_motions import Prolongation, prolonged
-from .conditions import Conditions, conditions_of, ways_to_vanish
+from .conditions import StationarityConditions, conditions_of, ways_to_vanish
 from .stationarity import MomentumTest, costates_along, momentum_test
 
 __all__ = ["MotionStationarity", "Reference", "SystemStationarity", "stationarity"]
@@ -35,7 +36,7 @@ SAME = 1e-6
 COMPARED = 41
 
 
-# -- one motion ------------------------------------------------------------------------------------------------------
+# -- one motion ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Reference:
     Attributes
     ----------
     gap : float
-        The largest distance of the two in a coordinate, relative to the extent of the motion; infinite where the independent
-        implementation does not reach the end.
+        The largest distance in a coordinate relative to the extent of the motion; infinite where
+        the vakonomic motion does not reach the end.
     coincides : bool
     chi_start : mapping of constraint name to value
     motion : Motion
@@ -77,7 +78,7 @@ class MotionStationarity(Report):
     t : array (nt,), chi : array (m, nt)
         The multipliers along the motion.
     momentum_test : MomentumTest or None
-        The reduced test (4.6); None, with `momentum_note`, where no velocities stay independent along the motion.
+        The reduced test (4.6); None, with `momentum_note`, where none applies along the motion.
     """
 
     name: str
@@ -86,21 +87,25 @@ class MotionStationarity(Report):
     tolerance: float
     is_mechanical: bool
     chi_start: Mapping[str, float]
-    freedom: Any
-    t: Any
-    chi: Any
+    freedom: Array
+    t: Array
+    chi: Array
     momentum_test: MomentumTest | None
     momentum_note: str
     motion: Motion = field(repr=False)
 
-    def reference(self, chi_start: Mapping[Any, float] | None = None) -> Reference:
-        """Simulate the vakonomic form from the same start and compare: from `chi_start` of this result, or from another."""
-        chi = dict(self.chi_start) if chi_start is None else _named_chi(self.motion.system, chi_start)
+    def reference(self, chi_start: Values | None = None) -> Reference:
+        """Simulate the vakonomic form from the same start and compare."""
+        given = chi_start is not None
+        chi = _named_chi(self.motion.system, chi_start) if given else dict(self.chi_start)
         return _reference(self.motion, chi)
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain data."""
-        test = self.momentum_test
+        reduced: dict[str, Any] | None = None
+        if (test := self.momentum_test) is not None:
+            reduced = {"size": test.size, "holds": test.holds, "obeys": test.obeys}
+            reduced["dependent"] = list(test.dependent)
         return {
             "name": self.name,
             "stationary": self.is_stationary,
@@ -109,9 +114,7 @@ class MotionStationarity(Report):
             "mechanical": self.is_mechanical,
             "chi_start": dict(self.chi_start),
             "freedom": self.freedom.tolist(),
-            "momentum_test": None
-            if test is None
-            else {"size": test.size, "holds": test.holds, "obeys": test.obeys, "dependent": list(test.dependent)},
+            "momentum_test": reduced,
         }
 
     def _title(self) -> str:
@@ -121,22 +124,20 @@ class MotionStationarity(Report):
         m, free = self.freedom.shape
         verdict = "yes" if self.is_stationary else "no"
         against = f"{self.residual:.1e} of the terms of (4.4), limit {self.tolerance:.0e}"
-        chosen = ", ".join(f"chi_{name} = {value:.6g}" for name, value in self.chi_start.items()) or "none"
+        values = ", ".join(f"chi_{name} = {value:.6g}" for name, value in self.chi_start.items())
+        chosen = values or "none"
         if free == m and m:
             chosen = "any"
         elif free:
             chosen += f", and {free} direction{'s' * (free > 1)} free"
-        return [
-            (
-                "Stationary action",
-                [
-                    ("stationary", f"{verdict}: the best multipliers leave {against}"),
-                    ("multipliers", f"at the start {chosen}"),
-                    ("d'Alembert", "obeyed" if self.is_mechanical else "not obeyed: this is another curve"),
-                ],
-            ),
-            ("Reduced test dL/dv_a A_s^a = 0", [("(4.6)", self._test_sentence())]),
+        obeyed = "obeyed" if self.is_mechanical else "not obeyed: this is another curve"
+        lines = [
+            ("stationary", f"{verdict}: the best multipliers leave {against}"),
+            ("multipliers", f"at the start {chosen}"),
+            ("d'Alembert", obeyed),
         ]
+        test = ("Reduced test dL/dv_a A_s^a = 0", [("(4.6)", self._test_sentence())])
+        return [("Stationary action", lines), test]
 
     def _test_sentence(self) -> str:
         test = self.momentum_test
@@ -148,10 +149,11 @@ class MotionStationarity(Report):
             return f"fails by {test.size:.1e} {ours}: {why}"
         if test.obeys:
             return f"holds {ours}, and chi = -dL/dv_a obeys its equation: sufficient"
-        return f"holds {ours}, but chi = -dL/dv_a does not obey its equation: it proves nothing by itself"
+        fails = "chi = -dL/dv_a does not obey its equation: it proves nothing by itself"
+        return f"holds {ours}, but {fails}"
 
 
-def _of_motion(motion: Motion, independent: Sequence[Any] | None, tolerance: float) -> MotionStationarity:
+def _of_motion(motion: Motion, independent: Symbols | None, tolerance: float) -> MotionStationarity:
     system = motion.system
     check_rows(system)
     path = path_of(motion)
@@ -182,17 +184,15 @@ def _of_motion(motion: Motion, independent: Sequence[Any] | None, tolerance: flo
     )
 
 
-def _named_chi(system: System, given: Mapping[Any, float]) -> dict[str, float]:
+def _named_chi(system: System, given: Values | None) -> dict[str, float]:
     names = [constraint.name for constraint in system.bilateral]
     table = {name.removeprefix("chi_"): value for name, value in numbers_by_name(given).items()}
     for name in table:
         if name not in names:
             guess = nearest(name, names)
-            raise ModelError(
-                f"There is no two-sided constraint `{name}`",
-                seen=", ".join(names) or "none",
-                remedy=f"did you mean {guess}" if guess else "name one of these",
-            )
+            what = f"There is no two-sided constraint `{name}`"
+            remedy = f"did you mean {guess}" if guess else "name one of these"
+            raise ModelError(what, ", ".join(names) or "none", remedy)
     return {name: table.get(name, 0.0) for name in names}
 
 
@@ -200,38 +200,28 @@ def _reference(motion: Motion, chi: Mapping[str, float]) -> Reference:
     system = motion.system
     free = [symbol.name for symbol, value in system.inputs.items() if value is None]
     if free:
-        raise ModelError(
-            "A motion with an input given as a function cannot be repeated",
-            seen=", ".join(free),
-            remedy="give the input as an expression",
-        )
+        what = "A motion with an input given as a function cannot be repeated"
+        raise ModelError(what, seen=", ".join(free), remedy="give the input as an expression")
     path = path_of(motion)
     first, last = float(path.edges[0]), float(path.edges[-1])
     begin = path_of(motion, [first]).state(0)
     start = {s.name: begin[s.name] for s in (*system.coordinates, *system.velocities)}
     times = np.linspace(first, last, COMPARED)
-    reference = simulate(
-        system,
-        start | {f"chi_{name}": value for name, value in chi.items()},
-        (first, last),
-        parameters=motion.parameters,
-        form="vakonomic",
-        rtol=min(1e-10, float(motion.statistics.get("rtol", 1e-10))),
-        at=times,
-    )
+    start |= {f"chi_{name}": value for name, value in chi.items()}
+    rtol = min(1e-10, float(motion.statistics.get("rtol", 1e-10)))
+    options: dict[str, Any] = {"parameters": motion.parameters, "rtol": rtol, "at": times}
+    reference = simulate(system, start, (first, last), form="vakonomic", **options)
     gap = np.inf
     if reference.success and len(reference.t) == len(times):
-        own = path_of(motion, times)
-        places = slice(1, 1 + len(system.coordinates))
-        mine = own.values[places]
+        own, n = path_of(motion, times).values, len(system.coordinates)
+        mine, speed = own[1 : 1 + n], np.max(np.abs(own[1 + n : 1 + 2 * n]))
         other = np.array([reference[q] for q in system.coordinates])
-        speed = np.max(np.abs(own.values[1 + len(system.coordinates) : 1 + 2 * len(system.coordinates)]))
         extent = float(np.max(np.abs(mine)) + abs(last - first) * speed) or 1.0
         gap = float(np.max(np.abs(mine - other))) / extent
     return Reference(gap, gap < SAME, dict(chi), reference)
 
 
-# -- all motions -----------------------------------------------------------------------------------------------------
+# -- all motions -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -247,7 +237,7 @@ class SystemStationarity(Report):
         "formulas", or at how many random states the conditions were followed.
     independent, dependent : tuples of str
         The velocities in which the conditions are written.
-    conditions : Conditions or None
+    conditions : StationarityConditions or None
         The conditions as formulas, where they are short enough to be read.
     prolongation : Prolongation or None
         The ranks found at random states, where formulas did not decide.
@@ -259,7 +249,7 @@ class SystemStationarity(Report):
     certificate: str
     independent: tuple[str, ...]
     dependent: tuple[str, ...]
-    conditions: Conditions | None
+    conditions: StationarityConditions | None
     prolongation: Prolongation | None
 
     @property
@@ -275,6 +265,8 @@ class SystemStationarity(Report):
     def to_json(self) -> dict[str, Any]:
         """The result as plain data, expressions as text."""
         found = self.conditions
+        multipliers = None if found is None else [str(entry) for entry in found.multipliers]
+        momenta = None if found is None else [str(entry) for entry in found.momenta]
         return {
             "name": self.name,
             "all_motions": self.all_motions,
@@ -282,8 +274,8 @@ class SystemStationarity(Report):
             "certificate": self.certificate,
             "independent": list(self.independent),
             "dependent": list(self.dependent),
-            "conditions": None if found is None else [str(entry) for entry in found.multipliers],
-            "momentum_conditions": None if found is None else [str(entry) for entry in found.momenta],
+            "conditions": multipliers,
+            "momentum_conditions": momenta,
             "ways": [[str(entry) for entry in way] for way in self.ways],
             "momentum_ways": [[str(entry) for entry in way] for way in self.momentum_ways],
         }
@@ -293,34 +285,40 @@ class SystemStationarity(Report):
 
     def _sections(self) -> list[Section]:
         verdict = {True: "yes", False: "no", None: "undecided"}[self.all_motions]
-        sections: list[Section] = [
-            ("Stationary action", [("all motions", f"{verdict}: {self.reason}"), ("shown by", self.certificate)])
-        ]
+        lines = [("all motions", f"{verdict}: {self.reason}"), ("shown by", self.certificate)]
+        sections: list[Section] = [("Stationary action", lines)]
         found = self.conditions
         if found is None or self.all_motions:
             return sections
-        constants = f" with constants {', '.join(map(str, found.constants))}" if found.constants else ""
+        names = ", ".join(map(str, found.constants))
+        constants = f" with constants {names}" if names else ""
         sections += [
             (f"chi_a A_s^a = 0 (4.5){constants}", _vanishing(self.independent, found.multipliers)),
             ("A motion is stationary where throughout", _listed(self.ways)),
             ("dL/dv_a A_s^a = 0 (4.6)", _vanishing(self.independent, found.momenta)),
         ]
-        heading = "which holds, and suffices, where" if found.obeys else "which holds, but does not suffice by itself, where"
-        return [*sections, (heading, _listed(self.momentum_ways))]
+        enough = "and suffices" if found.obeys else "but does not suffice by itself"
+        return [*sections, (f"which holds, {enough}, where", _listed(self.momentum_ways))]
 
 
 def _vanishing(names: Sequence[str], entries: Sequence[sympy.Expr]) -> list[tuple[str, str]]:
-    return [(name, f"{entry} = 0") for name, entry in zip(names, entries, strict=True) if entry != 0]
+    pairs = zip(names, entries, strict=True)
+    return [(name, f"{entry} = 0") for name, entry in pairs if entry != 0]
 
 
 def _listed(ways: Sequence[Sequence[sympy.Expr]]) -> list[tuple[str, str]]:
     """One line for each set of expressions that vanish together."""
     words = [" and ".join(f"{entry} = 0" for entry in way) or "always" for way in ways]
-    return [("either" if k == 0 and len(words) > 1 else "or" if k else "", word) for k, word in enumerate(words)]
+    first = "either" if len(words) > 1 else ""
+    return [("or" if k else first, word) for k, word in enumerate(words)]
 
 
 def _of_system(
-    model: System | Scenario, parameters: Any, start: Any, independent: Sequence[Any] | None, n: int
+    model: System | Scenario,
+    parameters: Values | None,
+    start: Values | None,
+    independent: Symbols | None,
+    n: int,
 ) -> SystemStationarity:
     system, values, beginning = read_model(model, parameters, start)
     split = split_of(system, independent)
@@ -348,7 +346,9 @@ def _of_system(
 
 
 @overload
-def stationarity(model: Motion, *, independent: Symbols | None = None, tolerance: float = 1e-6) -> MotionStationarity: ...
+def stationarity(
+    model: Motion, *, independent: Symbols | None = None, tolerance: float = 1e-6
+) -> MotionStationarity: ...
 
 
 @overload
@@ -371,10 +371,11 @@ def stationarity(
     n: int = 8,
     tolerance: float = 1e-6,
 ) -> MotionStationarity | SystemStationarity:
-    """Whether a motion, or every motion of a system, is a stationary point of the action (Rumyantsev, section 4).
+    """Whether a motion, or every motion, is stationary for the action (Rumyantsev, section 4).
 
-    Hamilton's principle holds for nonholonomic motion with varied curves that break the constraints. Among the curves that
-    obey them the action is stationary only on the motions that solve the Lagrange problem as well, with some multipliers chi.
+    Hamilton's principle holds for nonholonomic motion with varied curves that break the
+    constraints. Among the curves that obey them the action is stationary only on the motions that
+    solve the Lagrange problem as well, with some multipliers chi.
 
     Parameters
     ----------
@@ -405,6 +406,7 @@ def stationarity(
     """
     if isinstance(model, Motion):
         if parameters is not None or start is not None:
-            raise ModelError("A motion has its parameters and its start", remedy="pass the system to look elsewhere")
+            remedy = "pass the system to look elsewhere"
+            raise ModelError("A motion has its parameters and its start", remedy=remedy)
         return _of_motion(model, independent, tolerance)
     return _of_system(model, parameters, start, independent, n)

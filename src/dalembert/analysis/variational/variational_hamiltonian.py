@@ -1,28 +1,28 @@
-r"""The Hamiltonian of the variational problem with constraints, H_1(q, pi, t) of Rumyantsev's section 5.
+r"""The Hamiltonian of the constrained variational problem, H_1(q, pi, t) (Rumyantsev 5).
 
 With momenta pi = p + lambda f_v and velocities v_D = phi(q, v_I, t) of the constraints f = 0,
 
-    P_s = pi_s + pi_a dphi_a/dv_s = dL*/dv_s,        L*(q, v_I, t) = L(q, v_I, phi, t)              (5.6)
-    H_1 = H* + pi_a (phi_a - dphi_a/dv_s v_s),       H* = P_s v_s - L*                              (5.5)-(5.7)
+    P_s = pi_s + pi_a dphi_a/dv_s = dL*/dv_s,        L*(q, v_I, t) = L(q, v_I, phi, t)         (5.6)
+    H_1 = H* + pi_a (phi_a - dphi_a/dv_s v_s),       H* = P_s v_s - L*                   (5.5)-(5.7)
 
-that is, H_1 is the stationary value of pi . v - L among the velocities that the constraints allow. Two kinds of systems have
-it in closed form:
+that is, H_1 is the stationary value of pi . v - L among the velocities that the constraints allow.
+Two kinds of systems have it in closed form:
 
     pi . v - L quadratic in v_I       constraints affine in the velocities, or none
-    the same with one radical         w = sqrt(v_I^T N v_I) that stands linearly in phi and whose N is, up to a factor, the
-                                      mass matrix of L* where it acts (Appell)
+    the same with one radical         w = sqrt(v_I^T N v_I), linear in phi, with N proportional to
+                                      the mass matrix of L* where it acts (Appell)
 
-In the second kind phi is homogeneous of degree one in the radical's velocities, so that P_s depends on their direction only,
-and with K = rho N the direction is that of N^-1 Pi: the length w remains, rho w = sigma + R with R^2 = Pi^T N^-1 Pi.
+In the second kind phi is homogeneous of degree one in the radical's velocities, so that P_s depends
+on their direction only, and with K = rho N the direction is that of N^-1 Pi: the length w remains,
+rho w = sigma + R with R^2 = Pi^T N^-1 Pi.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 from math import prod
-from typing import Any
 
 import sympy
 from sympy.core.relational import Relational
@@ -37,7 +37,7 @@ from ..proofs.bounded import differs_nowhere, fresh
 
 __all__ = ["VariationalHamiltonian", "variational_hamiltonian"]
 
-#: The most operations of a Lagrangian with its constraints, and terms of the determinant of one block of a mass matrix.
+#: The most operations of a Lagrangian with constraints, and terms of a block's determinant.
 MOST_OPERATIONS, DETERMINANT_TERMS = 2500, 600
 ZERO = sympy.S.Zero
 
@@ -87,8 +87,7 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
     Raises
     ------
     FormError
-        Where a hypothesis fails: forces that no Lagrangian holds, or velocities that cannot be found from the momenta in
-        closed form.
+        Where a hypothesis fails: forces outside the Lagrangian, or no closed form of velocities.
     """
     _check(system)
     taken = {symbol.name for symbol in (*system.parameters, *system.coordinates, *system.inputs)}
@@ -96,64 +95,62 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
     split = choose_split(system)
     if system.hamiltonian is not None and not system.bilateral:
         hamiltonian = system.hamiltonian.xreplace(dict(zip(system.momenta, momenta, strict=True)))
-        derivatives = {q: simplify(sympy.diff(hamiltonian, pi)) for q, pi in zip(system.coordinates, momenta, strict=True)}
-        return VariationalHamiltonian(system, split, momenta, hamiltonian, derivatives, {}, ())
+        pairs = zip(system.coordinates, momenta, strict=True)
+        rates = {q: simplify(sympy.diff(hamiltonian, pi)) for q, pi in pairs}
+        return VariationalHamiltonian(system, split, momenta, hamiltonian, rates, {}, ())
     reduction = Reduction(system, TreeAlgebra(), split)
     symbols = tuple(reduction.independent)
     constrained = reduction.here(sympy.Matrix([reduction.lagrangian]))[0]
-    function = sum((pi * v for pi, v in zip(momenta, reduction.velocities, strict=True)), ZERO) - constrained
+    products = (pi * v for pi, v in zip(momenta, reduction.velocities, strict=True))
+    function = sum(products, ZERO) - constrained
     found = _without_radical(function, symbols) or _with_radical(function, symbols)
     if found is None:
         raise FormError(
-            "The velocities cannot be found from the momenta of the variational problem in closed form",
-            seen="pi . v - L on the constraints is neither quadratic in the independent velocities, nor that with one radical "
-            "sqrt(v^T N v) whose N is proportional to the mass matrix",
+            "The velocities do not follow from the variational momenta in closed form",
+            seen="pi . v - L on the constraints is neither quadratic in the independent velocities,"
+            " nor that with one radical sqrt(v^T N v) whose N is proportional to the mass matrix",
             remedy='use the form "vakonomic", whose motion is the same',
         )
     velocities = [simplify(v.xreplace(found.symbols)) for v in reduction.velocities]
     at = dict(zip(system.velocities, velocities, strict=True))
-    multipliers = {
-        system.coordinates[k]: simplify(momenta[k] - reduction.momenta_at_velocity[k].xreplace(at)) for k in split.dependent
-    }
-    by_coordinate = dict(zip(system.coordinates, velocities, strict=True))
-    return VariationalHamiltonian(system, split, momenta, found.value, by_coordinate, multipliers, found.branch)
+    multipliers = {}
+    for k in split.dependent:
+        momentum = reduction.momenta_at_velocity[k].xreplace(at)
+        multipliers[system.coordinates[k]] = simplify(momenta[k] - momentum)
+    rates = dict(zip(system.coordinates, velocities, strict=True))
+    value, branch = found.value, found.branch
+    return VariationalHamiltonian(system, split, momenta, value, rates, multipliers, branch)
 
 
 def _check(system: System) -> None:
     """Raise FormError for what the Hamilton-Jacobi method cannot hold."""
     if system.image is not None:
-        raise FormError(
-            f"The image constraint `{system.image.name}` gives velocities, not rows",
-            remedy="state the constraints as velocity(...) for the Hamilton-Jacobi method",
-        )
+        what = f"The image constraint `{system.image.name}` gives velocities, not rows"
+        remedy = "state the constraints as velocity(...) for the Hamilton-Jacobi method"
+        raise FormError(what, remedy=remedy)
     if system.unilateral:
-        raise FormError(
-            "The Hamilton-Jacobi method knows no impacts",
-            seen=", ".join(c.name for c in system.unilateral),
-            remedy="ask for system.touching(()), the motion between impacts",
-        )
-    pushed = [f"a force on {q}" for q in system.forces] + ["dissipation"] * (system.dissipation != 0)
+        what = "The Hamilton-Jacobi method knows no impacts"
+        remedy = "ask for system.touching(()), the motion between impacts"
+        raise FormError(what, ", ".join(c.name for c in system.unilateral), remedy)
+    pushed = [f"a force on {q}" for q in system.forces]
+    pushed += ["dissipation"] * (system.dissipation != 0)
     pushed += [f"the work of constraint `{c.name}`" for c in system.bilateral if not c.is_ideal]
     if pushed:
-        raise FormError(
-            "The Hamilton-Jacobi method needs forces that stand in the Lagrangian",
-            seen=", ".join(pushed),
-            remedy="put forces with a potential into the Lagrangian; helmholtz(...) can tell whether others have one",
-        )
-    size = sum(e.count_ops() for e in (system.energy_function, *(c.expression for c in system.bilateral)))
+        what = "The Hamilton-Jacobi method needs forces that stand in the Lagrangian"
+        remedy = "put forces with a potential into the Lagrangian; helmholtz(...) finds others"
+        raise FormError(what, ", ".join(pushed), remedy)
+    stated = (system.energy_function, *(c.expression for c in system.bilateral))
+    size = sum(expression.count_ops() for expression in stated)
     if size > MOST_OPERATIONS:
-        raise FormError(
-            "The system is too large to be written out",
-            seen=f"{size} operations, at most {MOST_OPERATIONS}",
-            remedy='use the form "vakonomic"',
-        )
+        seen, remedy = f"{size} operations, at most {MOST_OPERATIONS}", 'use the form "vakonomic"'
+        raise FormError("The system is too large to be written out", seen, remedy)
 
 
-# -- quadratic in the independent velocities -----------------------------------------------------------------------
+# -- quadratic in the independent velocities -------------------------------------------------------
 
 
 def _without_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Stationary | None:
-    """The stationary point where the function is quadratic in its symbols, with a Hessian that may contain pi."""
+    """The stationary point of a function quadratic in its symbols; the Hessian may contain pi."""
     pieces = _quadratic(function, symbols)
     if pieces is None:
         return None
@@ -164,20 +161,24 @@ def _without_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _
     return _Stationary(whole, dict(zip(symbols, values, strict=True)), _regularity(metric))
 
 
-def _quadratic(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, Any, Any] | None:
+def _quadratic(
+    function: sympy.Expr, symbols: Sequence[sympy.Symbol]
+) -> tuple[sympy.Expr, list[sympy.Expr], sympy.Matrix] | None:
     """c, s and K of function = c + s . v - v^T K v / 2; None where it is not of this form."""
     derivatives = [sympy.diff(function, symbol) for symbol in symbols]
-    metric = sympy.Matrix(len(symbols), len(symbols), lambda i, j: simplify(-sympy.diff(derivatives[i], symbols[j])))
-    if metric.has(*symbols) if symbols else False:
+    rows = [[simplify(-sympy.diff(entry, symbol)) for symbol in symbols] for entry in derivatives]
+    metric = sympy.Matrix(len(symbols), len(symbols), [entry for row in rows for entry in row])
+    if symbols and metric.has(*symbols):
         return None
     nowhere = dict.fromkeys(symbols, ZERO)
-    constant, derivative = function.xreplace(nowhere), [simplify(entry.xreplace(nowhere)) for entry in derivatives]
+    constant = function.xreplace(nowhere)
+    derivative = [simplify(entry.xreplace(nowhere)) for entry in derivatives]
     if any(part.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for part in (constant, *derivative)):
         return None
     return constant, derivative, metric
 
 
-def _regularity(metric: Any) -> tuple[Relational, ...]:
+def _regularity(metric: sympy.MatrixBase) -> tuple[Relational, ...]:
     """det K != 0, where it is not a matter of course."""
     conditions = []
     for block in _blocks(metric):
@@ -188,7 +189,7 @@ def _regularity(metric: Any) -> tuple[Relational, ...]:
     return tuple(conditions)
 
 
-def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
+def _solve(metric: sympy.MatrixBase, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
     """K^-1 right by connected blocks of K, each by its adjugate.
 
     Raises
@@ -200,36 +201,34 @@ def _solve(metric: Any, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
     for block in _blocks(metric):
         part = metric.extract(block, block)
         if len(block) > 1 and _determinant_terms(part) > DETERMINANT_TERMS:
-            raise FormError(
-                "The mass matrix on the constraints is too large to be inverted in symbols",
-                seen=f"{len(block)} x {len(block)} with {sum(entry.count_ops() for entry in part)} operations",
-                remedy='use the form "vakonomic"',
-            )
+            size = sum(entry.count_ops() for entry in part)
+            what = "The mass matrix on the constraints is too large to be inverted in symbols"
+            seen = f"{len(block)} x {len(block)} with {size} operations"
+            raise FormError(what, seen, remedy='use the form "vakonomic"')
         determinant = simplify(part.det(method="berkowitz"))
         if not differs_nowhere([(determinant, ZERO)]).is_refuted:
-            raise FormError(
-                "The Lagrangian on the constraints is not shown to determine its velocities: its mass matrix may be singular",
-                seen=f"det = {determinant}",
-                remedy="add the missing inertia or a constraint",
-            )
+            what = "The mass matrix of the Lagrangian on the constraints may be singular"
+            remedy = "add the missing inertia or a constraint"
+            raise FormError(what, f"det = {determinant}", remedy)
         above = part.adjugate() * sympy.Matrix([right[k] for k in block])
         for k, entry in zip(block, above, strict=True):
             values[k] = simplify(entry) / determinant if len(block) > 1 else right[k] / determinant
     return values
 
 
-def _determinant_terms(matrix: Any) -> float:
-    """About how many terms a determinant has; one of two rows is written out whatever its entries are."""
+def _determinant_terms(matrix: sympy.MatrixBase) -> float:
+    """About how many terms a determinant has; one of two rows is always written out."""
     if matrix.rows > 5:
         return float("inf")
     if matrix.rows == 2:
         return float(sum(entry.count_ops() for entry in matrix))
-    sizes = [[0.0 if entry == 0 else expansion_size(entry) for entry in matrix.row(k)] for k in range(matrix.rows)]
+    rows = matrix.tolist()
+    sizes = [[0.0 if entry == 0 else expansion_size(entry) for entry in row] for row in rows]
     orders = permutations(range(matrix.rows))
     return float(sum(prod(sizes[k][place] for k, place in enumerate(order)) for order in orders))
 
 
-def _blocks(matrix: Any) -> list[list[int]]:
+def _blocks(matrix: sympy.MatrixBase) -> list[list[int]]:
     """Places that the entries of a symmetric matrix connect."""
     left, found = set(range(matrix.rows)), []
     while left:
@@ -244,11 +243,11 @@ def _blocks(matrix: Any) -> list[list[int]]:
     return found
 
 
-# -- with one radical ----------------------------------------------------------------------------------------------
+# -- with one radical ------------------------------------------------------------------------------
 
 
 def _with_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Stationary | None:
-    """The stationary point where one radical w = sqrt(v^T N v) joins the symbols and N is the mass matrix up to a factor."""
+    """The stationary point with a radical w = sqrt(v^T N v), N a multiple of the masses."""
     w = sympy.Dummy("w", positive=True)
     opened = _open_radical(function, symbols, w)
     if opened is None:
@@ -280,15 +279,17 @@ def _with_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Sta
         values[k] = value
     remainder = constant + sum((derivative[k] * values[k] for k in others), ZERO) / 2
     value = (length + pull) ** 2 / (2 * factor) + simplify(remainder)
-    table = dict(zip(symbols, values, strict=True)) | {node: power.xreplace({w: speed}) for node, power in nodes.items()}
+    table = dict(zip(symbols, values, strict=True))
+    table |= {node: power.xreplace({w: speed}) for node, power in nodes.items()}
     return _Stationary(value, table, (sympy.Gt(factor * sympy.sqrt(inside), pull),))
 
 
 def _open_radical(
     function: sympy.Expr, symbols: Sequence[sympy.Symbol], w: sympy.Symbol
 ) -> tuple[sympy.Expr, sympy.Expr, dict[sympy.Expr, sympy.Expr]] | None:
-    """What stands under the one radical of the symbols, the function with w in its place, and what w took the place of."""
-    roots = {node for node in function.atoms(sympy.Pow) if node.exp.is_Rational and node.exp.q == 2 and node.has(*symbols)}
+    """The radicand of the one radical, the function with w in its place, and what w replaced."""
+    powers = (node for node in function.atoms(sympy.Pow) if node.has(*symbols))
+    roots = {node for node in powers if node.exp.is_Rational and node.exp.q == 2}
     lengths = {node for node in function.atoms(sympy.Abs) if node.has(*symbols)}
     insides = {node.base for node in roots} | {node.args[0] ** 2 for node in lengths}
     if len(insides) != 1:
@@ -298,12 +299,15 @@ def _open_radical(
     return inside, sympy.expand(function.xreplace(table)), table
 
 
-def _proportion(metric: Any, norm: Any, acting: Sequence[int], others: Sequence[int]) -> sympy.Expr | None:
-    """rho with K = rho N on the places where N acts, and K nothing between these and the others; None where there is none."""
+def _proportion(
+    metric: sympy.MatrixBase, norm: sympy.MatrixBase, acting: Sequence[int], others: Sequence[int]
+) -> sympy.Expr | None:
+    """rho with K = rho N where N acts, and K decoupled from the rest; None where there is none."""
     if any(metric[i, j] != 0 for i in acting for j in others):
         return None
-    first = next((i, j) for i in acting for j in acting if norm[i, j] != 0)
-    crossed = [(metric[i, j] * norm[first], metric[first] * norm[i, j]) for i in acting for j in acting]
+    pairs = list(product(acting, repeat=2))
+    first = next(pair for pair in pairs if norm[pair] != 0)
+    crossed = [(metric[pair] * norm[first], metric[first] * norm[pair]) for pair in pairs]
     if not differs_nowhere(crossed).holds:
         return None
     return sympy.factor_terms(simplify(metric[first] / norm[first]))

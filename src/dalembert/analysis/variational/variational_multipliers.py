@@ -1,17 +1,19 @@
-r"""Multipliers that turn equations into Euler's equations of some Lagrangian, within simple families.
+r"""Multipliers that turn equations into Euler's equations, within simple families.
 
-For equations solved as a = F(q, v, t) a multiplier g(q, v, t) makes g (a - F) obey Helmholtz's conditions only if
+For equations solved as a = F(q, v, t) a multiplier g(q, v, t) makes g (a - F) obey Helmholtz's
+conditions only if
 
     d/dt ln det g = -tr dF/dv            along the motion,
 
 which is Jacobi's last multiplier. Tried are, on the equations as they are given and on a - F,
 
     g = S                                constant
-    g = mu(q, t) S                       with the scalar mu that the condition above determines, if it is one
+    g = mu(q, t) S              with the scalar mu that the condition above determines, if it is one
     g = S diag(mu_1(q, t), ...)          row by row
 
-with constant S (n x n) from linear equations, and for one degree of freedom also g = 1/f(v) where F = f(v) k(q, t). For one
-degree of freedom some multiplier always exists (Darboux), though not always in these families.
+with constant S (n x n) from linear equations, and for one degree of freedom also g = 1/f(v) where F
+= f(v) k(q, t). For one degree of freedom some multiplier always exists (Darboux), though not always
+in these families.
 """
 
 from __future__ import annotations
@@ -26,12 +28,18 @@ from ...algebra.simplify.simplifier import expansion_size, simplify
 from ...model.symbols import t
 from ..hamilton_jacobi.primitives import at_numbers, potential, primitive
 from ..proofs.bounded import differs_nowhere, factored
-from .helmholtz_conditions import SecondOrder, condition_places, condition_sides, conditions
+from .helmholtz_conditions import (
+    SecondOrder,
+    accelerations_matrix,
+    condition_places,
+    condition_sides,
+    conditions,
+)
 
 __all__ = ["Multiplied", "search_multiplier"]
 
 ZERO, ONE = sympy.S.Zero, sympy.S.One
-#: The most degrees of freedom with which a constant matrix is looked for, and terms of the equations for it.
+#: The most degrees of freedom for a constant matrix, and terms of the equations for it.
 MOST_FREEDOM, MOST_TERMS = 3, 600
 #: The most operations of dR/da that is inverted.
 INVERTED_OPERATIONS = 60
@@ -39,7 +47,7 @@ INVERTED_OPERATIONS = 60
 
 @dataclass(frozen=True)
 class Multiplied:
-    """Equations that obey the conditions, and the matrix that made them so: matrix @ given = equations."""
+    """Equations that obey the conditions, with their multiplier: matrix @ given = equations."""
 
     matrix: sympy.Matrix
     equations: SecondOrder
@@ -75,9 +83,10 @@ class _Solved:
 def _solved(equations: SecondOrder) -> _Solved | None:
     """The equations solved for the accelerations, where they are affine in them and few."""
     n, a = len(equations.coordinates), equations.accelerations
-    metric = sympy.Matrix(n, n, lambda i, j: simplify(sympy.diff(equations.residuals[i], a[j])))
+    metric = accelerations_matrix(equations)
     size = sum(entry.count_ops() for entry in metric)
-    if metric.has(*a) or not (metric.is_diagonal() or (n <= MOST_FREEDOM and size <= INVERTED_OPERATIONS)):
+    is_small = n <= MOST_FREEDOM and size <= INVERTED_OPERATIONS
+    if metric.has(*a) or not (metric.is_diagonal() or is_small):
         return None
     determinant = simplify(metric.det(method="berkowitz"))
     if not differs_nowhere([(determinant, ZERO)]).is_refuted:
@@ -86,22 +95,23 @@ def _solved(equations: SecondOrder) -> _Solved | None:
     force = sympy.Matrix([-residual.xreplace(still) for residual in equations.residuals])
     if force.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
         return None
-    inverse = (
-        sympy.diag(*(1 / entry for entry in metric.diagonal())) if metric.is_diagonal() else metric.adjugate() / determinant
-    )
+    inverse = metric.adjugate() / determinant
+    if metric.is_diagonal():
+        inverse = sympy.diag(*(1 / entry for entry in metric.diagonal()))
     return _Solved([simplify(entry) for entry in inverse @ force], inverse, determinant)
 
 
 def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
-    """matrix @ R with every coefficient of the accelerations short; None where that grows too large."""
+    """matrix @ R with short coefficients of the accelerations; None where it grows too large."""
     products = matrix @ sympy.Matrix(equations.residuals)
     if any(expansion_size(entry) > MOST_TERMS for entry in products):
         return None
-    found = SecondOrder(tuple(simplify(sympy.expand(entry)) for entry in products), equations.coordinates)
+    short = tuple(simplify(sympy.expand(entry)) for entry in products)
+    found = SecondOrder(short, equations.coordinates)
     return found if found.is_small else None
 
 
-# -- scalings --------------------------------------------------------------------------------------------------------
+# -- scalings --------------------------------------------------------------------------------------
 
 
 def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]:
@@ -109,7 +119,8 @@ def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]
     n, v = len(equations.coordinates), equations.velocities
     identity = sympy.eye(n)
     yield identity
-    derivatives = [simplify(-sympy.diff(force, symbol)) for force, symbol in zip(solved.accelerations, v, strict=True)]
+    pairs = zip(solved.accelerations, v, strict=True)
+    derivatives = [simplify(-sympy.diff(force, symbol)) for force, symbol in pairs]
     mean = _exponential(simplify(sympy.Add(*derivatives) / n), equations)
     if mean is not None:
         root = solved.determinant if n == 1 else solved.determinant ** sympy.Rational(1, n)
@@ -118,7 +129,8 @@ def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]
         yield solved.inverse.applyfunc(simplify)
         if mean is not None:
             yield (solved.inverse * mean).applyfunc(simplify)
-        each = [entry for entry in (_exponential(derivative, equations) for derivative in derivatives) if entry is not None]
+        every = (_exponential(derivative, equations) for derivative in derivatives)
+        each = [entry for entry in every if entry is not None]
         if len(each) == n:
             yield (sympy.diag(*each) @ solved.inverse).applyfunc(simplify)
         return
@@ -142,7 +154,9 @@ def _exponential(rate: sympy.Expr, equations: SecondOrder) -> sympy.Expr | None:
     if any(entry.has(*v, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) for entry in form):
         return None
     crossed = [
-        (sympy.diff(form[i], symbols[j]), sympy.diff(form[j], symbols[i])) for i in range(len(symbols)) for j in range(i)
+        (sympy.diff(form[i], symbols[j]), sympy.diff(form[j], symbols[i]))
+        for i in range(len(symbols))
+        for j in range(i)
     ]
     if not differs_nowhere(crossed).holds:
         return None
@@ -150,7 +164,8 @@ def _exponential(rate: sympy.Expr, equations: SecondOrder) -> sympy.Expr | None:
     if exponent is None:
         return None
     # The sign of a multiplier does not matter, so |x| may be x.
-    return sympy.powsimp(sympy.exp(sympy.expand_log(exponent)).replace(sympy.Abs, lambda inner: inner))
+    factor = sympy.exp(sympy.expand_log(exponent))
+    return sympy.powsimp(factor.replace(sympy.Abs, lambda inner: inner))
 
 
 def _velocity_factor(force: sympy.Expr, equations: SecondOrder) -> sympy.Expr | None:
@@ -163,14 +178,16 @@ def _velocity_factor(force: sympy.Expr, equations: SecondOrder) -> sympy.Expr | 
     constant = differs_nowhere([(sympy.diff(logarithmic, symbol), ZERO) for symbol in others])
     fixed = at_numbers(logarithmic, others) if constant.holds else None
     exponent = None if fixed is None else primitive(simplify(fixed), v)
-    return None if exponent is None else sympy.exp(-exponent).replace(sympy.Abs, lambda inner: inner)
+    if exponent is None:
+        return None
+    return sympy.exp(-exponent).replace(sympy.Abs, lambda inner: inner)
 
 
-# -- constant matrices -----------------------------------------------------------------------------------------------
+# -- constant matrices -----------------------------------------------------------------------------
 
 
 def _constant_matrices(equations: SecondOrder) -> Iterator[sympy.Matrix]:
-    """Regular constant S for which S R may obey the conditions: solutions of the linear equations for their entries."""
+    """Regular constant S for which S R may obey the conditions, by linear equations."""
     n = len(equations.coordinates)
     if not 1 < n <= MOST_FREEDOM:
         return
@@ -180,12 +197,13 @@ def _constant_matrices(equations: SecondOrder) -> Iterator[sympy.Matrix]:
     rows = _linear_rows(combined, unknowns)
     if rows is None:
         return
-    basis = (
-        sympy.Matrix(rows).nullspace(simplify=simplify) if rows else [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
-    )
+    basis = [sympy.Matrix(unit) for unit in sympy.eye(n * n).tolist()]
+    if rows:
+        basis = sympy.Matrix(rows).nullspace(simplify=simplify)
     for weights in product((1, 0, 2, -1), repeat=min(len(basis), 4)):
         if any(weights):
-            chosen = sum((w * vector for w, vector in zip(weights, basis, strict=False)), sympy.zeros(n * n, 1))
+            terms = (w * vector for w, vector in zip(weights, basis, strict=False))
+            chosen = sum(terms, sympy.zeros(n * n, 1))
             matrix = sympy.Matrix(n, n, [simplify(entry) for entry in chosen])
             determinant = matrix.det(method="berkowitz")
             if differs_nowhere([(determinant, ZERO)]).is_refuted:
@@ -193,9 +211,12 @@ def _constant_matrices(equations: SecondOrder) -> Iterator[sympy.Matrix]:
                 return
 
 
-def _linear_rows(equations: SecondOrder, unknowns: Sequence[sympy.Symbol]) -> list[list[sympy.Expr]] | None:
-    """What Helmholtz's conditions ask of the unknowns: the coefficients of every function of (q, v, a, jerk, t) in them."""
-    moving = [*equations.coordinates, *equations.velocities, *equations.accelerations, *equations.jerks, t]
+def _linear_rows(
+    equations: SecondOrder, unknowns: Sequence[sympy.Symbol]
+) -> list[list[sympy.Expr]] | None:
+    """Coefficients of every function of (q, v, a, jerk, t) in Helmholtz's conditions."""
+    places = (*equations.coordinates, *equations.velocities)
+    moving = [*places, *equations.accelerations, *equations.jerks, t]
     coefficients: list[sympy.Expr] = []
     for family, i, j in condition_places(len(equations.coordinates)):
         left, right = condition_sides(equations, family, i, j)
@@ -207,5 +228,6 @@ def _linear_rows(equations: SecondOrder, unknowns: Sequence[sympy.Symbol]) -> li
             constant, varying = term.as_independent(*moving, as_Add=False)
             own[varying] = own.get(varying, ZERO) + constant
         coefficients += own.values()
-    rows = [[simplify(sympy.diff(entry, unknown)) for unknown in unknowns] for entry in coefficients]
+    unknown_rates = ([sympy.diff(entry, x) for x in unknowns] for entry in coefficients)
+    rows = [[simplify(entry) for entry in row] for row in unknown_rates]
     return [row for row in rows if any(entry != 0 for entry in row)]

@@ -1,8 +1,8 @@
-"""Programs as C99 functions, all with one signature: what a program reads, what it writes, and scratch.
+"""Programs as C99 functions of one signature: inputs, outputs and scratch memory.
 
-Short programs are straight-line code. Long ones are cut into functions that pass values through the scratch, because compilers
-are not linear in the length of a function; what repeats itself in them becomes loops, as it does natively (`reroll`, whose plan
-`llvm_loops` makes).
+Short programs are straight-line code. Long ones are cut into functions that pass values through the
+scratch, because compilers are not linear in the length of a function; what repeats itself in them
+becomes loops, as it does natively (`reroll`, whose plan `llvm_loops` makes).
 """
 
 from __future__ import annotations
@@ -10,15 +10,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..native.c_language import c_number
-from ..passes.reroll import CONSTANT, INPUT, NOTHING, STORE, VALUE, Run, Stream, Table, stream_of
+from ..native.c_text import c_number
+from ..passes.reroll import (
+    CONSTANT,
+    INPUT,
+    NOTHING,
+    STORE,
+    VALUE,
+    Repetition,
+    Stream,
+    Table,
+    stream_of,
+)
 from ..program import INPUTS, Program
 from ..program_text import Dialect, operation_text, program_text
-from .llvm_loops import SHORT_PROGRAM, Plan, plan_of, worthwhile_runs
+from .llvm_loops import SHORT_PROGRAM, LoopPlan, plan_of, worthwhile_runs
 
 __all__ = ["CProgram", "c_comment", "c_program"]
 
-_SIGNATURE = ", ".join(f"const double *{name}" for name in INPUTS) + ", double *out, double *scratch"
+_SIGNATURE = (
+    ", ".join(f"const double *{name}" for name in INPUTS) + ", double *out, double *scratch"
+)
 _PASSED = ", ".join((*INPUTS, "out", "scratch"))
 #: The most structural zeros that are written one by one.
 FEW_ZEROS = 16
@@ -48,7 +60,11 @@ def c_comment(text: str) -> str:
     >>> c_comment("a */ b")
     'a * / b'
     """
-    return "".join(c if c.isprintable() and c != "\\" else " " for c in text).replace("*/", "* /").replace("/*", "/ *")
+    return (
+        "".join(c if c.isprintable() and c != "\\" else " " for c in text)
+        .replace("*/", "* /")
+        .replace("/*", "/ *")
+    )
 
 
 def c_program(program: Program) -> CProgram:
@@ -57,7 +73,12 @@ def c_program(program: Program) -> CProgram:
     zeros = [place for place, source in enumerate(program.outputs) if source is None]
     clear = []
     if len(zeros) > FEW_ZEROS:
-        clear = ["long k;", f"for (k = 0; k < {len(program.outputs)}; k += 1) {{", "    out[k] = 0.0;", "}"]
+        clear = [
+            "long k;",
+            f"for (k = 0; k < {len(program.outputs)}; k += 1) {{",
+            "    out[k] = 0.0;",
+            "}",
+        ]
     if len(program.instructions) > SHORT_PROGRAM:
         stream = stream_of(program)
         if len(stream) > SHORT_PROGRAM:
@@ -66,20 +87,34 @@ def c_program(program: Program) -> CProgram:
     text = program_text(program, DIALECT)
     lines = [*clear, *(f"const double {step} = {expression};" for step, expression in text.steps)]
     lines += [
-        f"out[{place}] = {value};" for place, value in enumerate(text.outputs) if not (clear and program.outputs[place] is None)
+        f"out[{place}] = {value};"
+        for place, value in enumerate(text.outputs)
+        if not (clear and program.outputs[place] is None)
     ]
     return CProgram(name, _function(name, lines))
 
 
 def _function(name: str, lines: Sequence[str]) -> str:
     unused = " ".join(f"(void){word};" for word in (*INPUTS, "out", "scratch"))
-    return "\n".join([f"static void {name}({_SIGNATURE})", "{", *(f"    {line}" for line in lines), f"    {unused}", "}"])
+    return "\n".join(
+        [
+            f"static void {name}({_SIGNATURE})",
+            "{",
+            *(f"    {line}" for line in lines),
+            f"    {unused}",
+            "}",
+        ]
+    )
 
 
 def _long_program(name: str, stream: Stream, clear: Sequence[str]) -> CProgram:
     plan = plan_of(stream, worthwhile_runs(stream) or [])
     bodies = [
-        _Loop(name, stream, plan, part).lines() if isinstance(part, Run) else _straight(stream, plan, part)
+        (
+            _CLoop(name, stream, plan, part).lines()
+            if isinstance(part, Repetition)
+            else _straight(stream, plan, part)
+        )
         for part in plan.parts
     ]
     texts = [_function(f"{name}_{number}", body) for number, body in enumerate(bodies)]
@@ -91,7 +126,7 @@ def _long_program(name: str, stream: Stream, clear: Sequence[str]) -> CProgram:
     return CProgram(name, "\n\n".join([*texts, _function(name, [*clear, *calls])]), plan.size)
 
 
-def _straight(stream: Stream, plan: Plan, rows: range) -> list[str]:
+def _straight(stream: Stream, plan: LoopPlan, rows: range) -> list[str]:
     """A stretch of rows; results of other parts are read from the scratch."""
     lines: list[str] = []
 
@@ -115,10 +150,10 @@ def _straight(stream: Stream, plan: Plan, rows: range) -> list[str]:
     return lines
 
 
-class _Loop:
+class _CLoop:
     """Writes one run as a loop; what the next iteration needs is carried over to it."""
 
-    def __init__(self, name: str, stream: Stream, plan: Plan, run: Run) -> None:
+    def __init__(self, name: str, stream: Stream, plan: LoopPlan, run: Repetition) -> None:
         self.name, self.stream, self.plan, self.run = name, stream, plan, run
         self.carried: dict[int, int] = {}
 
@@ -133,7 +168,9 @@ class _Loop:
         row = self.run.first + slot
         operation = self.stream.operations[self.stream.codes[row]]
         if operation == STORE:
-            return [f"out[{self._affine(self.stream.places[:, 1], row)}] = {self._operand(row, 0)};"]
+            return [
+                f"out[{self._affine(self.stream.places[:, 1], row)}] = {self._operand(row, 0)};"
+            ]
         columns = [column for column in (0, 1) if self.stream.kinds[row, column] != NOTHING]
         arguments = [self._operand(row, column) for column in columns]
         lines = [f"const double v{slot} = {operation_text(operation, arguments, DIALECT)};"]
@@ -179,7 +216,9 @@ def _call(operation: str, arguments: Sequence[str]) -> str:
     if operation == "sign":
         (first,) = arguments
         return f"({first} > 0.0) ? 1.0 : ({first} < 0.0) ? -1.0 : {first}"
-    name = "pow" if operation == "constpow" else operation  # sin, atan2, fmin and the like have these names in C
+    name = (
+        "pow" if operation == "constpow" else operation
+    )  # sin, atan2, fmin and the like have these names in C
     return f"{name}({', '.join(arguments)})"
 
 

@@ -1,37 +1,44 @@
 """The equations of motion as expressions of heyoka, from the same program as native code.
 
-heyoka (F. Biscani, D. Izzo: Monthly Notices of the Royal Astronomical Society 504 (2021) 2614-2628) differentiates expressions
-automatically to any order and makes native code of its own from them. It is fed with the straight-line program of the
-right-hand side, in which every part that occurs twice is one object and the constrained solve is written out.
+heyoka (F. Biscani, D. Izzo: Monthly Notices of the Royal Astronomical Society 504 (2021) 2614-2628)
+differentiates expressions automatically to any order and makes native code of its own from them. It
+is fed with the straight-line program of the right-hand side, in which every part that occurs twice
+is one object and the constrained solve is written out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ...errors import FormError, MissingExtraError
 from ..program import OPERATORS, Instruction, Program
 
+if TYPE_CHECKING:
+    from ..protocols import KernelPrograms
+
 __all__ = ["heyoka_module", "heyoka_system"]
 
 
-def heyoka_module() -> Any:
+def heyoka_module() -> ModuleType:
     """The package heyoka, or one sentence that says how to install it."""
     try:
         import heyoka
     except ImportError:
         raise MissingExtraError("heyoka", "heyoka") from None
-    return heyoka
+    found: ModuleType = heyoka
+    return found
 
 
-def heyoka_system(kernel: Any) -> list[tuple[Any, Any]]:
-    """Pairs of a variable and the expression of its rate, in the order of the state; see `dalembert.Equations.to_heyoka`.
+def heyoka_system(kernel: KernelPrograms) -> list[tuple[Any, Any]]:
+    """Pairs (variable, rate) in the order of the state; see `dalembert.Equations.to_heyoka`.
 
     Raises
     ------
     FormError
-        Where the solve is not straight-line code, a function has no Taylor coefficients, or an input is left free.
+        Where the solve is not straight-line code, a function has no Taylor coefficients, or an
+        input is left free.
     """
     hy = heyoka_module()
     if kernel.free_inputs:
@@ -51,7 +58,7 @@ def heyoka_system(kernel: Any) -> list[tuple[Any, Any]]:
     return list(zip(symbols, rates, strict=True))
 
 
-def _translated(hy: Any, program: Program, symbols: list[Any]) -> list[Any]:
+def _translated(hy: ModuleType, program: Program, symbols: list[Any]) -> list[Any]:
     """The first outputs of a program, one for each symbol of the state."""
     rules, outputs = _rules(hy), program.outputs[: len(symbols)]
     needed = _needed(program, outputs)
@@ -71,7 +78,13 @@ def _needed(program: Program, outputs: tuple[int | None, ...]) -> set[int]:
     return found
 
 
-def _value(hy: Any, step: Instruction, values: dict[int, Any], symbols: list[Any], rules: dict[str, Callable[..., Any]]) -> Any:
+def _value(
+    hy: ModuleType,
+    step: Instruction,
+    values: dict[int, Any],
+    symbols: list[Any],
+    rules: dict[str, Callable[..., Any]],
+) -> Any:
     if step.operation == "constant":
         return hy.expression(float(step.data))
     if step.operation == "input":
@@ -87,24 +100,9 @@ def _value(hy: Any, step: Instruction, values: dict[int, Any], symbols: list[Any
     return rule(*(values[argument] for argument in step.arguments))
 
 
-def _rules(hy: Any) -> dict[str, Callable[..., Any]]:
+def _rules(hy: ModuleType) -> dict[str, Callable[..., Any]]:
     """How heyoka writes each smooth operation of a program."""
     rules = OPERATORS | {"hypot": lambda a, b: hy.sqrt(a * a + b * b)}
-    names: tuple[str, ...] = (
-        "sqrt",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-    )
-    names = (*names, "exp", "log", "log1p", "expm1")
-    return rules | {name: getattr(hy, name) for name in names if hasattr(hy, name)}
+    names = "sqrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log"
+    names += " log1p expm1"
+    return rules | {name: getattr(hy, name) for name in names.split() if hasattr(hy, name)}

@@ -1,4 +1,4 @@
-"""A program run by NumPy: slow for one state, good for many at once, and free of any compilation."""
+"""Run a program with NumPy: slow for one state, good for many at once, without compilation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...typing import Array, ArrayLike
 from ..program import Program
 
 __all__ = ["interpret"]
@@ -41,21 +42,24 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def interpret(program: Program, inputs: Sequence[Any]) -> Any:
+def interpret(program: Program, inputs: Sequence[ArrayLike]) -> Array:
     """Run a program on arrays.
 
     Parameters
     ----------
     inputs : sequence of arrays (size, ...)
-        One for each of `program.INPUTS`; trailing axes are broadcast, so that a batch runs at once. Arrays in single precision
-        are computed with in single precision.
+        One for each of `program.INPUTS`; trailing axes are broadcast, so that a batch runs at once.
+        Arrays in single precision are computed with in single precision.
 
     Returns
     -------
     array (n_out, ...)
     """
     values: list[Any] = []
-    blocks = [block if getattr(block, "dtype", None) == np.float32 else np.asarray(block, dtype=float) for block in inputs]
+    blocks = [
+        block if getattr(block, "dtype", None) == np.float32 else np.asarray(block, dtype=float)
+        for block in inputs
+    ]
     with np.errstate(all="ignore"):
         for step in program.instructions:
             if step.operation == "input":
@@ -66,6 +70,11 @@ def interpret(program: Program, inputs: Sequence[Any]) -> Any:
             else:
                 function = FUNCTIONS.get(step.operation) or getattr(np, step.operation)
                 values.append(function(*(values[a] for a in step.arguments)))
-    shape = np.broadcast_shapes(*(np.shape(block)[1:] for block in inputs if np.ndim(block) > 1), ())
-    rows = [np.broadcast_to(0.0 if source is None else values[source], shape) for source in program.outputs]
+    shape = np.broadcast_shapes(
+        *(np.shape(block)[1:] for block in inputs if np.ndim(block) > 1), ()
+    )
+    rows = [
+        np.broadcast_to(0.0 if source is None else values[source], shape)
+        for source in program.outputs
+    ]
     return np.array(rows, dtype=float).reshape((len(rows), *shape))

@@ -1,7 +1,7 @@
-"""Programs as LLVM code: text, object code, and a cache of object code on disk that is addressed by its content.
+"""Programs as LLVM code: text, object code, and a disk cache addressed by content.
 
-Code is generated for the processor at hand, without a compiler on the machine. Multiplications and additions may be
-contracted to fused ones; nothing else about floating point is relaxed.
+Code is generated for the processor at hand, without a compiler on the machine. Multiplications and
+additions may be contracted to fused ones; nothing else about floating point is relaxed.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
-from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from ..._version import __version__
-from ..cache import ObjectCache
+from ..object_cache import ObjectCache
 from ..program import INPUTS, Instruction, Program
 from .llvm_loops import rolled_text
 from .llvm_operations import declarations, float_text, step_text
@@ -36,19 +35,23 @@ def module_text(programs: Sequence[Program]) -> str:
     return "\n".join(lines)
 
 
-#: A longer program is cut into functions of this many operations: code generation is not linear in the length of a block.
+#: Longer programs are cut into functions of this size, as code generation is not linear.
 PIECE = 256
 
 
 def _function_text(program: Program) -> list[str]:
-    """One function, or for a long program loops where it repeats itself, else pieces that pass values through a work array."""
+    """Write one function: straight, as loops where it repeats, or in pieces with a work array."""
     signature = ", ".join(f"ptr noalias nocapture readonly %{name}" for name in INPUTS)
     signature += ", ptr noalias nocapture %out"
     rolled = rolled_text(program, signature, _PieceWriter(program, {}).clear())
     if rolled is not None:
         return rolled
     steps = [step for step in program.instructions if step.operation not in ("input", "constant")]
-    pieces = [steps] if len(steps) <= 3 * PIECE else [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)]
+    pieces = (
+        [steps]
+        if len(steps) <= 3 * PIECE
+        else [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)]
+    )
     home = {step.target: number for number, piece in enumerate(pieces) for step in piece}
     shared: dict[int, int] = {}
     for number, piece in enumerate(pieces):
@@ -60,10 +63,19 @@ def _function_text(program: Program) -> list[str]:
     bodies = [*(writer.body(piece) for piece in pieces), *writer.rest()]
     if len(bodies) == 1 or (len(steps) <= 3 * PIECE and len(bodies) == 2):
         body = [line for lines in bodies for line in lines]
-        return [f"define void @{program.name}({signature}) #1 {{", *writer.clear(), *body, "ret void", "}"]
+        return [
+            f"define void @{program.name}({signature}) #1 {{",
+            *writer.clear(),
+            *body,
+            "ret void",
+            "}",
+        ]
     lines: list[str] = []
     for number, body in enumerate(bodies):
-        lines.append(f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{")
+        lines.append(
+            f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture"
+            " %work) noinline #1 {"
+        )
         lines += [*body, "ret void", "}"]
     lines.append(f"define void @{program.name}({signature}) #1 {{")
     lines += [*writer.clear(), f"%work = alloca double, i64 {max(1, len(shared))}"]
@@ -73,10 +85,14 @@ def _function_text(program: Program) -> list[str]:
 
 
 class _PieceWriter:
-    """Writes the body of a function: loads what it needs, stores outputs and shared values where they arise."""
+    """Write a function body: load inputs, store outputs and shared values where they arise."""
 
     def __init__(self, program: Program, shared: dict[int, int]) -> None:
-        self.sources = {step.target: step for step in program.instructions if step.operation in ("input", "constant")}
+        self.sources = {
+            step.target: step
+            for step in program.instructions
+            if step.operation in ("input", "constant")
+        }
         self.shared = shared
         self.places: dict[int, list[int]] = {}
         self.size = len(program.outputs)
@@ -91,7 +107,7 @@ class _PieceWriter:
         self.direct = [source for source in self.places if source in self.sources]
 
     def clear(self) -> list[str]:
-        """Structural zeros, all at once: thousands of single stores would take minutes to compile."""
+        """Zero the structural zeros in one loop; thousands of single stores compile slowly."""
         if not self.has_zeros:
             return []
         return [f"call void @llvm.memset.p0.i64(ptr %out, i8 0, i64 {8 * self.size}, i1 false)"]
@@ -128,7 +144,11 @@ class _PieceWriter:
         source = self.sources.get(number)
         if source is not None and source.operation == "constant":
             return float_text(source.data)
-        array, place = ("work", self.shared[number]) if source is None else (INPUTS[source.data[0]], source.data[1])
+        array, place = (
+            ("work", self.shared[number])
+            if source is None
+            else (INPUTS[source.data[0]], source.data[1])
+        )
         lines.append(f"%a{number} = getelementptr double, ptr %{array}, i64 {place}")
         lines.append(f"%v{number} = load double, ptr %a{number}")
         known[number] = f"%v{number}"
@@ -137,20 +157,27 @@ class _PieceWriter:
 
 def _store(value: str, array: str, place: int) -> list[str]:
     address = f"%{array[0]}x{place}"
-    return [f"{address} = getelementptr double, ptr %{array}, i64 {place}", f"store double {value}, ptr {address}"]
+    return [
+        f"{address} = getelementptr double, ptr %{array}, i64 {place}",
+        f"store double {value}, ptr {address}",
+    ]
 
 
 @lru_cache(maxsize=1)
-def _target() -> Any:
+def _target() -> llvm.Target:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple()
 
 
-def _machine(level: int) -> Any:
+def _machine(level: int) -> llvm.TargetMachine:
     """A fresh target machine: an execution engine takes possession of the one it is given."""
     return _target().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, reloc="pic", jit=True
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=level,
+        reloc="pic",
+        jit=True,
     )
 
 
@@ -168,10 +195,11 @@ def _identity(text: str, level: int) -> str:
 
 
 @contextmanager
-def _own_module(text: str) -> Iterator[Any]:
-    """A module in a context of its own: what LLVM keeps once in a context, such as constants, is freed with the module.
+def _own_module(text: str) -> Iterator[llvm.ModuleRef]:
+    """A module in its own LLVM context, so that constants are freed with the module.
 
-    Both are closed here, the module first: a collector of cycles may come to them in any order, and LLVM takes only this one.
+    Both are closed here, the module first: a collector of cycles may come to them in any order, and
+    LLVM takes only this one.
     """
     context = llvm.create_context()
     try:
@@ -200,9 +228,10 @@ def object_code(text: str, level: int) -> bytes:
 
 
 def optimised_object_code(write: Callable[[], str], key: str | None = None) -> bytes:
-    """Native object code of LLVM assembly that needs LLVM's optimiser: variables on the stack, loops, inlining.
+    """Object code of LLVM assembly that needs the optimiser: stack variables, loops, inlining.
 
-    `write` gives the assembly. With a `key` that stands for it, it is written only where the cache does not know the code.
+    `write` gives the assembly. With a `key` that stands for it, it is written only where the cache
+    does not know the code.
     """
     cache = ObjectCache()
     identity = _identity(key or write(), 12)
@@ -243,13 +272,18 @@ class NativeLibrary:
 LARGE_PROGRAM = 1500
 
 
-def native_library(programs: Sequence[Program], further: str = "", names: Sequence[str] = ()) -> NativeLibrary:
+def native_library(
+    programs: Sequence[Program], further: str = "", names: Sequence[str] = ()
+) -> NativeLibrary:
     """Compile and load programs, with further assembly that may call them.
 
-    The names of the functions are the names of the programs; `names` are those to be found, all of them by default.
+    The names of the functions are the names of the programs; `names` are those to be found, all of
+    them by default.
     """
     text = module_text(programs) + further
-    total = min(sum(program.operation_count for program in programs), text.count("\n"))  # what is left where loops were made
+    total = min(
+        sum(program.operation_count for program in programs), text.count("\n")
+    )  # what is left where loops were made
     level = 1 if total > LARGE_PROGRAM else 2
     with _LOCK:
         code = object_code(text, level)

@@ -1,12 +1,13 @@
-"""A program with repetition as LLVM text: each run of `reroll` becomes a loop, what stands between stays straight-line.
+"""LLVM text of a program with repetition: loops for the runs of `reroll`, straight code between.
 
-Inside a loop, values that only their own iteration uses stay in registers, values that the next iteration uses are carried over
-to it, and all others go through a work array. Its layout keeps the results of one iteration together:
+Inside a loop, values that only their own iteration uses stay in registers, values that the next
+iteration uses are carried over to it, and all others go through a work array. Its layout keeps the
+results of one iteration together:
 
     home(i, slot) = base + i * width + rank(slot)
 
-so that affine steps between rows are affine steps in memory as well. Where a loop reads across the edge of another one they are
-not; those iterations are peeled off and written straight-line.
+so that affine steps between rows are affine steps in memory as well. Where a loop reads across the
+edge of another one they are not; those iterations are peeled off and written straight-line.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..passes.reroll import (
     OUTPUT,
     STORE,
     VALUE,
-    Run,
+    Repetition,
     Stream,
     Table,
     find_runs,
@@ -34,7 +35,7 @@ from ..passes.reroll import (
 from ..program import INPUTS, Program
 from .llvm_operations import float_text, step_text
 
-__all__ = ["SHORT_PROGRAM", "Plan", "plan_of", "rolled_text", "worthwhile_runs"]
+__all__ = ["SHORT_PROGRAM", "LoopPlan", "plan_of", "rolled_text", "worthwhile_runs"]
 
 #: Shorter programs stay as they are, and so do those that loops would not shorten to this share.
 SHORT_PROGRAM, WORTH = 768, 0.4
@@ -45,10 +46,10 @@ STACK_DOUBLES = 8192
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Parts of a stream in order, each a loop or a stretch of rows, and where results are kept (-1: in registers only)."""
+class LoopPlan:
+    """The parts of a stream, loops or row stretches, and the slots of results (-1: none)."""
 
-    parts: tuple[Run | range, ...]
+    parts: tuple[Repetition | range, ...]
     homes: Table
     size: int
 
@@ -69,21 +70,36 @@ def rolled_text(program: Program, signature: str, clear: Sequence[str]) -> list[
         return None
     plan = plan_of(stream, runs)
     table = ", ".join(f"double {float_text(value)}" for value in stream.constants)
-    lines = [f"@{program.name}.constants = internal constant [{len(stream.constants)} x double] [{table}]"]
+    lines = [
+        f"@{program.name}.constants = internal constant [{len(stream.constants)} x double]"
+        f" [{table}]"
+    ]
     for number, part in enumerate(plan.parts):
-        lines.append(f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture %work) noinline #1 {{")
-        if isinstance(part, Run):
-            lines += ["entry:", f"%constants = getelementptr double, ptr @{program.name}.constants, i64 0"]
+        lines.append(
+            f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture"
+            " %work) noinline #1 {"
+        )
+        if isinstance(part, Repetition):
+            lines += [
+                "entry:",
+                f"%constants = getelementptr double, ptr @{program.name}.constants, i64 0",
+            ]
             lines += _LoopWriter(stream, plan, part).lines()
         else:
             lines += _straight(stream, plan, part)
         lines += ["ret void", "}"]
     passed = ", ".join(f"ptr %{name}" for name in (*INPUTS, "out", "work"))
     calls = [f"call void @{program.name}.{number}({passed})" for number in range(len(plan.parts))]
-    return [*lines, f"define void @{program.name}({signature}) #1 {{", *clear, *_with_work(plan.size, calls, program), "}"]
+    return [
+        *lines,
+        f"define void @{program.name}({signature}) #1 {{",
+        *clear,
+        *_with_work(plan.size, calls, program),
+        "}",
+    ]
 
 
-def worthwhile_runs(stream: Stream) -> list[Run] | None:
+def worthwhile_runs(stream: Stream) -> list[Repetition] | None:
     """The runs of a program, or None where loops would not shorten it enough."""
     runs = find_runs(stream)
     left = len(stream) - sum((run.count - 1) * run.period for run in runs)
@@ -108,11 +124,11 @@ def _with_work(size: int, calls: Sequence[str], program: Program) -> list[str]:
     ]
 
 
-# -- where things are kept ---------------------------------------------------------------------------------------
+# -- where things are kept -------------------------------------------------------------------------
 
 
-def plan_of(stream: Stream, runs: Sequence[Run]) -> Plan:
-    """Loops where there are runs, straight-line pieces between them, and a place for what passes from one to another."""
+def plan_of(stream: Stream, runs: Sequence[Repetition]) -> LoopPlan:
+    """Plan loops for runs, straight pieces between, and a slot for values passed between parts."""
     n = len(stream)
     homes = np.full(n, -1, dtype=np.int64)
     needed = _used_elsewhere(stream, _groups(n, _parts(n, runs)))
@@ -126,10 +142,15 @@ def plan_of(stream: Stream, runs: Sequence[Run]) -> Plan:
         homes[rows] = np.where(slots, places, -1).ravel()
         size += width * run.count
     size = _house(homes, needed, size)
-    peeled = [kept for run in runs for kept in [_steady_part(stream, homes, run)] if kept.count >= LEAST_COUNT]
+    peeled = [
+        kept
+        for run in runs
+        for kept in [_steady_part(stream, homes, run)]
+        if kept.count >= LEAST_COUNT
+    ]
     parts = _parts(n, peeled)
     size = _house(homes, _used_elsewhere(stream, _groups(n, parts)), size)
-    return Plan(tuple(parts), homes, size)
+    return LoopPlan(tuple(parts), homes, size)
 
 
 def _house(homes: Table, needed: np.ndarray, size: int) -> int:  # type: ignore[type-arg]
@@ -139,23 +160,25 @@ def _house(homes: Table, needed: np.ndarray, size: int) -> int:  # type: ignore[
     return size + len(homeless)
 
 
-def _parts(n: int, runs: Sequence[Run]) -> list[Run | range]:
-    parts: list[Run | range] = []
+def _parts(n: int, runs: Sequence[Repetition]) -> list[Repetition | range]:
+    parts: list[Repetition | range] = []
     end = 0
-    for run in (*runs, Run(n, 1, 0)):
-        parts += [range(first, min(first + PIECE, run.first)) for first in range(end, run.first, PIECE)]
+    for run in (*runs, Repetition(n, 1, 0)):
+        parts += [
+            range(first, min(first + PIECE, run.first)) for first in range(end, run.first, PIECE)
+        ]
         if run.count:
             parts.append(run)
         end = run.stop
     return parts
 
 
-def _groups(n: int, parts: Sequence[Run | range]) -> Table:
+def _groups(n: int, parts: Sequence[Repetition | range]) -> Table:
     """A number for each row; rows with the same number see each other's registers."""
     groups = np.zeros(n, dtype=np.int64)
     last = 0
     for part in parts:
-        if isinstance(part, Run):
+        if isinstance(part, Repetition):
             groups[part.first : part.stop] = last + np.repeat(np.arange(part.count), part.period)
             last += part.count
         else:
@@ -173,8 +196,8 @@ def _used_elsewhere(stream: Stream, groups: Table) -> np.ndarray:  # type: ignor
     return needed
 
 
-def _steady_part(stream: Stream, homes: Table, run: Run) -> Run:
-    """The longest stretch of iterations in which everything that is read from the work array moves by equal steps."""
+def _steady_part(stream: Stream, homes: Table, run: Repetition) -> Repetition:
+    """The longest stretch of iterations whose reads of the work array move by equal steps."""
     unsteady = np.zeros(max(0, run.count - 2), dtype=bool)
     starts = run.first + run.period * np.arange(run.count)
     for slot in range(run.period):
@@ -187,16 +210,18 @@ def _steady_part(stream: Stream, homes: Table, run: Run) -> Run:
             unsteady |= np.diff(homes[sources], n=2) != 0
     edges = np.flatnonzero(np.diff(np.concatenate([[True], unsteady, [True]])))
     if not len(edges):
-        return Run(run.first, run.period, 0)
+        return Repetition(run.first, run.period, 0)
     lengths = edges[1::2] - edges[::2]
     best = int(np.argmax(lengths))
-    return Run(run.first + run.period * int(edges[2 * best]), run.period, int(lengths[best]) + 2)
+    return Repetition(
+        run.first + run.period * int(edges[2 * best]), run.period, int(lengths[best]) + 2
+    )
 
 
-# -- text --------------------------------------------------------------------------------------------------------
+# -- text ------------------------------------------------------------------------------------------
 
 
-def _straight(stream: Stream, plan: Plan, rows: range) -> list[str]:
+def _straight(stream: Stream, plan: LoopPlan, rows: range) -> list[str]:
     lines: list[str] = []
     known: dict[tuple[int, int], str] = {}
 
@@ -204,7 +229,9 @@ def _straight(stream: Stream, plan: Plan, rows: range) -> list[str]:
         if kind == CONSTANT:
             return float_text(stream.constants[place])
         if (kind, place) not in known:
-            array, index = ("work", int(plan.homes[place])) if kind == VALUE else (INPUTS[kind - INPUT], place)
+            array, index = (
+                ("work", int(plan.homes[place])) if kind == VALUE else (INPUTS[kind - INPUT], place)
+            )
             name = known[kind, place] = f"%l{len(lines)}"
             lines.append(f"{name}p = getelementptr double, ptr %{array}, i64 {index}")
             lines.append(f"{name} = load double, ptr {name}p")
@@ -221,7 +248,9 @@ def _straight(stream: Stream, plan: Plan, rows: range) -> list[str]:
         if operation == STORE:
             write(value(*operands[0]), "out", operands[1][1])
             continue
-        lines += step_text(operation, row, [value(*operand) for operand in operands if operand[0] != NOTHING])
+        lines += step_text(
+            operation, row, [value(*operand) for operand in operands if operand[0] != NOTHING]
+        )
         known[VALUE, row] = f"%v{row}"
         if plan.homes[row] >= 0:
             write(f"%v{row}", "work", int(plan.homes[row]))
@@ -231,7 +260,7 @@ def _straight(stream: Stream, plan: Plan, rows: range) -> list[str]:
 class _LoopWriter:
     """Writes one run: a block before the loop, and the loop."""
 
-    def __init__(self, stream: Stream, plan: Plan, run: Run) -> None:
+    def __init__(self, stream: Stream, plan: LoopPlan, run: Repetition) -> None:
         self.stream, self.plan, self.run = stream, plan, run
         self.before: list[str] = []
         self.carried: dict[int, str] = {}
@@ -245,7 +274,10 @@ class _LoopWriter:
         for slot in range(self.run.period):
             self._row(slot)
         head = ["%i = phi i64 [0, %entry], [%next, %loop]"]
-        head += [f"%c{slot} = phi double [{first}, %entry], [%v{slot}, %loop]" for slot, first in self.carried.items()]
+        head += [
+            f"%c{slot} = phi double [{first}, %entry], [%v{slot}, %loop]"
+            for slot, first in self.carried.items()
+        ]
         return [
             *self.before, "br label %loop", "loop:", *head, *self.body,
             "%next = add nuw nsw i64 %i, 1", f"%more = icmp ult i64 %next, {self.run.count}",
@@ -267,10 +299,14 @@ class _LoopWriter:
         kind, place = int(self.stream.kinds[row, column]), int(self.stream.places[row, column])
         if kind == CONSTANT:
             first, step = self._affine(self.stream.places[:, column], row)
-            return self._read("constants", first, step) if step else float_text(self.stream.constants[place])
+            if step:
+                return self._read("constants", first, step)
+            return float_text(self.stream.constants[place])
         if kind != VALUE:
             assert kind != OUTPUT
-            return self._read(INPUTS[kind - INPUT], *self._affine(self.stream.places[:, column], row))
+            return self._read(
+                INPUTS[kind - INPUT], *self._affine(self.stream.places[:, column], row)
+            )
         following = int(self.stream.places[row + self.run.period, column])
         if following - place == self.run.period:
             slot = place - self.run.first
@@ -300,7 +336,9 @@ class _LoopWriter:
                 self.steps[step] = f"%i{len(self.steps)}"
                 self.body.append(f"{self.steps[step]} = mul nsw i64 %i, {step}")
             origin = self.pointers[array, step] = f"%o{len(self.pointers)}"
-            self.body.append(f"{origin} = getelementptr double, ptr %{array}, i64 {self.steps[step]}")
+            self.body.append(
+                f"{origin} = getelementptr double, ptr %{array}, i64 {self.steps[step]}"
+            )
         name = f"%p{len(self.body)}"
         self.body.append(f"{name} = getelementptr double, ptr {origin}, i64 {first}")
         return name

@@ -7,11 +7,10 @@ import ctypes
 __all__ = ["declarations", "float_text", "step_text"]
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-_INTRINSIC = {
-    "sqrt": "llvm.sqrt.f64", "sin": "llvm.sin.f64", "cos": "llvm.cos.f64", "exp": "llvm.exp.f64",
-    "log": "llvm.log.f64", "fabs": "llvm.fabs.f64", "floor": "llvm.floor.f64", "ceil": "llvm.ceil.f64",
-}  # fmt: skip
-_LIBRARY_UNARY = ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log1p", "expm1")
+_INTRINSIC_NAMES = "sqrt sin cos exp log fabs floor ceil"
+_INTRINSIC = {name: f"llvm.{name}.f64" for name in _INTRINSIC_NAMES.split()}
+_LIBRARY_NAMES = "tan asin acos atan sinh cosh tanh asinh acosh atanh log1p expm1"
+_LIBRARY_UNARY = tuple(_LIBRARY_NAMES.split())
 _LIBRARY_BINARY = ("pow", "atan2", "hypot", "copysign", "fmod")
 _INTRINSIC_BINARY = {"fmin": "llvm.minnum.f64", "fmax": "llvm.maxnum.f64"}
 _COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
@@ -19,8 +18,13 @@ _COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 def declarations() -> list[str]:
     """What the text of operations refers to."""
-    lines = [f"declare double @{name}(double) #0" for name in (*_INTRINSIC.values(), *_LIBRARY_UNARY)]
-    lines += [f"declare double @{name}(double, double) #0" for name in (*_INTRINSIC_BINARY.values(), *_LIBRARY_BINARY)]
+    lines = [
+        f"declare double @{name}(double) #0" for name in (*_INTRINSIC.values(), *_LIBRARY_UNARY)
+    ]
+    lines += [
+        f"declare double @{name}(double, double) #0"
+        for name in (*_INTRINSIC_BINARY.values(), *_LIBRARY_BINARY)
+    ]
     lines.append("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     lines += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     lines.append("attributes #0 = { nounwind willreturn memory(none) }")
@@ -46,7 +50,9 @@ def step_text(operation: str, target: int, arguments: list[str]) -> list[str]:
     if operation in _LIBRARY_UNARY:
         return [f"{name} = call double @{operation}(double {first})"]
     if operation in _INTRINSIC_BINARY:
-        return [f"{name} = call double @{_INTRINSIC_BINARY[operation]}(double {first}, double {second})"]
+        return [
+            f"{name} = call double @{_INTRINSIC_BINARY[operation]}(double {first}, double {second})"
+        ]
     if operation in _LIBRARY_BINARY or operation == "constpow":
         function = "pow" if operation == "constpow" else operation
         return [f"{name} = call double @{function}(double {first}, double {second})"]
@@ -79,7 +85,10 @@ def step_text(operation: str, target: int, arguments: list[str]) -> list[str]:
                 f"{name} = select i1 %c{target}, double 1.0, double %e{target}",
             ]
         case "not":
-            return [f"%c{target} = fcmp oeq double {first}, 0.0", f"{name} = uitofp i1 %c{target} to double"]
+            return [
+                f"%c{target} = fcmp oeq double {first}, 0.0",
+                f"{name} = uitofp i1 %c{target} to double",
+            ]
         case "and" | "or":
             return [
                 f"%c{target} = fcmp une double {first}, 0.0",

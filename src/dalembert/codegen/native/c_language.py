@@ -1,10 +1,11 @@
-"""Native functions (see `language`) as C: the solvers that run inside our native code, for programs of other people.
+"""Native functions (see `language`) as C, for solvers in exported programs.
 
-The translation is literal, so that both have one source. It takes what `language` takes; bounds of a loop must not change
-inside it, and integers that are divided must not be negative.
+The translation is literal, so that both have one source. It takes what `language` takes; bounds of
+a loop must not change inside it, and integers that are divided must not be negative.
 
-What native functions find in a context through addresses, C text finds in a structure (`ContextInC`).
-Entries that are numbers known beforehand decide tests while the text is written, and what is then never reached is left out.
+What native functions find in a context through addresses, C text finds in a structure
+(`ContextInC`). Entries that are numbers known beforehand decide tests while the text is written,
+and what is then never reached is left out.
 
 >>> from dalembert.codegen.native.language import Reals, native
 >>> @native
@@ -24,60 +25,31 @@ static void scale(long n, double factor, double *x)
 from __future__ import annotations
 
 import ast
-import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .language import ELEMENT, Record, field_of, parsed, resolved, signature_of
+from .c_text import ContextInC, c_number, declaration, has_effect, summary_comment, table_text
+from .language import ELEMENT, field_of, parsed, resolved, signature_of
 
-__all__ = ["ContextInC", "c_functions", "c_number", "c_structure"]
+if TYPE_CHECKING:
+    pass
 
-_C = {"i64": "long", "double": "double", "i1": "int", "reals": "double *", "integers": "long *", "void": "void"}
+__all__ = ["c_functions"]
+
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
     ast.Mod: "%", ast.FloorDiv: "/",
 }  # fmt: skip
 _RELATIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq:
+    operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
 #: The parameter of native functions that is the context of a kernel.
 _CONTEXT = "context"
-
-
-@dataclass(frozen=True)
-class ContextInC:
-    """How C text finds what native functions find in a context.
-
-    Attributes
-    ----------
-    type : str
-        The C type of the structure that stands for a context.
-    entries : mapping of field to int or str
-        A number that is known beforehand, or the C text of an array or of a number that is not.
-    """
-
-    type: str
-    entries: Mapping[str, int | str]
-
-
-def c_number(value: float) -> str:
-    """A double in C, to the last digit.
-
-    >>> c_number(0.1), c_number(-2.0), c_number(float("inf"))
-    ('0.1', '-2.0', 'INFINITY')
-    """
-    if math.isnan(value):
-        return "NAN"
-    if math.isinf(value):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    return repr(float(value))
 
 
 def c_functions(entries: Sequence[Callable[..., Any]], layout: ContextInC | None = None) -> str:
@@ -92,7 +64,7 @@ def c_functions(entries: Sequence[Callable[..., Any]], layout: ContextInC | None
     def write(function: Callable[..., Any]) -> None:
         if function.__name__ in done:
             return
-        writer = _Writer(function, layout, tables)
+        writer = _CFunctionWriter(function, layout, tables)
         text = writer.text()
         for called in writer.called:
             write(called)
@@ -100,45 +72,17 @@ def c_functions(entries: Sequence[Callable[..., Any]], layout: ContextInC | None
 
     for entry in entries:
         write(entry)
-    return "\n\n".join([*(_table_text(name, table) for name, table in tables.items()), *done.values()])
+    return "\n\n".join(
+        [*(table_text(name, table) for name, table in tables.items()), *done.values()]
+    )
 
 
-def _table_text(name: str, table: Any) -> str:
-    """A table of numbers, row after row."""
-    numbers = [c_number(value) for value in np.ravel(table)]
-    rows = ["    " + ", ".join(numbers[k : k + 4]) for k in range(0, len(numbers), 4)]
-    return "\n".join([f"static const double {name}[{len(numbers)}] = {{", ",\n".join(rows), "};"])
+class _CFunctionWriter:
+    """Write one function; declare its variables first and leave out those that nothing reads."""
 
-
-def _what(function: Callable[..., Any]) -> list[str]:
-    """The first line of a function's docstring, as a comment."""
-    line = (function.__doc__ or "").split("\n")[0].strip()
-    return [f"/* {line.replace('*/', '* /').replace('/*', '/ *')} */"] if line else []
-
-
-def _declaration(kind: str, name: str) -> str:
-    return f"{_C[kind]}{'' if _C[kind].endswith('*') else ' '}{name}"
-
-
-def c_structure(record: type[Record], name: str) -> str:
-    """The declaration of a record of numbers within the context.
-
-    >>> from dalembert.codegen.native.language import Record
-    >>> class Grid(Record):
-    ...     step: float
-    ...     spacing: float
-    ...     count: int
-    >>> c_structure(Grid, "grid")
-    'struct { double step, spacing; long count; } grid'
-    """
-    groups = groupby(record.fields, lambda field: _C[field_of(f"@{record.__name__}", field)[1]])
-    return f"struct {{ {' '.join(f'{kind} ' + ', '.join(names) + ';' for kind, names in groups)} }} {name}"
-
-
-class _Writer:
-    """Writes one function; variables are declared at its head, and those that nothing reads are left out."""
-
-    def __init__(self, function: Callable[..., Any], layout: ContextInC | None, tables: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], layout: ContextInC | None, tables: dict[str, Any]
+    ) -> None:
         self.function, self.layout, self.tables = function, layout, tables
         self.signature = signature_of(function)
         self.parameters = dict(self.signature.parameters)
@@ -165,13 +109,18 @@ class _Writer:
             self.unread |= idle
         parameters = [self._parameter(name, kind) for name, kind in self.signature.parameters]
         own = set(self.kinds) - set(self.parameters) - self.unread - set(self.aliases)
-        head = [f"    {_declaration(self.kinds[name], name)};" for name in sorted(own)]
+        head = [f"    {declaration(self.kinds[name], name)};" for name in sorted(own)]
         head += [f"    (void){name};" for name in self.parameters if name not in self.read]
-        title = f"static {_declaration(self.signature.result, self.signature.name)}({', '.join(parameters)})"
-        return "\n".join([*_what(self.function), title, "{", *head, *self.lines, "}"])
+        title = (
+            "static"
+            f" {declaration(self.signature.result, self.signature.name)}({', '.join(parameters)})"
+        )
+        return "\n".join([*summary_comment(self.function), title, "{", *head, *self.lines, "}"])
 
     def _parameter(self, name: str, kind: str) -> str:
-        return f"{self.layout.type} *{name}" if self.layout is not None and self._is_context(name) else _declaration(kind, name)
+        if self.layout is not None and self._is_context(name):
+            return f"{self.layout.type} *{name}"
+        return declaration(kind, name)
 
     def _is_context(self, name: str) -> bool:
         """Whether a name is the parameter that stands for the context of a kernel."""
@@ -185,7 +134,7 @@ class _Writer:
         if known != kind and not (known == "double" and kind == "i64"):
             raise TypeError(f"{self.signature.name}: `{name}` is {known} and cannot become {kind}")
 
-    # -- statements ----------------------------------------------------------------------------------------------
+    # -- statements --------------------------------------------------------------------------------
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -195,7 +144,9 @@ class _Writer:
                 self._put(f"{self._expression(value)[0]};")
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 self._assign_together(targets, values)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.unread and not _has_effect(value):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                name in self.unread and not has_effect(value)
+            ):
                 return
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.unread:
                 self._put(f"(void){self._operand(value)[0]};")
@@ -203,8 +154,13 @@ class _Writer:
                 self._assign(target, *self._expression(value))
             case ast.AugAssign(target=target, op=op, value=value):
                 if not (isinstance(target, ast.Name) and target.id in self.unread):
-                    self._put(f"{self._place(target)} {_OPERATORS[type(op)]}= {self._expression(value)[0]};")
-            case ast.If(test=test, body=body, orelse=orelse) if (known := self._known(test)) is not None:
+                    self._put(
+                        f"{self._place(target)} {_OPERATORS[type(op)]}="
+                        f" {self._expression(value)[0]};"
+                    )
+            case ast.If(test=test, body=body, orelse=orelse) if (
+                known := self._known(test)
+            ) is not None:
                 self._statements(body if known else orelse)
             case ast.If(test=test, body=body, orelse=orelse):
                 self._put(f"if ({self._expression(test)[0]}) {{")
@@ -239,7 +195,9 @@ class _Writer:
 
     def _ends(self, statement: ast.stmt) -> bool:
         if isinstance(statement, ast.If) and (known := self._known(statement.test)) is not None:
-            return any(self._ends(inner) for inner in (statement.body if known else statement.orelse))
+            return any(
+                self._ends(inner) for inner in (statement.body if known else statement.orelse)
+            )
         return isinstance(statement, ast.Return)
 
     def _block(self, body: Sequence[ast.stmt]) -> None:
@@ -268,14 +226,16 @@ class _Writer:
             self._declare(target.id, kind)
             if kind.startswith("@"):
                 if self.aliases.setdefault(target.id, value) != value:
-                    raise TypeError(f"{self.signature.name}: `{target.id}` cannot become another record")
+                    raise TypeError(
+                        f"{self.signature.name}: `{target.id}` cannot become another record"
+                    )
                 return
             if target.id in self.unread:
                 return
         self._put(f"{self._place(target)} = {value};")
 
     def _assign_together(self, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> None:
-        """Several assignments at once: through variables of their own where one value reads what another writes."""
+        """Assign several targets at once, by temporaries where a value reads another target."""
         pairs = [
             (target, value)
             for target, value in zip(targets, values, strict=True)
@@ -283,9 +243,13 @@ class _Writer:
         ]
         targets, values = [target for target, _ in pairs], [value for _, value in pairs]
         written = {target.id for target in targets if isinstance(target, ast.Name)}
-        read = {node.id for value in values for node in ast.walk(value) if isinstance(node, ast.Name)}
+        read = {
+            node.id for value in values for node in ast.walk(value) if isinstance(node, ast.Name)
+        }
         into_arrays = any(isinstance(target, ast.Subscript) for target in targets)
-        from_arrays = any(isinstance(node, ast.Subscript) for value in values for node in ast.walk(value))
+        from_arrays = any(
+            isinstance(node, ast.Subscript) for value in values for node in ast.walk(value)
+        )
         found = [self._expression(value) for value in values]
         if written & read or (into_arrays and from_arrays):
             for place, (text, kind) in enumerate(found):
@@ -298,7 +262,7 @@ class _Writer:
         for target, (text, kind) in zip(targets, found, strict=True):
             self._assign(target, text, kind)
 
-    # -- what is known while the text is written ---------------------------------------------------------------------
+    # -- what is known while the text is written ---------------------------------------------------
 
     def _known(self, node: ast.expr) -> int | float | None:
         """The value of an expression that is known beforehand; None where it is not."""
@@ -313,7 +277,9 @@ class _Writer:
                 return entry if isinstance(entry, int) else None
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 first, second = self._known(left), self._known(right)
-                return None if first is None or second is None else bool(_RELATIONS[type(op)](first, second))
+                if first is None or second is None:
+                    return None
+                return bool(_RELATIONS[type(op)](first, second))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 inner = self._known(operand)
                 return None if inner is None else not inner
@@ -327,7 +293,7 @@ class _Writer:
                 return any(found) if absorbing else all(found)
         return None
 
-    # -- expressions: text and kind --------------------------------------------------------------------------------
+    # -- expressions: text and kind ----------------------------------------------------------------
 
     def _expression(self, node: ast.expr) -> tuple[str, str]:
         match node:
@@ -359,11 +325,16 @@ class _Writer:
             case ast.BoolOp(op=op, values=values):
                 sign = " && " if isinstance(op, ast.And) else " || "
                 unsure = [
-                    value for value in values if self._known(value) is None or bool(self._known(value)) is (sign == " || ")
+                    value
+                    for value in values
+                    if self._known(value) is None or bool(self._known(value)) is (sign == " || ")
                 ]
                 return sign.join(self._operand(value)[0] for value in unsure), "i1"
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return f"{self._operand(left)[0]} {_OPERATORS[type(op)]} {self._operand(right)[0]}", "i1"
+                return (
+                    f"{self._operand(left)[0]} {_OPERATORS[type(op)]} {self._operand(right)[0]}",
+                    "i1",
+                )
             case ast.BinOp(op=ast.Pow(), left=left, right=ast.Constant(value=2)):
                 text = self._operand(left)[0]
                 return f"{text} * {text}", "double"
@@ -371,7 +342,9 @@ class _Writer:
                 return f"pow({self._expression(left)[0]}, {self._expression(right)[0]})", "double"
             case ast.BinOp(left=left, op=op, right=right):
                 return self._arithmetic(left, op, right)
-            case ast.IfExp(test=test, body=body, orelse=orelse) if (known := self._known(test)) is not None:
+            case ast.IfExp(test=test, body=body, orelse=orelse) if (
+                known := self._known(test)
+            ) is not None:
                 return self._expression(body if known else orelse)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 (first, kind), (second, _) = self._operand(body), self._operand(orelse)
@@ -414,7 +387,9 @@ class _Writer:
             if "double" not in (kind, other):
                 first = f"(double){first}"
             return f"{first} / {second}", "double"
-        if type(op) not in _OPERATORS or (isinstance(op, ast.Mod | ast.FloorDiv) and "double" in (kind, other)):
+        if type(op) not in _OPERATORS or (
+            isinstance(op, ast.Mod | ast.FloorDiv) and "double" in (kind, other)
+        ):
             raise TypeError(f"{self.signature.name}: {type(op).__name__} is not translated to C")
         result = kind if kind in ELEMENT else "double" if "double" in (kind, other) else "i64"
         return f"{first} {_OPERATORS[type(op)]} {second}", result
@@ -464,10 +439,5 @@ class _Writer:
         if not getattr(function, "__native__", False):
             raise TypeError(f"{self.signature.name}: `{ast.unparse(node.func)}` is not native")
         self.called.append(function)
-        return f"{name}({', '.join(texts)})", signature_of(function).result
-
-
-def _has_effect(value: ast.expr) -> bool:
-    """Whether an expression may do more than give a value."""
-    calls = [ast.unparse(node.func).split(".")[-1] for node in ast.walk(value) if isinstance(node, ast.Call)]
-    return any(name not in {"abs", "sqrt", "sin", "cos", "pow", "nextafter", "float", "min", "max"} for name in calls)
+        signature = signature_of(function)
+        return f"{signature.name}({', '.join(texts)})", signature.result

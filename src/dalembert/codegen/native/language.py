@@ -1,17 +1,18 @@
 """A small language for native loops: plain Python functions over numbers and arrays of numbers.
 
-A function marked `@native` is written in typed Python: integers, floats and booleans; `Reals` and `Integers` are the address
-of the first of many numbers, indexed and offset like in C; loops over ``range``, ``while``, ``if``, calls of other native
-functions and of a few from mathematics. A native function finds constants and other native functions where Python finds
-them: among the names of the module it stands in.
+A function marked `@native` is written in typed Python: integers, floats and booleans; `Reals` and
+`Integers` are the address of the first of many numbers, indexed and offset like in C; loops over
+``range``, ``while``, ``if``, calls of other native functions and of a few from mathematics. A
+native function finds constants and other native functions where Python finds them: among the names
+of the module it stands in.
 
 A `Record` names fields of 64 bits each, in the order of their declaration: numbers, addresses of
 arrays, and addresses of other records. Native code takes a record by its address and reads
 ``context.clock.t``. A record that derives from another begins with the fields of that one, so that
 it can be passed in its place.
 
-Here is the language and how a function is read. `llvm_language` translates it to LLVM, `c_language` to C, and
-`native_module` compiles and calls it.
+Here is the language and how a function is read. `llvm_language` translates it to LLVM, `c_language`
+to C, and `native_module` compiles and calls it.
 
 >>> from dalembert.codegen.native.native_module import NativeModule
 >>> @native
@@ -35,9 +36,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "ELEMENT",
@@ -60,9 +62,20 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: The kind of a value by the annotation it is declared with.
-KINDS = {"int": "i64", "float": "double", "bool": "i1", "Reals": "reals", "Integers": "integers", "None": "void"}
+KINDS = {
+    "int": "i64",
+    "float": "double",
+    "bool": "i1",
+    "Reals": "reals",
+    "Integers": "integers",
+    "None": "void",
+}
 #: The kind of the elements of an array.
 ELEMENT = {"reals": "double", "integers": "i64"}
+
+#: What native functions are called with from Python.
+Argument: TypeAlias = "Record | NDArray[Any] | float"
+Bound = TypeVar("Bound", bound="Record | NDArray[Any]")
 
 
 class Reals:
@@ -81,16 +94,17 @@ class Integers:
     def __add__(self, places: int) -> Integers: ...  # type: ignore[empty-body]
 
 
-def address_of(array: Any) -> int:
-    """Where the entries of an array lie; several times as fast as `array.ctypes.data` for those one writes to."""
+def address_of(array: NDArray[Any]) -> int:
+    """Return the address of an array's data; faster than `array.ctypes.data` if writeable."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        buffer: Any = array
+        return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
     except (TypeError, ValueError, BufferError):  # read-only, empty, or with gaps
         return int(array.ctypes.data)
 
 
 class _Field:
-    """A field of a record in Python: numbers are read and written, arrays and records are given back."""
+    """A field of a record in Python: read and write numbers; return arrays and records."""
 
     def __init__(self, index: int, declared: str) -> None:
         self.index, self.declared = index, declared
@@ -98,14 +112,14 @@ class _Field:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, record: Any, owner: type | None = None) -> Any:
+    def __get__(self, record: Record, owner: type | None = None) -> Any:
         if self.declared == "int":
             return int(record.words[self.index])
         if self.declared == "float":
             return float(record.reals[self.index])
         return record.arrays[self.name]
 
-    def __set__(self, record: Any, value: Any) -> None:
+    def __set__(self, record: Record, value: float) -> None:
         if self.declared == "int":
             record.words[self.index] = value
         elif self.declared == "float":
@@ -117,8 +131,9 @@ class _Field:
 class Record:
     """Fields of 64 bits that native code finds at one address, in the order of their declaration.
 
-    A subclass annotates its fields with ``int``, ``float``, `Reals`, `Integers` or another record. In
-    Python numbers are attributes; arrays are bound to their fields, and stay alive with the record.
+    A subclass annotates its fields with ``int``, ``float``, `Reals`, `Integers` or another record.
+    In Python numbers are attributes; arrays are bound to their fields, and stay alive with the
+    record.
 
     >>> class StepTimes(Record):
     ...     step: float
@@ -169,8 +184,8 @@ class Record:
             if declared in Record._known:
                 self.bind(name, Record._known[declared]())
 
-    def bind(self, name: str, array: Any) -> Any:
-        """Let a field be the address of an array or of a record, which stays alive with this one."""
+    def bind(self, name: str, array: Bound) -> Bound:
+        """Point a field to an array or record and keep that alive with this one."""
         index, declared = self.fields[name]
         if declared in ("int", "float"):
             raise TypeError(f"the field `{name}` is a number")
@@ -195,7 +210,7 @@ def is_address(kind: str) -> bool:
 
 
 def is_kind_of(kind: str, wanted: str) -> bool:
-    """Whether a value of one kind can be passed as another: a record as one that it derives from."""
+    """Whether one kind of value can be passed as another, as a record for one of its bases."""
     if kind == wanted or not (kind.startswith("@") and wanted.startswith("@")):
         return kind == wanted
     return issubclass(Record.named(kind), Record.named(wanted))
@@ -210,10 +225,14 @@ def field_of(kind: str, name: str) -> tuple[int, str]:
     return index, _kind(declared)
 
 
-def call_program(address: int, time: Reals, y: Reals, p: Reals, u: Reals, w: Reals, out: Reals) -> None:
+def call_program(
+    address: int, time: Reals, y: Reals, p: Reals, u: Reals, w: Reals, out: Reals
+) -> None:
     """Call a compiled `Program` at an address; in plain Python with pointers of `plain`."""
     pointers: tuple[Any, ...] = (time, y, p, u, w, out)
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)(address)(*(pointer.address for pointer in pointers))
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)(address)(
+        *(pointer.address for pointer in pointers)
+    )
 
 
 def native(function: F) -> F:
@@ -223,7 +242,7 @@ def native(function: F) -> F:
 
 
 def rare(function: F) -> F:
-    """Mark a native function that is seldom called: it is compiled for size and never copied into its callers."""
+    """Mark a native function as seldom called: compile it for size and never inline it."""
     function.__rare__ = True  # type: ignore[attr-defined]
     return native(function)
 
@@ -242,12 +261,18 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     """The signature of a native function."""
     kinds = {name: _kind(annotation) for name, annotation in function.__annotations__.items()}
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return Signature(function.__name__, tuple((name, kinds[name]) for name in names), kinds["return"])
+    return Signature(
+        function.__name__, tuple((name, kinds[name]) for name in names), kinds["return"]
+    )
 
 
-def _kind(annotation: Any) -> str:
+def _kind(annotation: str | type) -> str:
     """The kind that an annotation stands for; annotations are text or the types themselves."""
-    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    name = (
+        annotation
+        if isinstance(annotation, str)
+        else getattr(annotation, "__name__", str(annotation))
+    )
     if name in KINDS:
         return KINDS[name]
     if name not in Record._known:
@@ -257,9 +282,13 @@ def _kind(annotation: Any) -> str:
 
 @cache
 def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The syntax tree of a function, from that of its module where it has one: reading a module once is faster."""
+    """Return the syntax tree of a function, from that of its module, which is read once."""
     known = _functions_of(function.__code__.co_filename).get(function.__name__)
-    if known is not None and known.decorator_list and known.lineno >= function.__code__.co_firstlineno:
+    if (
+        known is not None
+        and known.decorator_list
+        and known.lineno >= function.__code__.co_firstlineno
+    ):
         return known
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(node, ast.FunctionDef)

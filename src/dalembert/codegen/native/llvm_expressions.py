@@ -10,7 +10,7 @@ import numpy as np
 
 from ..backends.llvm_operations import float_text
 from .language import ELEMENT, field_of, resolved, signature_of
-from .llvm_values import Body, Value, llvm_type
+from .llvm_values import FunctionBody, LlvmValue, llvm_type
 
 __all__ = ["Expressions"]
 
@@ -23,7 +23,7 @@ _FLOAT_CALLS = {
     "pow": "pow",
 }
 #: What a call without a result stands for where a value is expected.
-NOTHING = Value("0", "i64")
+NOTHING = LlvmValue("0", "i64")
 
 
 class Expressions:
@@ -35,11 +35,13 @@ class Expressions:
         The native functions that it calls.
     """
 
-    def __init__(self, function: Callable[..., Any], body: Body, tables: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], body: FunctionBody, tables: dict[str, Any]
+    ) -> None:
         self.names, self.body, self.tables = function.__globals__, body, tables
         self.called: list[Callable[..., Any]] = []
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> LlvmValue:
         """The value of an expression."""
         body = self.body
         match node:
@@ -64,26 +66,26 @@ class Expressions:
             case ast.Compare(left=left, ops=[comparison], comparators=[right]):
                 return body.comparison(comparison, self.value(left), self.value(right))
             case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
-                return self._chosen(node, Value("1", "i1"), Value("0", "i1"))
+                return self._chosen(node, LlvmValue("1", "i1"), LlvmValue("0", "i1"))
             case ast.IfExp(test=test, body=first, orelse=second):
                 return self._chosen(test, first, second)
             case ast.Call():
                 return self._call(node)
         raise body.fault(f"cannot translate {ast.unparse(node)}")
 
-    def whole(self, node: ast.expr) -> Value:
+    def whole(self, node: ast.expr) -> LlvmValue:
         """The value of an expression as an integer."""
         return self.body.converted(self.value(node), "i64")
 
-    # -- names and elements --------------------------------------------------------------------------------------
+    # -- names and elements ------------------------------------------------------------------------
 
-    def _global(self, node: ast.expr) -> Value:
-        """A constant of the module: a number, or a table of numbers that becomes part of the native module."""
+    def _global(self, node: ast.expr) -> LlvmValue:
+        """Return a module constant: a number, or a table that becomes part of the native module."""
         value = resolved(node, self.names)
         if isinstance(value, np.ndarray):
             names = (f"table.{ast.unparse(node)}.{k}" for k in range(len(self.tables) + 1))
             name = next(name for name in names if self.tables.setdefault(name, value) is value)
-            return Value(f"@{name}", "reals")
+            return LlvmValue(f"@{name}", "reals")
         if isinstance(value, (bool, int, float, np.integer, np.floating)):
             return _constant(value)
         raise self.body.fault(f"`{ast.unparse(node)}` is no constant")
@@ -95,13 +97,18 @@ class Expressions:
         return isinstance(node, ast.Name) and node.id in self.body.kinds
 
     def address(self, node: ast.Subscript | ast.Attribute) -> tuple[str, str]:
-        """Where an element or a field is, and what it is; a table of two dimensions takes two indices."""
+        """Return address and kind of an element or field; a 2-d table has two indices."""
         base = self.value(node.value)
         if isinstance(node, ast.Attribute):
             if not base.kind.startswith("@"):
                 raise self.body.fault(f"{ast.unparse(node.value)} is no record")
             number, kind = field_of(base.kind, node.attr)
-            return self.body.emit(f"getelementptr inbounds i64, ptr {base.text}, i64 {number}", kind).text, kind
+            return (
+                self.body.emit(
+                    f"getelementptr inbounds i64, ptr {base.text}, i64 {number}", kind
+                ).text,
+                kind,
+            )
         index = node.slice
         if isinstance(index, ast.Tuple):
             table = self.tables[base.text.lstrip("@")]
@@ -114,7 +121,7 @@ class Expressions:
             raise self.body.fault(f"{ast.unparse(node.value)} is no array")
         return self.body.offset(base, place).text, ELEMENT[base.kind]
 
-    def _power(self, base: ast.expr, exponent: ast.expr) -> Value:
+    def _power(self, base: ast.expr, exponent: ast.expr) -> LlvmValue:
         body = self.body
         value = body.converted(self.value(base), "double")
         if isinstance(exponent, ast.Constant) and exponent.value == 2:
@@ -122,7 +129,7 @@ class Expressions:
         power = body.converted(self.value(exponent), "double")
         return body.emit(f"call double @pow(double {value.text}, double {power.text})", "double")
 
-    # -- conditions ----------------------------------------------------------------------------------------------
+    # -- conditions --------------------------------------------------------------------------------
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
         """Jump on a condition, with and/or/not evaluated only as far as needed."""
@@ -141,28 +148,30 @@ class Expressions:
             condition = self.body.converted(self.value(node), "i1")
             self.body.lines.append(f"br i1 {condition.text}, label %{yes}, label %{no}")
 
-    def _chosen(self, test: ast.expr, first: ast.expr | Value, second: ast.expr | Value) -> Value:
+    def _chosen(
+        self, test: ast.expr, first: ast.expr | LlvmValue, second: ast.expr | LlvmValue
+    ) -> LlvmValue:
         """One of two values, of which only the chosen one is computed."""
         body = self.body
         yes, no, after = body.label("then"), body.label("else"), body.label("after")
         slot = body.fresh()
         self.branch(test, yes, no)
         body.block(yes)
-        value = first if isinstance(first, Value) else self.value(first)
+        value = first if isinstance(first, LlvmValue) else self.value(first)
         kind = value.kind
         body.head.append(f"{slot} = alloca {llvm_type(kind)}")
         body.store(value, slot)
         body.jump(after)
         body.block(no)
-        other = second if isinstance(second, Value) else self.value(second)
+        other = second if isinstance(second, LlvmValue) else self.value(second)
         body.store(body.converted(other, kind), slot)
         body.jump(after)
         body.block(after)
         return body.emit(f"load {llvm_type(kind)}, ptr {slot}", kind)
 
-    # -- calls ---------------------------------------------------------------------------------------------------
+    # -- calls -------------------------------------------------------------------------------------
 
-    def _call(self, node: ast.Call) -> Value:
+    def _call(self, node: ast.Call) -> LlvmValue:
         body = self.body
         name = ast.unparse(node.func).split(".")[-1]
         if node.keywords:
@@ -183,26 +192,31 @@ class Expressions:
                 body.lines.append(f"call void {target.text}({passed})")
                 return NOTHING
         if name in _FLOAT_CALLS:
-            passed = ", ".join(f"double {body.converted(value, 'double').text}" for value in arguments)
+            passed = ", ".join(
+                f"double {body.converted(value, 'double').text}" for value in arguments
+            )
             return body.emit(f"call double @{_FLOAT_CALLS[name]}({passed})", "double")
         return self._native_call(node, arguments)
 
-    def _size(self, value: Value) -> Value:
+    def _size(self, value: LlvmValue) -> LlvmValue:
         body = self.body
         if value.kind == "double":
             return body.emit(f"call double @llvm.fabs.f64(double {value.text})", "double")
         value = body.converted(value, "i64")
-        below = body.comparison(ast.Lt(), value, Value("0", "i64"))
+        below = body.comparison(ast.Lt(), value, LlvmValue("0", "i64"))
         return body.selected(below, body.emit(f"sub nsw i64 0, {value.text}", "i64"), value)
 
-    def _native_call(self, node: ast.Call, arguments: list[Value]) -> Value:
+    def _native_call(self, node: ast.Call, arguments: list[LlvmValue]) -> LlvmValue:
         function = resolved(node.func, self.names)
         if not getattr(function, "__native__", False):
             raise self.body.fault(f"`{ast.unparse(node.func)}` is not native")
         self.called.append(function)
         signature = signature_of(function)
         pairs = zip(arguments, signature.parameters, strict=True)
-        passed = [f"{llvm_type(kind)} {self.body.converted(value, kind).text}" for value, (_, kind) in pairs]
+        passed = [
+            f"{llvm_type(kind)} {self.body.converted(value, kind).text}"
+            for value, (_, kind) in pairs
+        ]
         text = f"call {llvm_type(signature.result)} @{signature.name}({', '.join(passed)})"
         if signature.result == "void":
             self.body.lines.append(text)
@@ -210,10 +224,10 @@ class Expressions:
         return self.body.emit(text, signature.result)
 
 
-def _constant(value: Any) -> Value:
+def _constant(value: float | np.integer[Any] | np.floating[Any]) -> LlvmValue:
     """A number that is known when the text is written."""
     if isinstance(value, bool):
-        return Value(str(int(value)), "i1")
+        return LlvmValue(str(int(value)), "i1")
     if isinstance(value, (int, np.integer)):
-        return Value(str(int(value)), "i64")
-    return Value(float_text(float(value)), "double")
+        return LlvmValue(str(int(value)), "i64")
+    return LlvmValue(float_text(float(value)), "double")

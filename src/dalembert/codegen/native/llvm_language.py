@@ -11,7 +11,7 @@ import numpy as np
 from ..backends.llvm_operations import float_text
 from .language import parsed, signature_of
 from .llvm_expressions import Expressions
-from .llvm_values import Body, Value, llvm_type, stated
+from .llvm_values import FunctionBody, LlvmValue, llvm_type, stated
 
 __all__ = ["module_text"]
 
@@ -52,21 +52,26 @@ class _FunctionWriter:
 
     def __init__(self, function: Callable[..., Any], tables: dict[str, Any]) -> None:
         self.function, self.signature = function, signature_of(function)
-        self.body = Body(self.signature.name)
+        self.body = FunctionBody(self.signature.name)
         self.expressions = Expressions(function, self.body, tables)
         #: For each loop around a statement: where `break` and where `continue` go.
         self.loops: list[tuple[str, str]] = []
 
     def text(self, external: bool) -> str:
         body, result = self.body, self.signature.result
-        parameters = ", ".join(f"{llvm_type(kind)} %{name}.in" for name, kind in self.signature.parameters)
+        parameters = ", ".join(
+            f"{llvm_type(kind)} %{name}.in" for name, kind in self.signature.parameters
+        )
         linkage = "" if external else "internal "
         for name, kind in self.signature.parameters:
             body.declare(name, kind)
-            body.store(Value(f"%{name}.in", kind), f"%{name}")
+            body.store(LlvmValue(f"%{name}.in", kind), f"%{name}")
         self._statements(parsed(self.function).body)
         effort = " noinline cold optsize" if getattr(self.function, "__rare__", False) else ""
-        head = f"define {linkage}{llvm_type(result)} @{self.signature.name}({parameters}) nounwind{effort} {{"
+        head = (
+            f"define {linkage}{llvm_type(result)} @{self.signature.name}({parameters})"
+            f" nounwind{effort} {{"
+        )
         end = "ret void" if result == "void" else "unreachable"
         return "\n".join([head, *body.head, *body.lines, end, "}"])
 
@@ -103,7 +108,7 @@ class _FunctionWriter:
             case _:
                 raise self.body.fault(f"cannot translate {ast.unparse(node)}")
 
-    def _assign(self, target: ast.expr, value: Value) -> None:
+    def _assign(self, target: ast.expr, value: LlvmValue) -> None:
         if isinstance(target, ast.Name):
             self.body.declare(target.id, value.kind)
             self.body.store(value, f"%{target.id}")
@@ -144,10 +149,14 @@ class _FunctionWriter:
 
     def _for(self, node: ast.For) -> None:
         body = self.body
-        if not (isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call) and _is_range(node.iter)):
+        if not (
+            isinstance(node.target, ast.Name)
+            and isinstance(node.iter, ast.Call)
+            and _is_range(node.iter)
+        ):
             raise body.fault(f"a loop must run over a range, not {ast.unparse(node.iter)}")
         arguments = [self.expressions.whole(argument) for argument in node.iter.args]
-        first = arguments[0] if len(arguments) > 1 else Value("0", "i64")
+        first = arguments[0] if len(arguments) > 1 else LlvmValue("0", "i64")
         last = arguments[1] if len(arguments) > 1 else arguments[0]
         stride = stated(arguments[2]) if len(arguments) > 2 else 1
         if not stride:
@@ -167,7 +176,9 @@ class _FunctionWriter:
         self._loop_body(node.body, after, step)
         body.jump(step)
         body.block(step)
-        body.store(body.arithmetic(ast.Add(), current, Value(str(stride), "i64")), f"%{name}.next")
+        body.store(
+            body.arithmetic(ast.Add(), current, LlvmValue(str(stride), "i64")), f"%{name}.next"
+        )
         body.jump(test)
         body.block(after)
 

@@ -1,7 +1,7 @@
-"""The body of a native function in LLVM: its variables, its lines, and arithmetic on values of a kind.
+"""The body of a native function in LLVM: variables, lines, and arithmetic by kind.
 
-Every variable lives on the stack; LLVM's optimiser lifts it into registers. Nothing here knows Python's syntax beyond the
-names of its operators.
+Every variable lives on the stack; LLVM's optimiser lifts it into registers. Nothing here knows
+Python's syntax beyond the names of its operators.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..backends.llvm_operations import float_text
 from .language import ELEMENT, is_address, is_kind_of
 
-__all__ = ["Body", "Value", "llvm_type", "stated"]
+__all__ = ["FunctionBody", "LlvmValue", "llvm_type", "stated"]
 
 _COMPARE = {
     ast.Lt: ("slt", "olt"),
@@ -30,7 +30,7 @@ _ARITHMETIC = {
 
 
 @dataclass(frozen=True)
-class Value:
+class LlvmValue:
     """An operand: LLVM text and its kind (i64, double, i1, reals, integers, @ and a record)."""
 
     text: str
@@ -42,12 +42,12 @@ def llvm_type(kind: str) -> str:
     return "ptr" if is_address(kind) else kind
 
 
-def stated(value: Value) -> int | None:
+def stated(value: LlvmValue) -> int | None:
     """The integer that an operand states, or None where it is computed."""
     return int(value.text) if value.text.lstrip("-").isdigit() else None
 
 
-class Body:
+class FunctionBody:
     """The lines of one function while it is written.
 
     Attributes
@@ -69,7 +69,7 @@ class Body:
         """The error that the function does not keep to the language."""
         return TypeError(f"{self.name}: {what}")
 
-    # -- lines ---------------------------------------------------------------------------------------------------
+    # -- lines -------------------------------------------------------------------------------------
 
     def fresh(self) -> str:
         """A name that nothing has yet."""
@@ -89,13 +89,13 @@ class Body:
         """End a block by going on with another."""
         self.lines.append(f"br label %{label}")
 
-    def emit(self, text: str, kind: str) -> Value:
+    def emit(self, text: str, kind: str) -> LlvmValue:
         """A line that computes a value."""
         name = self.fresh()
         self.lines.append(f"{name} = {text}")
-        return Value(name, kind)
+        return LlvmValue(name, kind)
 
-    # -- variables -----------------------------------------------------------------------------------------------
+    # -- variables ---------------------------------------------------------------------------------
 
     def declare(self, name: str, kind: str) -> None:
         """Give a variable its place on the stack, and hold it to its kind."""
@@ -106,26 +106,26 @@ class Body:
         elif known != kind:
             raise self.fault(f"`{name}` is {known} and cannot become {kind}")
 
-    def load(self, name: str) -> Value:
+    def load(self, name: str) -> LlvmValue:
         """The value of a variable."""
         kind = self.kinds[name]
         return self.emit(f"load {llvm_type(kind)}, ptr %{name}", kind)
 
-    def store(self, value: Value, address: str) -> None:
+    def store(self, value: LlvmValue, address: str) -> None:
         """Write a value to an address."""
         self.lines.append(f"store {llvm_type(value.kind)} {value.text}, ptr {address}")
 
-    # -- arithmetic ----------------------------------------------------------------------------------------------
+    # -- arithmetic --------------------------------------------------------------------------------
 
-    def converted(self, value: Value, kind: str) -> Value:
-        """A value as another kind: integers become doubles, truth values and integers each other."""
+    def converted(self, value: LlvmValue, kind: str) -> LlvmValue:
+        """Convert a value: integers to doubles, booleans and integers to each other."""
         if value.kind == kind:
             return value
         if is_kind_of(value.kind, kind):
-            return Value(value.text, kind)
+            return LlvmValue(value.text, kind)
         if value.kind == "i64" and kind == "double":
             if stated(value) is not None:
-                return Value(float_text(float(value.text)), "double")
+                return LlvmValue(float_text(float(value.text)), "double")
             return self.emit(f"sitofp i64 {value.text} to double", "double")
         if value.kind == "i1" and kind == "i64":
             return self.emit(f"zext i1 {value.text} to i64", "i64")
@@ -133,22 +133,22 @@ class Body:
             return self.emit(f"icmp ne i64 {value.text}, 0", "i1")
         raise self.fault(f"{value.kind} cannot become {kind}")
 
-    def together(self, left: Value, right: Value) -> tuple[Value, Value]:
+    def together(self, left: LlvmValue, right: LlvmValue) -> tuple[LlvmValue, LlvmValue]:
         """Two values as one kind: doubles where one of them is."""
         kind = "double" if "double" in (left.kind, right.kind) else "i64"
         return self.converted(left, kind), self.converted(right, kind)
 
-    def negative(self, value: Value) -> Value:
+    def negative(self, value: LlvmValue) -> LlvmValue:
         """-value."""
         if value.kind == "double":
             return self.emit(f"fneg double {value.text}", "double")
         value = self.converted(value, "i64")
         known = stated(value)
         if known is not None:
-            return Value(str(-known), "i64")
+            return LlvmValue(str(-known), "i64")
         return self.emit(f"sub nsw i64 0, {value.text}", "i64")
 
-    def arithmetic(self, op: ast.operator, left: Value, right: Value) -> Value:
+    def arithmetic(self, op: ast.operator, left: LlvmValue, right: LlvmValue) -> LlvmValue:
         """Two values joined by an operator; an array plus a number is the array some places on."""
         if left.kind in ELEMENT and isinstance(op, ast.Add):
             return self.offset(left, self.converted(right, "i64"))
@@ -165,12 +165,15 @@ class Body:
             return self.emit(f"{whole} i64 {left.text}, {right.text}", "i64")
         return self.emit(f"{real} contract double {left.text}, {right.text}", "double")
 
-    def offset(self, array: Value, places: Value) -> Value:
+    def offset(self, array: LlvmValue, places: LlvmValue) -> LlvmValue:
         """The address some places on in an array."""
-        return self.emit(f"getelementptr inbounds {ELEMENT[array.kind]}, ptr {array.text}, i64 {places.text}", array.kind)
+        return self.emit(
+            f"getelementptr inbounds {ELEMENT[array.kind]}, ptr {array.text}, i64 {places.text}",
+            array.kind,
+        )
 
-    def _floored(self, op: ast.operator, left: Value, right: Value) -> Value:
-        """Quotient and remainder as in Python: the quotient is rounded down, the remainder has the divisor's sign."""
+    def _floored(self, op: ast.operator, left: LlvmValue, right: LlvmValue) -> LlvmValue:
+        """Floor quotient and remainder as in Python; the remainder has the divisor's sign."""
         rest = self.emit(f"srem i64 {left.text}, {right.text}", "i64")
         mixed = self.emit(f"xor i64 {rest.text}, {right.text}", "i64")
         apart = self.emit(f"icmp slt i64 {mixed.text}, 0", "i1")
@@ -183,7 +186,7 @@ class Body:
         one = self.emit(f"zext i1 {down.text} to i64", "i64")
         return self.emit(f"sub nsw i64 {quotient.text}, {one.text}", "i64")
 
-    def comparison(self, op: ast.cmpop, left: Value, right: Value) -> Value:
+    def comparison(self, op: ast.cmpop, left: LlvmValue, right: LlvmValue) -> LlvmValue:
         """A truth value; nan differs from everything, itself included."""
         left, right = self.together(left, right)
         if type(op) not in _COMPARE:
@@ -193,7 +196,9 @@ class Body:
             return self.emit(f"icmp {whole} i64 {left.text}, {right.text}", "i1")
         return self.emit(f"fcmp {real} double {left.text}, {right.text}", "i1")
 
-    def selected(self, test: Value, first: Value, second: Value) -> Value:
+    def selected(self, test: LlvmValue, first: LlvmValue, second: LlvmValue) -> LlvmValue:
         """One of two values of the same kind, both known."""
         kind = llvm_type(first.kind)
-        return self.emit(f"select i1 {test.text}, {kind} {first.text}, {kind} {second.text}", first.kind)
+        return self.emit(
+            f"select i1 {test.text}, {kind} {first.text}, {kind} {second.text}", first.kind
+        )

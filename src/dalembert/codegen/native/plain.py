@@ -2,19 +2,23 @@
 
 With the environment variable ``DALEMBERT_NATIVE=python`` the loops of the library (the solve, the
 projection, the integrators) run in Python, where a debugger can step through them. They are more
-than a thousand times slower; the programs of a model stay native. An index outside of its array raises
-IndexError and names the array.
+than a thousand times slower; the programs of a model stay native. An index outside of its array
+raises IndexError and names the array.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...typing import Array, IntArray
 from .language import Record
+
+if TYPE_CHECKING:
+    from .language import Argument
 
 __all__ = ["Pointer", "as_plain", "plain_call", "runs_plainly"]
 
@@ -25,21 +29,24 @@ def runs_plainly() -> bool:
 
 
 class Pointer:
-    """What `Reals` and `Integers` are in Python: an array from some place on; leaving it is an error."""
+    """`Reals` and `Integers` in Python: an array from an offset on, with bounds checks."""
 
-    def __init__(self, values: Any, offset: int = 0, name: str = "array") -> None:
+    def __init__(self, values: Array | IntArray, offset: int = 0, name: str = "array") -> None:
         self.values, self.offset, self.name = values, offset, name
 
     def _index(self, place: int) -> int:
         if not 0 <= self.offset + place < len(self.values):
             size = len(self.values)
-            raise IndexError(f"`{self.name}` has {size} entries, and {self.offset + place} was asked for")
+            raise IndexError(
+                f"`{self.name}` has {size} entries, and {self.offset + place} was asked for"
+            )
         return self.offset + place
 
-    def __getitem__(self, place: int) -> Any:
-        return self.values[self._index(place)].item()
+    def __getitem__(self, place: int) -> float:
+        value: float = self.values[self._index(place)].item()
+        return value
 
-    def __setitem__(self, place: int, value: Any) -> None:
+    def __setitem__(self, place: int, value: float) -> None:
         self.values[self._index(place)] = value
 
     def __add__(self, places: int) -> Pointer:
@@ -66,8 +73,8 @@ class _PlainRecord:
             bound[name] = as_plain(record.arrays[name], name)
         return bound[name]
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if self._record.fields[name][1] in ("int", "float"):
+    def __setattr__(self, name: str, value: float | Pointer) -> None:
+        if not isinstance(value, Pointer):
             setattr(self._record, name, value)
         else:  # arrays may change places
             self._bound[name] = value
@@ -75,7 +82,7 @@ class _PlainRecord:
             self._record.words[self._record.fields[name][0]] = value.address
 
 
-def as_plain(argument: Any, name: str = "array") -> Any:
+def as_plain(argument: Argument, name: str = "array") -> Any:
     """An argument of a native function for plain Python."""
     if isinstance(argument, Record):
         return _PlainRecord(argument)
@@ -85,7 +92,7 @@ def as_plain(argument: Any, name: str = "array") -> Any:
 def plain_call(entry: Callable[..., Any]) -> Callable[..., Any]:
     """A native function as Python calls it, run as plain Python."""
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: Argument) -> Any:
         return entry(*(as_plain(argument) for argument in arguments))
 
     call.__doc__, call.__name__ = entry.__doc__, entry.__name__

@@ -1,44 +1,62 @@
-"""The solve of a Gauss problem whose metric is the Hessian of an energy, in straight-line code that never forms it.
+"""Solve a Gauss problem whose metric is an energy's Hessian, without forming the Hessian.
 
-See `lifted` for how. It is the choice for chains and trees of many bodies in joint coordinates, where G is dense but its
-energy shares the velocities that are passed on from body to body. A few constraints, such as those that close loops, are
-carried along: each takes one more pass over the bodies.
+See `lifted` for how. It is the choice for chains and trees of many bodies in joint coordinates,
+where G is dense but its energy shares the velocities that are passed on from body to body. A few
+constraints, such as those that close loops, are carried along: each takes one more pass over the
+bodies.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from ...algebra.lifted import LiftedFactor, lift
 from ...algebra.scalars import minus, plus, times
-from ...algebra.sparse_factor import Budget, Column, SparseFactor, TooManyOperationsError, columns_of, dense, elimination_order
+from ...algebra.sparse_factor import (
+    Budget,
+    Column,
+    SparseFactor,
+    TooManyOperationsError,
+    columns_of,
+    dense,
+    elimination_order,
+)
 from ...model.without_gc import without_gc
 from .unrolled import GraphScalars, UnrolledSolution, determined_health
 
+if TYPE_CHECKING:
+    from ..protocols import GaussProblem, HessianMatrix
+
 __all__ = ["lifted_solution"]
 
-#: The fewest unknowns for which shared velocities are looked for, the most, and how many there must be for each constraint.
+#: Fewest and most unknowns for shared velocities, and how many are needed per constraint.
 LEAST_UNKNOWNS, MOST_UNKNOWNS, UNKNOWNS_PER_ROW = 5, 2000, 8
 #: With no more entries of G than this for each unknown, its own factors are short.
 SPARSE = 3
-#: Up to this many unknowns G is formed to count what it takes. Beyond, an entry of G is taken to need so many operations.
+#: Most unknowns for which G is formed to count operations; beyond, operations assumed per entry.
 COUNTED, OPERATIONS_PER_ENTRY = 24, 3
-#: One pivot follows another, and the processor waits: operations are worth less than in a dense solve.
+#: Pivots are sequential, so that operations are worth less than in a dense solve.
 WORTH = 0.8
 #: An operation of the solve by loops on a dense G, beside one of straight-line code.
 LOOPED = 0.2
 
 
 @without_gc
-def lifted_solution(graph: Any) -> UnrolledSolution | None:
-    """z, mu and the health of G z = f + A^T mu, A z = b for the `Blocks` of a form; None where that does not pay.
+def lifted_solution(graph: GaussProblem) -> UnrolledSolution | None:
+    """z, mu and pivot ratio of G z = f + A^T mu, A z = b for `Blocks`; None if it does not pay.
 
-    It pays where velocities are shared and fewer operations are needed than to form G and solve with it.
+    It pays where velocities are shared and fewer operations are needed than to form G and solve
+    with it.
     """
     n, m, hessian = graph.unknowns.numel(), graph.rows.shape[0], graph.hessian
-    if hessian is None or graph.free is not None or not LEAST_UNKNOWNS <= n <= MOST_UNKNOWNS or UNKNOWNS_PER_ROW * m > n:
+    if (
+        hessian is None
+        or graph.free is not None
+        or not LEAST_UNKNOWNS <= n <= MOST_UNKNOWNS
+        or UNKNOWNS_PER_ROW * m > n
+    ):
         return None
     pattern = ca.jacobian_sparsity(ca.gradient(hessian.scalar, hessian.symbols), hessian.symbols)
     lifting = lift(hessian.scalar, hessian.symbols) if pattern.nnz() > SPARSE * n else None
@@ -54,10 +72,14 @@ def lifted_solution(graph: Any) -> UnrolledSolution | None:
     return _solved(factor, graph)
 
 
-def _ordinary_operations(hessian: Any, pattern: Any) -> float:
-    """What it takes to form a Hessian and to factor it, about: straight-line code, or loops where it is large and dense."""
+def _ordinary_operations(hessian: HessianMatrix, pattern: ca.Sparsity) -> float:
+    """Estimate the operations to form and factor a Hessian, by straight-line code or loops."""
     n, entries = pattern.size1(), pattern.nnz()
-    forming = _operations([ca.triu(hessian.matrix)]) if n <= COUNTED else OPERATIONS_PER_ENTRY * (entries + n) / 2
+    forming = (
+        _operations([ca.triu(hessian.matrix)])
+        if n <= COUNTED
+        else OPERATIONS_PER_ENTRY * (entries + n) / 2
+    )
     if n > COUNTED and entries > n * n / 5:
         return float(forming + LOOPED * n**3 / 3)
     neighbours: list[set[int]] = [set() for _ in range(n)]
@@ -70,17 +92,23 @@ def _ordinary_operations(hessian: Any, pattern: Any) -> float:
 
 def _operations(blocks: list[Any]) -> int:
     outputs = [ca.sparsify(block) for block in blocks]
-    count: int = ca.Function("count", [], outputs, {"allow_free": True, "cse": True}).n_instructions()
+    count: int = ca.Function(
+        "count", [], outputs, {"allow_free": True, "cse": True}
+    ).n_instructions()
     return count - sum(int(block.nnz()) for block in outputs)
 
 
-def _solved(factor: LiftedFactor, graph: Any) -> UnrolledSolution:
-    """With G = L D L^T and H = L^-1 A^T: (H^T D^-1 H) mu = b - H^T D^-1 L^-1 f, and z = L^-T D^-1 (L^-1 f + H mu)."""
+def _solved(factor: LiftedFactor, graph: GaussProblem) -> UnrolledSolution:
+    """Solve (H^T D^-1 H) mu = b - H^T D^-1 L^-1 f, z = L^-T D^-1 (L^-1 f + H mu), H = L^-1 A^T."""
     n, m = factor.n, graph.rows.shape[0]
     push = factor.forward(columns_of(ca.sparsify(graph.force))[0])
     if not m:
         z = factor.backward(factor.divided(push))
-        return UnrolledSolution(dense(z, n), ca.SX(0, 1), determined_health(GraphScalars(), factor.health, z, factor.pivots))
+        return UnrolledSolution(
+            dense(z, n),
+            ca.SX(0, 1),
+            determined_health(GraphScalars(), factor.health, z, factor.pivots),
+        )
     half = [factor.forward(column) for column in columns_of(ca.sparsify(graph.rows.T))]
     scaled = [factor.divided(column) for column in half]
     compliance = ca.SX(m, m)
@@ -97,10 +125,12 @@ def _solved(factor: LiftedFactor, graph: Any) -> UnrolledSolution:
     for pivot, entry in zip(small.pivots, small.diagonal, strict=True):
         health = ca.fmin(health, ca.fabs(pivot / entry))
     z = factor.backward(factor.divided(push))
-    return UnrolledSolution(dense(z, n), dense(mu, m), determined_health(GraphScalars(), health, z, factor.pivots))
+    return UnrolledSolution(
+        dense(z, n), dense(mu, m), determined_health(GraphScalars(), health, z, factor.pivots)
+    )
 
 
-def _inner(left: Column, right: Column) -> Any:
+def _inner(left: Column, right: Column) -> ca.SX:
     total = ca.SX(0)
     for place, entry in left.items():
         if place in right:

@@ -1,8 +1,9 @@
-"""How large the terms of an expression are: the scale that a residual is compared with, whatever the units.
+"""Sizes of the terms of an expression: the scale of a residual in any units.
 
     |a + b| <= |a| + |b|,   |a b| = |a| |b|,   and so on from the symbols to the sum.
 
-A residual of 1e-24 is nothing in x^2 + y^2 - 1, and everything where x, y and the length are of size 1e-12.
+A residual of 1e-24 is nothing in x^2 + y^2 - 1, and everything where x, y and the length are of
+size 1e-12.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from ..program import OPERATORS, Instruction, straight_line
 __all__ = ["magnitudes", "switch_arguments"]
 
 
-def magnitudes(inputs: Sequence[Any], column: Any) -> Any:
-    """The size of the terms of each entry of a column (SX), as a column: what it would be if nothing cancelled.
+def magnitudes(inputs: Sequence[ca.SX], column: ca.SX) -> ca.SX:
+    """The size of each entry of a column (SX) if no terms cancelled, as a column.
 
     >>> x = ca.SX.sym("x")
     >>> empty = ca.SX(0, 1)
@@ -33,11 +34,13 @@ def magnitudes(inputs: Sequence[Any], column: Any) -> Any:
         value = _value(step, inputs, values)
         values.append(value)
         sizes.append(_size(step, value, values, sizes))
-    return ca.vertcat(*(ca.SX(0.0) if source is None else sizes[source] for source in program.outputs))
+    return ca.vertcat(
+        *(ca.SX(0.0) if source is None else sizes[source] for source in program.outputs)
+    )
 
 
-def switch_arguments(inputs: Sequence[Any], column: Any) -> Any:
-    """What vanishes where an operation of a column switches, as |x| does at zero and Max(a, b) where a = b, (k x 1).
+def switch_arguments(inputs: Sequence[ca.SX], column: ca.SX) -> ca.SX:
+    """Values that vanish where an operation switches, as x of |x|, a - b of Max(a, b): (k x 1).
 
     >>> x = ca.SX.sym("x")
     >>> empty = ca.SX(0, 1)
@@ -72,17 +75,21 @@ _FUNCTIONS = OPERATORS | {
 }
 
 
-def _value(step: Instruction, inputs: Sequence[Any], values: Sequence[Any]) -> Any:
+def _value(step: Instruction, inputs: Sequence[ca.SX], values: Sequence[ca.SX]) -> ca.SX:
     if step.operation == "input":
         which, place = step.data
-        return inputs[which][place]
+        entry: ca.SX = inputs[which][place]
+        return entry
     if step.operation == "constant":
         return ca.SX(step.data)
     function: Any = _FUNCTIONS.get(step.operation) or getattr(ca, step.operation)
-    return function(*(values[a] for a in step.arguments))
+    value: ca.SX = function(*(values[a] for a in step.arguments))
+    return value
 
 
-def _size(step: Instruction, value: Any, values: Sequence[Any], sizes: Sequence[Any]) -> Any:
+def _size(
+    step: Instruction, value: ca.SX, values: Sequence[ca.SX], sizes: Sequence[ca.SX]
+) -> ca.SX:
     parts = [sizes[a] for a in step.arguments]
     match step.operation:
         case "add" | "sub":

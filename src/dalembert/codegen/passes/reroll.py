@@ -1,20 +1,23 @@
-"""Repetition in a straight-line program: runs of instructions that differ only by affine steps of what they read and write.
+"""Find runs of instructions that differ only by affine steps of their reads and writes.
 
-A model of many equal parts gives the same few instructions again and again. A *run* is a stretch of rows
+A model of many equal parts gives the same few instructions again and again. A *run* is a stretch of
+rows
 
     first, first + 1, ..., first + period * count - 1
 
-in which row j + period has the operation of row j, and each operand moves by the same step from one iteration to the next:
+in which row j + period has the operation of row j, and each operand moves by the same step from one
+iteration to the next:
 
     place(j + i * period) = place(j) + i * step(j)          i = 0 .. count - 1
 
-where a place is that of an earlier result, of an entry of an input, of an output, or of a constant, numbered as they
-first occur. The steps of the operands may differ, and they are negative in a back substitution. `llvm_loops` writes a run as a
-loop.
+where a place is that of an earlier result, of an entry of an input, of an output, or of a constant,
+numbered as they first occur. The steps of the operands may differ, and they are negative in a back
+substitution. `llvm_loops` writes a run as a loop.
 
-The search is by sorting, not by trial: rows are hashed with those behind them, equal hashes propose a period, and comparing
-shifted columns shows where it holds. On machine code the same is known as loop rerolling (Stitt and Vahid, "New decompilation
-techniques for binary-level co-processor generation", ICCAD 2005).
+The search is by sorting, not by trial: rows are hashed with those behind them, equal hashes propose
+a period, and comparing shifted columns shows where it holds. On machine code the same is known as
+loop rerolling (Stitt and Vahid, "New decompilation techniques for binary-level co-processor
+generation", ICCAD 2005).
 """
 
 from __future__ import annotations
@@ -27,9 +30,20 @@ import numpy as np
 
 from ..program import INPUTS, Program
 
-__all__ = ["CONSTANT", "INPUT", "NOTHING", "OUTPUT", "STORE", "VALUE", "Run", "Stream", "find_runs", "stream_of"]
+__all__ = [
+    "CONSTANT",
+    "INPUT",
+    "NOTHING",
+    "OUTPUT",
+    "STORE",
+    "VALUE",
+    "Repetition",
+    "Stream",
+    "find_runs",
+    "stream_of",
+]
 
-#: Kinds of operands: none, the result of a row, a constant, an entry of the inputs (one kind for each), an entry of the output.
+#: Kinds of operands: none, a row's result, a constant, an input entry (by input), an output entry.
 NOTHING, VALUE, CONSTANT, INPUT = -1, 0, 1, 2
 OUTPUT = INPUT + len(INPUTS)
 #: The operation that writes its first operand to the output place in its second.
@@ -37,7 +51,7 @@ STORE = "store"
 
 #: Shorter runs are not worth a loop.
 LEAST_COUNT = 12
-#: How many rows are hashed together, how many repetitions of a hash propose periods, how many periods are tried.
+#: Rows hashed together, repetitions of a hash that propose periods, and periods tried.
 WINDOW, REPETITIONS, PERIODS = 8, 4, 24
 LONGEST_PERIOD = 4096
 
@@ -47,7 +61,7 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 @dataclass(frozen=True)
 class Stream:
-    """A program as a table, one row for each operation and for each entry of the output that is written.
+    """A program as a table with one row per operation and per written output entry.
 
     Attributes
     ----------
@@ -72,7 +86,7 @@ class Stream:
 
 
 @dataclass(frozen=True, order=True)
-class Run:
+class Repetition:
     """`count` iterations of `period` rows, from the row `first` on."""
 
     first: int
@@ -86,7 +100,7 @@ class Run:
 
 
 def stream_of(program: Program) -> Stream:
-    """The rows of a program; an output is written right behind its source, copies of inputs and constants at the end."""
+    """The rows of a program; outputs follow their source, copies of inputs come last."""
     codes: dict[str, int] = {STORE: 0}
     constants: dict[str, int] = {}
     values: list[float] = []
@@ -117,24 +131,26 @@ def stream_of(program: Program) -> Stream:
             copies += [(place, step.target) for place in written.get(step.target, ())]
     rows += [(0, *operands[source], OUTPUT, place) for place, source in sorted(copies)]
     table = np.array(rows, dtype=np.int64).reshape(-1, 5)
-    return Stream(tuple(codes), table[:, 0], table[:, 1::2].copy(), table[:, 2::2].copy(), tuple(values))
+    return Stream(
+        tuple(codes), table[:, 0], table[:, 1::2].copy(), table[:, 2::2].copy(), tuple(values)
+    )
 
 
-def find_runs(stream: Stream, least: int = LEAST_COUNT) -> list[Run]:
+def find_runs(stream: Stream, least: int = LEAST_COUNT) -> list[Repetition]:
     """Runs that do not overlap, the longest first served; in the order of the program.
 
     >>> from ..program import Instruction, Program
     >>> loads = [Instruction("input", k, (), (1, k)) for k in range(40)]
     >>> sums = [Instruction("add", 40 + k, (0 if k == 0 else 39 + k, k)) for k in range(40)]
     >>> find_runs(stream_of(Program("sum", (1, 40, 0, 0, 0), (*loads, *sums), (79,))))
-    [Run(first=1, period=1, count=39)]
+    [Repetition(first=1, period=1, count=39)]
     """
-    found: list[Run] = []
+    found: list[Repetition] = []
     for period in _periods(stream):
         found += _runs_of_period(stream, period, least)
     found.sort(key=lambda run: (run.first - run.stop, run.period, run.first))
     taken = np.zeros(len(stream), dtype=bool)
-    chosen: list[Run] = []
+    chosen: list[Repetition] = []
     for run in found:
         fitting = _clipped(run, taken)
         if fitting is not None and fitting.count >= least:
@@ -144,7 +160,7 @@ def find_runs(stream: Stream, least: int = LEAST_COUNT) -> list[Run]:
 
 
 def _periods(stream: Stream) -> Sequence[int]:
-    """The distances at which equal sequences of rows recur most often; of a row that recurs at once, always 1."""
+    """The most frequent distances between equal row sequences; 1 if a row repeats at once."""
     n = len(stream)
     if n < WINDOW + 1:
         return (1,)
@@ -158,10 +174,15 @@ def _periods(stream: Stream) -> Sequence[int]:
             single = (single ^ (single >> np.uint64(29))) * mark + column.astype(np.uint64)
         together = np.zeros(n - WINDOW + 1, dtype=np.uint64)
         for ahead in range(WINDOW):
-            together = (together ^ (together >> np.uint64(31))) * mark + single[ahead : n - WINDOW + 1 + ahead]
+            together = (together ^ (together >> np.uint64(31))) * mark + single[
+                ahead : n - WINDOW + 1 + ahead
+            ]
     order = np.argsort(together, kind="stable")
     ordered = together[order]
-    gaps = [(order[k:] - order[:-k])[ordered[k:] == ordered[:-k]] for k in range(1, min(REPETITIONS, len(order) - 1) + 1)]
+    gaps = [
+        (order[k:] - order[:-k])[ordered[k:] == ordered[:-k]]
+        for k in range(1, min(REPETITIONS, len(order) - 1) + 1)
+    ]
     distances, counts = np.unique(np.concatenate(gaps), return_counts=True)
     fitting = distances <= min(LONGEST_PERIOD, n // 3)
     distances, counts = distances[fitting], counts[fitting]
@@ -169,23 +190,27 @@ def _periods(stream: Stream) -> Sequence[int]:
     return sorted({1, *(int(distance) for distance in best)})
 
 
-def _runs_of_period(stream: Stream, period: int, least: int) -> list[Run]:
+def _runs_of_period(stream: Stream, period: int, least: int) -> list[Repetition]:
     """Where three iterations in a row belong together, and so on: the longest stretches."""
     n = len(stream)
     if n < period * least:
         return []
     later, sooner = slice(period, None), slice(None, n - period)
     steps = stream.places[later] - stream.places[sooner]
-    same: Flags = (stream.codes[later] == stream.codes[sooner]) & np.all(stream.kinds[later] == stream.kinds[sooner], axis=1)
+    same: Flags = (stream.codes[later] == stream.codes[sooner]) & np.all(
+        stream.kinds[later] == stream.kinds[sooner], axis=1
+    )
     steady = same[period:] & same[:-period] & np.all(steps[period:] == steps[:-period], axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], steady, [False]])))
     lengths = (edges[1::2] - edges[::2]) // period + 2
     return [
-        Run(int(first), period, int(count)) for first, count in zip(edges[::2], lengths, strict=True) if count >= max(3, least)
+        Repetition(int(first), period, int(count))
+        for first, count in zip(edges[::2], lengths, strict=True)
+        if count >= max(3, least)
     ]
 
 
-def _clipped(run: Run, taken: Flags) -> Run | None:
+def _clipped(run: Repetition, taken: Flags) -> Repetition | None:
     """The run on the longest stretch of its rows that is still free."""
     inside = taken[run.first : run.stop]
     if not inside.any():
@@ -195,4 +220,6 @@ def _clipped(run: Run, taken: Flags) -> Run | None:
     if not len(starts):
         return None
     best = int(np.argmax(stops - starts))
-    return Run(run.first + int(starts[best]), run.period, int(stops[best] - starts[best]) // run.period)
+    return Repetition(
+        run.first + int(starts[best]), run.period, int(stops[best] - starts[best]) // run.period
+    )

@@ -1,28 +1,29 @@
-r"""Shorter graphs for native code: polynomials in which sines and cosines of one angle obey Pythagoras.
+r"""Shorter graphs for native code: polynomials reduced by sin^2 + cos^2 = 1.
 
 Derivatives by the rules give a right-hand side that knows no identities: a disk that rolls has
 
     G_11 = m r^2 cos^2(psi) + m r^2 sin^2(psi) + ...
 
-at every step. Here a graph is read as polynomials with floating coefficients in its inputs, its functions of them and its
-divisors. Pairs of terms become one where that needs no cancellation,
+at every step. Here a graph is read as polynomials with floating coefficients in its inputs, its
+functions of them and its divisors. Pairs of terms become one where that needs no cancellation,
 
     k s^2 X + k c^2 X = k X,      k X - k s^2 X = k c^2 X,
 
-zeros show, and what is left is written by Horner's rule. Nothing is expanded beyond a bound that is counted, so that the result
-does not depend on the machine; a product that would be too long keeps its factors as symbols. For expressions that are read by
-people see `simplify`.
+zeros show, and what is left is written by Horner's rule. Nothing is expanded beyond a bound that is
+counted, so that the result does not depend on the machine; a product that would be too long keeps
+its factors as symbols. For expressions that are read by people see `simplify`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from ...typing import Array, BoolArray
 from ..backends.interpreter import interpret
 from ..program import INPUTS, straight_line
 
@@ -40,8 +41,8 @@ Monomial = tuple[tuple[int, int], ...]
 Polynomial = dict[Monomial, float]
 
 
-def shortened(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
-    """The same matrices (SX) as functions of the inputs (SX columns), with fewer operations where that is found.
+def shortened(inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> list[ca.SX]:
+    """The same matrices (SX) of the inputs (SX columns), with fewer operations where possible.
 
     Entries that turn out to be zero are structural zeros of the result.
 
@@ -49,15 +50,18 @@ def shortened(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
     >>> shortened([angle], [3 * ca.sin(angle)**2 + 3 * ca.cos(angle)**2])
     [SX(3)]
     """
-    flat = ca.vertcat(*[ca.vertcat(*block.nonzeros()) for block in outputs if block.nnz()])
+    columns: list[list[Any]] = [block.nonzeros() for block in outputs if block.nnz()]
+    flat: ca.SX = ca.vertcat(*[ca.vertcat(*column) for column in columns])
     if flat.numel() == 0:
         return list(outputs)
     function = ca.Function("graph", list(inputs), [flat], {"cse": True})
     if function.n_instructions() > OPERATIONS:
         return list(outputs)
-    reader = _Reader(inputs)
+    reader = _PolynomialReader(inputs)
     try:
-        written = ca.vertcat(*[reader.written(polynomial) for polynomial in reader.read(function, flat.numel())])
+        written = ca.vertcat(
+            *[reader.written(polynomial) for polynomial in reader.read(function, flat.numel())]
+        )
     except _TooMuchWorkError:
         return list(outputs)
     kept = _as_accurate(inputs, flat, written)
@@ -71,11 +75,11 @@ def shortened(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
     return found if after.n_instructions() < function.n_instructions() else list(outputs)
 
 
-def _as_accurate(inputs: Sequence[Any], before: Any, after: Any) -> Any:
+def _as_accurate(inputs: Sequence[ca.SX], before: ca.SX, after: ca.SX) -> BoolArray:
     """Which entries lose no digits: (a - b)^2 must not become a^2 - 2 a b + b^2.
 
-    Both graphs are evaluated in single precision, at states where differences, sines or cosines are small, and compared with
-    the first in double precision.
+    Both graphs are evaluated in single precision, at states where differences, sines or cosines are
+    small, and compared with the first in double precision.
     """
     points = _critical_points([block.numel() for block in inputs])
     single = [block.astype(np.float32) for block in points]
@@ -83,17 +87,22 @@ def _as_accurate(inputs: Sequence[Any], before: Any, after: Any) -> Any:
     programs = [straight_line("entries", _standard(inputs), [column]) for column in (before, after)]
     with np.errstate(all="ignore"):
         exact = interpret(programs[0], double)
-        errors = [np.abs(interpret(program, single) - exact) / np.abs(exact) for program in programs]
+        errors = [
+            np.abs(interpret(program, single) - exact) / np.abs(exact) for program in programs
+        ]
         worst = [np.max(np.nan_to_num(error, nan=0.0, posinf=1e9), axis=1) for error in errors]
-    return worst[1] <= 8.0 * worst[0] + 64.0 * np.finfo(np.float32).eps
+    kept: BoolArray = worst[1] <= 8.0 * worst[0] + 64.0 * np.finfo(np.float32).eps
+    return kept
 
 
-def _critical_points(sizes: Sequence[int]) -> list[Any]:
-    """Values for inputs of these sizes, (size, points): general, nearly equal, opposite, nearly zero, nearly a right angle."""
+def _critical_points(sizes: Sequence[int]) -> list[Array]:
+    """Test values (size, points): general, nearly equal, opposite, nearly zero, nearly pi/2."""
     random, count = np.random.default_rng(8), 24
     blocks = []
     for number, size in enumerate(sizes):
-        general = random.uniform(0.3, 1.1, (size, count)) * random.choice([-1.0, 1.0], (size, count))
+        general = random.uniform(0.3, 1.1, (size, count)) * random.choice(
+            [-1.0, 1.0], (size, count)
+        )
         general = np.abs(general) if number == 2 else general
         near = 1e-3 * random.standard_normal((size, count))
         signs = random.choice([-1.0, 1.0], (size, count))
@@ -103,7 +112,7 @@ def _critical_points(sizes: Sequence[int]) -> list[Any]:
     return blocks
 
 
-def _standard(inputs: Sequence[Any]) -> list[Any]:
+def _standard(inputs: Sequence[ca.SX]) -> list[ca.SX]:
     """The inputs in the places that a program has for them."""
     return [*inputs, *([ca.SX(0, 1)] * (len(INPUTS) - len(inputs)))]
 
@@ -112,7 +121,7 @@ class _TooMuchWorkError(Exception):
     """The bound of work is reached."""
 
 
-class _Reader:
+class _PolynomialReader:
     """The generators of a graph, and arithmetic with polynomials in them."""
 
     def __init__(self, inputs: Sequence[Any]) -> None:
@@ -122,9 +131,9 @@ class _Reader:
         self._known: dict[Any, int] = {}
         self._partner: dict[int, int] = {}
 
-    # -- reading -----------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
-    def read(self, function: Any, size: int) -> list[Polynomial]:
+    def read(self, function: ca.Function, size: int) -> list[Polynomial]:
         """The outputs of a function as polynomials."""
         slots: dict[int, Polynomial] = {}
         found: list[Polynomial] = [{}] * size
@@ -136,12 +145,16 @@ class _Reader:
             (slot,) = function.instruction_output(k)
             if code == ca.OP_INPUT:
                 which, place = function.instruction_input(k)
-                slots[slot] = self._symbol(("input", which, place), partial(self._input, which, place))
+                slots[slot] = self._symbol(
+                    ("input", which, place), partial(self._input, which, place)
+                )
             elif code == ca.OP_CONST:
                 value = float(function.instruction_constant(k))
                 slots[slot] = {(): value} if value else {}
             else:
-                slots[slot] = self._operation(code, [slots[a] for a in function.instruction_input(k)])
+                slots[slot] = self._operation(
+                    code, [slots[a] for a in function.instruction_input(k)]
+                )
         return found
 
     def _operation(self, code: int, values: list[Polynomial]) -> Polynomial:
@@ -159,16 +172,18 @@ class _Reader:
         if code in (ca.OP_SIN, ca.OP_COS):
             return self._circular(code, first)
 
-        def apply() -> Any:
+        def apply() -> ca.SX:
             arguments = [self.written(value) for value in values]
-            return ca.SX.unary(code, *arguments) if len(values) == 1 else ca.SX.binary(code, *arguments)
+            if len(values) == 1:
+                return ca.SX.unary(code, *arguments)
+            return ca.SX.binary(code, *arguments)
 
         return self._symbol((code, *map(_key, values)), apply)
 
-    def _input(self, which: int, place: int) -> Any:
+    def _input(self, which: int, place: int) -> ca.SX:
         return self.inputs[which][place]
 
-    def _symbol(self, key: Any, write: Callable[[], Any]) -> Polynomial:
+    def _symbol(self, key: Hashable, write: Callable[[], ca.SX]) -> Polynomial:
         """A polynomial that is one generator, written where it is new."""
         number = self._known.get(key)
         if number is None:
@@ -185,7 +200,7 @@ class _Reader:
         self._partner[s], self._partner[c] = c, s
         return sine if code == ca.OP_SIN else cosine
 
-    # -- arithmetic --------------------------------------------------------------------------------------------------
+    # -- arithmetic --------------------------------------------------------------------------------
 
     def _sum(self, left: Polynomial, right: Polynomial, sign: float) -> Polynomial:
         self._spend(len(left) + len(right))
@@ -220,32 +235,55 @@ class _Reader:
 
     def _opaque(self, value: Polynomial) -> Polynomial:
         """A polynomial as a symbol of its own."""
-        return value if len(value) < 2 else self._symbol(("sum", _key(value)), lambda: self.written(value))
+        if len(value) < 2:
+            return value
+        return self._symbol(("sum", _key(value)), lambda: self.written(value))
 
     def _merged(self, polynomial: Polynomial, changed: list[Monomial]) -> Polynomial:
-        """With pairs of terms joined by Pythagoras until there are none; only what has changed can begin one."""
-        squared = {g for monomial in polynomial for g, power in monomial if power >= 2 and g in self._partner}
+        """Join pairs of terms by Pythagoras until none is left; only changed terms start a pair."""
+        squared = {
+            g
+            for monomial in polynomial
+            for g, power in monomial
+            if power >= 2 and g in self._partner
+        }
         while changed and squared:
             monomial = changed.pop()
             coefficient = polynomial.get(monomial)
-            joined = None if coefficient is None else self._joined(polynomial, monomial, coefficient, squared)
+            joined = (
+                None
+                if coefficient is None
+                else self._joined(polynomial, monomial, coefficient, squared)
+            )
             if joined is not None:
                 changed.append(joined)
         return polynomial
 
-    def _joined(self, polynomial: Polynomial, monomial: Monomial, coefficient: float, squared: set[int]) -> Monomial | None:
-        """Join a term k M with another one; the place of the result, or None. With g, o sine and cosine, or reversed:
+    def _joined(
+        self, polynomial: Polynomial, monomial: Monomial, coefficient: float, squared: set[int]
+    ) -> Monomial | None:
+        """Join a term k M with another; the index of the result, or None. For {g, o} = {sin, cos}:
 
         k M - k M g^2 = k M o^2,      k N g^2 + k N o^2 = k N,      k N g^2 - k N = -k N o^2
         """
         powers = dict(monomial)
         for generator in sorted(squared):
             other = self._partner[generator]
-            choices = [(_times(monomial, ((generator, 2),)), -coefficient, _times(monomial, ((other, 2),)), coefficient)]
+            choices = [
+                (
+                    _times(monomial, ((generator, 2),)),
+                    -coefficient,
+                    _times(monomial, ((other, 2),)),
+                    coefficient,
+                )
+            ]
             if powers.get(generator, 0) >= 2:
                 bare = _times(monomial, ((generator, -2),))
                 turned = _times(bare, ((other, 2),))
-                choices += [(turned, coefficient, bare, coefficient), (bare, -coefficient, turned, -coefficient)]
+                choices += [
+                    (turned, coefficient, bare, coefficient),
+                    (bare, -coefficient, turned, -coefficient),
+                ]
             for place, wanted, result, value in choices:
                 if abs(polynomial.get(place, 0.0) - wanted) <= SAME * abs(wanted):
                     del polynomial[monomial], polynomial[place]
@@ -253,9 +291,9 @@ class _Reader:
                     return result
         return None
 
-    # -- writing -----------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
-    def written(self, polynomial: Polynomial) -> Any:
+    def written(self, polynomial: Polynomial) -> ca.SX:
         """A polynomial as a graph, by Horner's rule in the generator that most terms share."""
         self._spend(len(polynomial))
         if not polynomial:
@@ -268,7 +306,9 @@ class _Reader:
             for generator, power in monomial:
                 key = (generator, 1 if power > 0 else -1)
                 counts[key] = counts.get(key, 0) + 1
-        (generator, sign), most = max(counts.items(), key=lambda item: (item[1], -item[0][0], item[0][1]))
+        (generator, sign), most = max(
+            counts.items(), key=lambda item: (item[1], -item[0][0], item[0][1])
+        )
         if most < 2:
             return _added(self._term(monomial, value) for monomial, value in polynomial.items())
         inside: Polynomial = {}
@@ -280,10 +320,10 @@ class _Reader:
             else:
                 outside[monomial] = value
         factor, symbol = self.written(inside), self.generators[generator]
-        product = symbol * factor if sign > 0 else factor / symbol
+        product: ca.SX = symbol * factor if sign > 0 else factor / symbol
         return product if not outside else product + self.written(outside)
 
-    def _term(self, monomial: Monomial, coefficient: float) -> Any:
+    def _term(self, monomial: Monomial, coefficient: float) -> ca.SX:
         above, below = ca.SX(1), ca.SX(1)
         for generator, power in monomial:
             symbol = self.generators[generator]
@@ -321,11 +361,11 @@ def _scaled(polynomial: Polynomial, factor: float) -> Polynomial:
     return {monomial: factor * value for monomial, value in polynomial.items()}
 
 
-def _key(polynomial: Polynomial) -> Any:
+def _key(polynomial: Polynomial) -> Hashable:
     return tuple(sorted(polynomial.items()))
 
 
-def _added(terms: Iterable[Any]) -> Any:
+def _added(terms: Iterable[ca.SX]) -> ca.SX:
     first, *others = terms
     for term in others:
         first = first + term

@@ -1,19 +1,19 @@
 """The constrained solve written out as straight-line code, for systems small enough.
 
-It is the regular case of `gauss_problem` without its rank decision. In place of that it reports a health: the least
-pivot met, relative to its scale. Below `HEALTHY`, or where a result is not finite, the caller turns to
-`gauss_problem`.
+It is the regular case of `gauss_problem` without its rank decision. In place of that it reports a
+health: the least pivot met, relative to its scale. Below `HEALTHY`, or where a result is not
+finite, the caller turns to `gauss_problem`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import casadi as ca
 
-from ...algebra.sparse_factor import Budget, Column, SparseFactor, columns_of, dense
+from ...algebra.sparse_factor import Budget, Column, FactorEntry, SparseFactor, columns_of, dense
 
 __all__ = [
     "HEALTHY",
@@ -31,23 +31,40 @@ HEALTHY = 1e-7
 LARGEST = 1e300
 
 
+T = TypeVar("T", bound=FactorEntry)
+
+
+class Scalars(Protocol[T]):
+    """What a solve asks of scalars beside arithmetic."""
+
+    @property
+    def zero(self) -> T: ...
+    @property
+    def one(self) -> T: ...
+    def constant(self, number: float) -> T: ...
+    def magnitude(self, value: T) -> T: ...
+    def least(self, first: T, second: T) -> T: ...
+    def greatest(self, first: T, second: T) -> T: ...
+    def same(self, first: T, second: T) -> bool: ...
+
+
 @dataclass(frozen=True)
 class UnrolledSolution:
     """z (n x 1), mu (m x 1) and the health as graph expressions."""
 
-    z: Any
-    multipliers: Any
-    health: Any
+    z: ca.SX
+    multipliers: ca.SX
+    health: ca.SX
 
 
 def unrolled_solve(
-    metric: Any,
-    force: Any,
-    rows: Any,
-    right: Any,
+    metric: ca.SX,
+    force: ca.SX,
+    rows: ca.SX,
+    right: ca.SX,
     *,
-    free: Any | None = None,
-    dual_rows: Any | None = None,
+    free: ca.SX | None = None,
+    dual_rows: ca.SX | None = None,
     augment: bool = False,
     definite: bool = True,
     determined: bool = False,
@@ -55,10 +72,11 @@ def unrolled_solve(
 ) -> UnrolledSolution:
     """Solve G z = f + A^T mu, A z = b in straight-line code.
 
-    With `free` (G^-1 f) and `dual_rows` (G^-1 A^T) given, only the m x m problem is solved. With `augment`, G + w A^T A takes
-    the place of G: for a G that is singular but positive definite on ker A. Where G is not `definite`, a small pivot may stand
-    before large ones; then the health falls with the growth of the factors as well. Where all unknowns must be
-    `determined`, it is zero if one that nothing drives has no inertia. A `budget` bounds the operations; beyond it
+    With `free` (G^-1 f) and `dual_rows` (G^-1 A^T) given, only the m x m problem is solved. With
+    `augment`, G + w A^T A takes the place of G: for a G that is singular but positive definite on
+    ker A. Where G is not `definite`, a small pivot may stand before large ones; then the health
+    falls with the growth of the factors as well. Where all unknowns must be `determined`, it is
+    zero if one that nothing drives has no inertia. A `budget` bounds the operations; beyond it
     TooManyOperationsError is raised.
     """
     m, n = rows.shape[0], metric.shape[0]
@@ -67,7 +85,9 @@ def unrolled_solve(
             return UnrolledSolution(free, ca.SX(0, 1), ca.SX(1))
         small = SparseFactor(ca.sparsify(rows @ dual_rows), budget)
         mu = dense(small.solve(columns_of(right - rows @ free)[0]), m)
-        return UnrolledSolution(free + dual_rows @ mu, mu, _health(GraphScalars(), [small], definite))
+        return UnrolledSolution(
+            free + dual_rows @ mu, mu, _health(GraphScalars(), [small], definite)
+        )
     if augment and m:
         weights = [_weight(metric, rows[k, :]) for k in range(m)]
         metric = metric + rows.T @ ca.diag(ca.vertcat(*weights)) @ rows
@@ -95,22 +115,25 @@ class ColumnSolution:
 
 
 def solve_columns(
-    scalars: Any,
+    scalars: Scalars[T],
     whole: SparseFactor,
     force: Column,
     rows: Sequence[Column],
-    right: Sequence[Any],
+    right: Sequence[T],
     definite: bool,
     determined: bool = False,
 ) -> ColumnSolution:
-    """Solve G z = f + A^T mu, A z = b, with G factored, over any scalars; `rows` are those of A by unknown.
+    """Solve G z = f + A^T mu, A z = b, for factored G over any scalars; `rows` holds A by unknown.
 
-    With G = L D L^T and H = L^-1 A^T: (H^T D^-1 H) mu = b - H^T D^-1 L^-1 f, and z = L^-T D^-1 (L^-1 f + H mu).
+    With G = L D L^T and H = L^-1 A^T: (H^T D^-1 H) mu = b - H^T D^-1 L^-1 f, and z = L^-T D^-1
+    (L^-1 f + H mu).
     """
     push = whole.forward(force)
     if not rows:
         z, health = whole.backward(whole.divided(push)), _health(scalars, [whole], definite)
-        return ColumnSolution(z, {}, determined_health(scalars, health, z, _pivots(whole)) if determined else health)
+        return ColumnSolution(
+            z, {}, determined_health(scalars, health, z, _pivots(whole)) if determined else health
+        )
     half = [whole.forward(column) for column in rows]
     scaled = [whole.divided(column) for column in half]
     small = SparseFactor(_products(scalars, half, scaled), whole.budget, scalars.zero)
@@ -121,7 +144,9 @@ def solve_columns(
             step = entry * found[k]
             push[place] = push[place] + step if place in push else step
     z, health = whole.backward(whole.divided(push)), _health(scalars, [whole, small], definite)
-    return ColumnSolution(z, found, determined_health(scalars, health, z, _pivots(whole)) if determined else health)
+    return ColumnSolution(
+        z, found, determined_health(scalars, health, z, _pivots(whole)) if determined else health
+    )
 
 
 class GraphScalars:
@@ -129,29 +154,29 @@ class GraphScalars:
 
     zero, one = ca.SX(0), ca.SX(1)
 
-    def constant(self, number: float) -> Any:
+    def constant(self, number: float) -> ca.SX:
         """A constant."""
         return ca.SX(number)
 
-    def magnitude(self, value: Any) -> Any:
+    def magnitude(self, value: ca.SX) -> ca.SX:
         """|value|."""
         return ca.fabs(value)
 
-    def least(self, first: Any, second: Any) -> Any:
+    def least(self, first: ca.SX, second: ca.SX) -> ca.SX:
         """The lesser of two values."""
         return ca.fmin(first, second)
 
-    def greatest(self, first: Any, second: Any) -> Any:
+    def greatest(self, first: ca.SX, second: ca.SX) -> ca.SX:
         """The greater of two values."""
         return ca.fmax(first, second)
 
-    def same(self, first: Any, second: Any) -> bool:
+    def same(self, first: ca.SX, second: ca.SX) -> bool:
         """Whether two values are the same expression."""
         return bool(ca.is_equal(first, second, 1))
 
 
-def _products(scalars: Any, left: Sequence[Column], right: Sequence[Column]) -> list[Column]:
-    """The symmetric matrix of inner products of sparse columns, (m x m), row by row, without what is zero."""
+def _products(scalars: Scalars[T], left: Sequence[Column], right: Sequence[Column]) -> list[Column]:
+    """The symmetric (m x m) matrix of inner products of sparse columns, by row, without zeros."""
     by_place: dict[int, list[int]] = {}
     for k, column in enumerate(left):
         for place in column:
@@ -165,7 +190,7 @@ def _products(scalars: Any, left: Sequence[Column], right: Sequence[Column]) -> 
     return found
 
 
-def _inner(scalars: Any, left: Column, right: Column) -> Any:
+def _inner(scalars: Scalars[T], left: Column, right: Column) -> T:
     total = scalars.zero
     for place, entry in left.items():
         if place in right:
@@ -173,14 +198,16 @@ def _inner(scalars: Any, left: Column, right: Column) -> Any:
     return total
 
 
-def unrolled_elimination(matrix: Any, right: Any) -> Any:
-    """Solve a square system by elimination in the order it stands in, without a search for pivots; zeros stay unwritten.
+def unrolled_elimination(matrix: ca.SX, right: ca.SX) -> ca.SX:
+    """Eliminate a square system in its given order, without pivoting; zeros stay unwritten.
 
-    For matrices that are nearly symmetric and positive, such as G(q1) M^-1 G(q0)^T. A vanishing pivot gives values that are not
-    finite.
+    For matrices that are nearly symmetric and positive, such as G(q1) M^-1 G(q0)^T. A vanishing
+    pivot gives values that are not finite.
     """
     m = matrix.shape[0]
-    rows = [{int(j): matrix[i, j] for j in matrix[i, :].sparsity().get_triplet()[1]} for i in range(m)]
+    rows = [
+        {int(j): matrix[i, j] for j in matrix[i, :].sparsity().get_triplet()[1]} for i in range(m)
+    ]
     values = [right[i] for i in range(m)]
     below: list[list[int]] = [[] for _ in range(m)]
     for i, row in enumerate(rows):
@@ -205,16 +232,18 @@ def unrolled_elimination(matrix: Any, right: Any) -> Any:
     return ca.vertcat(*values)
 
 
-def _weight(metric: Any, row: Any) -> Any:
+def _weight(metric: ca.SX, row: ca.SX) -> ca.SX:
     return ca.trace(metric) / metric.shape[0] / ca.sumsqr(row)
 
 
-def _health(scalars: Any, factors: Sequence[SparseFactor], definite: bool) -> Any:
-    """The least |pivot / diagonal entry|; where a matrix need not be definite, also 1 / L_ik^2, because rounding grows so."""
+def _health(scalars: Scalars[T], factors: Sequence[SparseFactor], definite: bool) -> T:
+    """The least |pivot / diagonal entry|; for indefinite matrices also 1 / L_ik^2."""
     least, one = scalars.one, scalars.one
     for factor in factors:
         for pivot, entry in zip(factor.pivots, factor.diagonal, strict=True):
-            if pivot.is_zero():  # A G^-1 A^T vanishes identically, as on null directions of an indefinite G
+            if (
+                pivot.is_zero()
+            ):  # A G^-1 A^T vanishes identically, as on null directions of an indefinite G
                 return scalars.zero
             if not scalars.same(pivot, entry):
                 least = scalars.least(least, scalars.magnitude(pivot / entry))
@@ -227,8 +256,8 @@ def _pivots(factor: SparseFactor) -> dict[int, Any]:
     return dict(zip(factor.order, factor.pivots, strict=True))
 
 
-def determined_health(scalars: Any, health: Any, z: Column, pivots: Mapping[int, Any]) -> Any:
-    """The health, or zero where an unknown has no inertia and is zero whatever the state: its pivot divided nothing."""
+def determined_health(scalars: Scalars[T], health: T, z: Column, pivots: Mapping[int, T]) -> T:
+    """The pivot ratio, or zero if an unknown has no inertia at any state."""
     for place, pivot in pivots.items():
         if place not in z or z[place].is_zero():
             health = scalars.least(health, scalars.magnitude(pivot) * scalars.constant(LARGEST))

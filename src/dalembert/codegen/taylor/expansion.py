@@ -1,16 +1,18 @@
 r"""Taylor coefficients of a motion as native code, from the instructions of its right-hand side.
 
-With y(t + h) = sum_k y_k h^k every instruction of a program has coefficients of its own, which follow from those of its
-arguments (R. E. Moore; A. Jorba and M. Zou, Experimental Mathematics 14 (2005) 99-117):
+With y(t + h) = sum_k y_k h^k every instruction of a program has coefficients of its own, which
+follow from those of its arguments (R. E. Moore; A. Jorba and M. Zou, Experimental Mathematics 14
+(2005) 99-117):
 
     w = a b        w_k = sum_j a_j b_(k-j)
     w = a / b      w_k = (a_k - sum_(j<k) w_j b_(k-j)) / b_0
     w = sin u      w_k = sum_j (j/k) u_j cos(u)_(k-j)               and so on,
     y' = f         y_(k+1) = f_k / (k + 1)
 
-A sum runs over j = 1 .. k - 1 of coefficients that are known before order k begins, and two terms more. All sums of an order
-are made first, a dozen at a time in registers; then the instructions follow one after another. One trajectory takes four
-values of j at a time; with four lanes, four trajectories go together, and none of them knows of the others.
+A sum runs over j = 1 .. k - 1 of coefficients that are known before order k begins, and two terms
+more. All sums of an order are made first, a dozen at a time in registers; then the instructions
+follow one after another. One trajectory takes four values of j at a time; with four lanes, four
+trajectories go together, and none of them knows of the others.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dataclasses import dataclass
 from ..backends.llvm import NativeLibrary, object_code
 from ..program import INPUTS, Program
 from .taylor_rules import Rules, expanded, moving, reached
-from .taylor_text import HIGHEST_ORDER, Sum, Text
+from .taylor_text import HIGHEST_ORDER, Sum, TaylorText
 
 __all__ = ["HIGHEST_ORDER", "Expansion", "expansion"]
 
@@ -33,9 +35,10 @@ GROUP = 12
 class Expansion:
     """Native code for the coefficients of a motion.
 
-    Called like a program with (t, y, p, u, w, out). ``w[0]`` is the order, and the rest of w working memory that must be zero
-    at the first call. ``out`` takes the health of the solve, then the coefficients (order + 1, n_state). With lanes, every
-    number of t, y, p, u and out is `lanes` numbers.
+    Called like a program with (t, y, p, u, w, out). ``w[0]`` is the order, and the rest of w
+    working memory that must be zero at the first call. ``out`` takes the health of the solve, then
+    the coefficients (order + 1, n_state). With lanes, every number of t, y, p, u and out is `lanes`
+    numbers.
 
     Attributes
     ----------
@@ -54,23 +57,31 @@ class Expansion:
 def expansion(program: Program, n_state: int, lanes: int = 1) -> Expansion:
     """The expansion of the motion whose rates (n_state) and health (1) a program computes."""
     name = f"taylor{lanes}"
-    writer = _Writer(expanded(program), n_state, lanes)
+    writer = _ExpansionWriter(expanded(program), n_state, lanes)
     text = writer.module(name)
     library = NativeLibrary(object_code(text, 2), [name])
     work_size = writer.text.work_place + writer.text.work_size
-    return Expansion(library.addresses[name], work_size, lanes * (1 + (HIGHEST_ORDER + 1) * n_state), lanes, library)
+    return Expansion(
+        library.addresses[name],
+        work_size,
+        lanes * (1 + (HIGHEST_ORDER + 1) * n_state),
+        lanes,
+        library,
+    )
 
 
-class _Writer:
+class _ExpansionWriter:
     """Writes the function: order 0, then a loop over the orders."""
 
     def __init__(self, program: Program, n_state: int, lanes: int) -> None:
         self.program, self.n_state, self.lanes = program, n_state, lanes
         self.steps = program.instructions
-        self.text = Text(lanes)
+        self.text = TaylorText(lanes)
         self.moving = moving(self.steps)
         live = reached(self.steps, program.outputs[:n_state])
-        self.live = [step for step in self.steps if step.target in live and step.target in self.moving]
+        self.live = [
+            step for step in self.steps if step.target in live and step.target in self.moving
+        ]
         self.rules = Rules(self.text, self.moving, self.steps)
         for step in self.live:
             self.rules.prepare(step)
@@ -78,8 +89,8 @@ class _Writer:
     def module(self, name: str) -> str:
         """The module, as LLVM assembly."""
         text = self.text
-        text.line(f"define void @{name}(ptr noalias %t, ptr noalias %y, ptr noalias %p, ptr noalias %u, ptr noalias %w, "
-                  "ptr noalias %out) #1 {")  # fmt: skip
+        arguments = ", ".join(f"ptr noalias %{name}" for name in (*INPUTS, "out"))
+        text.line(f"define void @{name}({arguments}) #1 {{")
         text.label("entry")
         text.line("%order.real = load double, ptr %w, align 8")
         text.line("%order = fptosi double %order.real to i64")
@@ -111,7 +122,11 @@ class _Writer:
         for i in range(self.n_state):
             text.store(text.load("y", i), "out", 1 + i)
             source = self.program.outputs[i]
-            text.store(text.constant(0.0) if source is None else rules.zero[source], "out", 1 + self.n_state + i)
+            text.store(
+                text.constant(0.0) if source is None else rules.zero[source],
+                "out",
+                1 + self.n_state + i,
+            )
 
     def _loop(self) -> None:
         text, rules, ns = self.text, self.rules, self.n_state
@@ -126,7 +141,9 @@ class _Writer:
         previous = "order.loop"
         sums = _neighbours(rules.sums)
         for number in range(0, len(sums), GROUP):
-            previous = text.sums_loop(number // GROUP, previous, sums[number : number + GROUP], rules.totals)
+            previous = text.sums_loop(
+                number // GROUP, previous, sums[number : number + GROUP], rules.totals
+            )
         text.line("br label %order.rules")
         text.label("order.rules")
         for step in self.live:
@@ -148,11 +165,14 @@ class _Writer:
     def _store_next(self, place: int, value: str | None) -> None:
         """y_(k+1) = f_k / (k + 1); rates that do not move have no coefficients beyond the first."""
         text = self.text
-        text.store_next(place, text.constant(0.0) if value is None else text.multiplied(value, text.next_inverse))
+        text.store_next(
+            place,
+            text.constant(0.0) if value is None else text.multiplied(value, text.next_inverse),
+        )
 
 
 def _neighbours(sums: Iterable[Sum]) -> list[Sum]:
-    """The sums in an order in which those that share arrays stand together, so that these are loaded once."""
+    """Order the sums so that those that share arrays are adjacent and load them once."""
     left = list(sums)
     found: list[Sum] = []
     while left:

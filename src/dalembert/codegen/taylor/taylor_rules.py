@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 from ...errors import FormError
 from ..program import Instruction, Program
-from .taylor_text import Sum, Text
+from .taylor_text import Sum, TaylorText
 
 __all__ = ["Rules", "expanded", "moving", "reached"]
 
 _PAIRED = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh"}
 _HELPED = (*_PAIRED, "tan", "tanh", "atan", "asin", "acos")
 _COMPARED = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
-#: Operations that switch from one analytic function to another: an expansion cannot see beyond the switch.
-_SWITCHES = {"fabs": "an absolute value", "sign": "a sign", "floor": "a rounding", "ceil": "a rounding", "fmin": "a minimum",
-             "fmax": "a maximum", "copysign": "a sign", "fmod": "a remainder"}  # fmt: skip
+#: Operations that switch between analytic functions, beyond which no expansion holds.
+_SWITCHES = {"fabs": "an absolute value", "fmin": "a minimum", "fmax": "a maximum"}
+_SWITCHES |= {"fmod": "a remainder", **dict.fromkeys(("sign", "copysign"), "a sign")}
+_SWITCHES |= dict.fromkeys(("floor", "ceil"), "a rounding")
 _CASES = ("lt", "le", "eq", "ne", "not", "and", "or", "if_else_zero")
 #: Operations whose coefficients are those of their arguments, combined.
 _LINEAR = ("add", "sub", "neg", "twice", "assign")
@@ -49,10 +50,10 @@ def reached(steps: Sequence[Instruction], outputs: Sequence[int | None]) -> set[
 
 
 def expanded(program: Program) -> Program:
-    """The program with helpers written out, so that every operation that moves has a rule of its own.
+    """The program with helpers expanded, so that every operation has a Taylor rule.
 
-    Sines get their cosines; tan, tanh, atan, asin and acos the squares and roots in their derivatives; powers with a moving
-    exponent become exp(b log a).
+    Sines get their cosines; tan, tanh, atan, asin and acos the squares and roots in their
+    derivatives; powers with a moving exponent become exp(b log a).
     """
     return _Helpers(program).result()
 
@@ -69,7 +70,9 @@ class _Helpers:
         for step in self.program.instructions:
             arguments = tuple(self.names[a] for a in step.arguments)
             self.names[step.target] = self._copied(step, arguments)
-        outputs = tuple(None if source is None else self.names[source] for source in self.program.outputs)
+        outputs = tuple(
+            None if source is None else self.names[source] for source in self.program.outputs
+        )
         return Program(self.program.name, self.program.sizes, tuple(self.steps), outputs)
 
     def _new(self, operation: str, arguments: tuple[int, ...] = (), data: object = None) -> int:
@@ -105,7 +108,10 @@ class _Helpers:
             case "tan" | "tanh":
                 target = self._new(step.operation, arguments)
                 square = self._new("mul", (target, target))
-                self._link(target, self._new("add" if step.operation == "tan" else "sub", (self._one(), square)))
+                self._link(
+                    target,
+                    self._new("add" if step.operation == "tan" else "sub", (self._one(), square)),
+                )
                 return target
             case "atan" | "asin" | "acos":
                 square = self._new("mul", (arguments[0], arguments[0]))
@@ -133,7 +139,7 @@ class Rules:
     sums : the sums that the rules need, in order; totals : their values at the present order
     """
 
-    def __init__(self, text: Text, moving: set[int], steps: Sequence[Instruction]) -> None:
+    def __init__(self, text: TaylorText, moving: set[int], steps: Sequence[Instruction]) -> None:
         self.text, self.moving, self.steps = text, moving, steps
         self.zero: dict[int, str] = {}
         self.at_order: dict[int, str] = {}
@@ -141,7 +147,7 @@ class Rules:
         self.totals: dict[Sum, str] = {}
         self._inverse: dict[int, str] = {}
 
-    # -- what is needed ----------------------------------------------------------------------------------------------
+    # -- what is needed ----------------------------------------------------------------------------
 
     def prepare(self, step: Instruction) -> None:
         """Ask for the sums and arrays of a rule."""
@@ -156,16 +162,16 @@ class Rules:
             case "sqrt":
                 self._sum("forward", step.target, step.target)
             case "sin" | "cos" | "sinh" | "cosh" | "tan" | "tanh":
-                self._sum("slope", a, step.data)
+                self._sum("derivative", a, step.data)
             case "exp":
-                self._sum("slope", a, step.target)
+                self._sum("derivative", a, step.target)
             case "log":
-                self._sum("slope", step.target, a)
+                self._sum("derivative", step.target, a)
             case "atan" | "asin" | "acos":
-                self._sum("slope", step.target, step.data)
+                self._sum("derivative", step.target, step.data)
             case "pow" | "constpow":
-                self._sum("slope", a, step.target)
-                self._sum("slope", step.target, a)
+                self._sum("derivative", a, step.target)
+                self._sum("derivative", step.target, a)
             case _ if step.operation in (*_LINEAR, "mul", "div"):
                 pass
             case _ if step.operation in _SWITCHES or step.operation in _CASES:
@@ -200,10 +206,10 @@ class Rules:
         for kind in ("forward", "backward"):
             if (kind, target) in self.text.arrays:
                 self.text.keep(kind, target, value)
-        if ("slope", target) in self.text.arrays:
-            self.text.keep("slope", target, self.text.multiplied(self.text.k_real, value))
+        if ("derivative", target) in self.text.arrays:
+            self.text.keep("derivative", target, self.text.multiplied(self.text.k_real, value))
 
-    # -- order zero --------------------------------------------------------------------------------------------------
+    # -- order zero --------------------------------------------------------------------------------
 
     def first(self, step: Instruction) -> str:
         """The value itself."""
@@ -255,7 +261,7 @@ class Rules:
         if below is not None:
             self._inverse[step.target] = self.text.divided(self.text.constant(1.0), below)
 
-    # -- the orders that follow --------------------------------------------------------------------------------------
+    # -- the orders that follow --------------------------------------------------------------------
 
     def following(self, step: Instruction) -> str:
         """The coefficient of order k."""
@@ -294,7 +300,9 @@ class Rules:
             return text.multiplied(self.zero[a], self._now(b))
         if b not in self.moving:
             return text.multiplied(self._now(a), self.zero[b])
-        found = text.added(self._total("forward", a, b), text.multiplied(self.zero[a], self._now(b)))
+        found = text.added(
+            self._total("forward", a, b), text.multiplied(self.zero[a], self._now(b))
+        )
         return text.added(found, text.multiplied(self._now(a), self.zero[b]))
 
     def _quotient(self, step: Instruction) -> str:
@@ -302,7 +310,10 @@ class Rules:
         text, (a, b) = self.text, step.arguments
         if b not in self.moving:
             return text.divided(self._now(a), self.zero[b])
-        rest = text.added(self._total("forward", step.target, b), text.multiplied(self.zero[step.target], self._now(b)))
+        rest = text.added(
+            self._total("forward", step.target, b),
+            text.multiplied(self.zero[step.target], self._now(b)),
+        )
         above = text.subtracted(self._now(a), rest) if a in self.moving else text.negated(rest)
         return text.multiplied(above, self._inverse[step.target])
 
@@ -310,24 +321,30 @@ class Rules:
         """(a^r)_k = (r (S(D a, w) + k a_k w_0) - S(D w, a)) / (k a_0)."""
         text, a, w = self.text, step.arguments[0], step.target
         first = text.multiplied(text.multiplied(text.k_real, self._now(a)), self.zero[w])
-        first = text.multiplied(self.zero[step.arguments[1]], text.added(self._total("slope", a, w), first))
-        above = text.subtracted(first, self._total("slope", w, a))
+        first = text.multiplied(
+            self.zero[step.arguments[1]], text.added(self._total("derivative", a, w), first)
+        )
+        above = text.subtracted(first, self._total("derivative", w, a))
         return text.multiplied(text.multiplied(above, text.k_inverse), self._inverse[w])
 
     def _function(self, step: Instruction) -> str:
         text, a, w = self.text, step.arguments[0], step.target
         match step.operation:
             case "sqrt":  # w_k = (a_k - S(w, w)) / (2 w_0)
-                return text.multiplied(text.subtracted(self._now(a), self._total("forward", w, w)), self._inverse[w])
-            case "exp" | "sin" | "cos" | "sinh" | "cosh" | "tan" | "tanh":  # w' = +-v a', v the helper: S(D a, v) / k + a_k v_0
+                return text.multiplied(
+                    text.subtracted(self._now(a), self._total("forward", w, w)), self._inverse[w]
+                )
+            case (
+                "exp" | "sin" | "cos" | "sinh" | "cosh" | "tan" | "tanh"
+            ):  # w' = +-v a', v the helper: S(D a, v) / k + a_k v_0
                 helper = w if step.operation == "exp" else step.data
-                found = text.multiplied(self._total("slope", a, helper), text.k_inverse)
+                found = text.multiplied(self._total("derivative", a, helper), text.k_inverse)
                 found = text.added(found, text.multiplied(self._now(a), self.zero[helper]))
                 return text.negated(found) if step.operation == "cos" else found
             case "log":  # w_k = (a_k - S(D w, a) / k) / a_0
-                rest = text.multiplied(self._total("slope", w, a), text.k_inverse)
+                rest = text.multiplied(self._total("derivative", w, a), text.k_inverse)
                 return text.multiplied(text.subtracted(self._now(a), rest), self._inverse[w])
         # atan, asin, acos: v w' = +-a'
         derivative = text.negated(self._now(a)) if step.operation == "acos" else self._now(a)
-        rest = text.multiplied(self._total("slope", w, step.data), text.k_inverse)
+        rest = text.multiplied(self._total("derivative", w, step.data), text.k_inverse)
         return text.multiplied(text.subtracted(derivative, rest), self._inverse[w])

@@ -1,4 +1,4 @@
-"""LLVM text of Taylor expansions: lanes, working arrays of coefficients, and the loops of their sums."""
+"""LLVM text of Taylor expansions: lanes, coefficient arrays, and the loops of their sums."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..backends.llvm_operations import float_text
 
-__all__ = ["HIGHEST_ORDER", "Sum", "Text"]
+__all__ = ["HIGHEST_ORDER", "Sum", "TaylorText"]
 
 HIGHEST_ORDER = 30
 #: Zeros beyond the last coefficient, for loads that look four places ahead.
@@ -17,16 +17,18 @@ WIDTH = 4
 #: Two arrays of coefficients to be summed, a_j b_(k-j) over j = 1 .. k-1: kind and value of each.
 Sum = tuple[tuple[str, int], tuple[str, int]]
 
-_INTRINSICS = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "exp": "exp", "log": "log", "fabs": "fabs", "floor": "floor",
-               "ceil": "ceil", "fmin": "minnum", "fmax": "maxnum", "copysign": "copysign"}  # fmt: skip
+_SAME_NAMES = "sqrt sin cos exp log fabs floor ceil copysign"
+_INTRINSICS = {name: name for name in _SAME_NAMES.split()}
+_INTRINSICS |= {"fmin": "minnum", "fmax": "maxnum"}
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
-class Text:
+class TaylorText:
     """Lines of a function on values that have one number for each lane.
 
-    Coefficients of a value live in arrays: "forward" a_j, "backward" a_(HIGHEST_ORDER - j) where one trajectory sums four at a
-    time, and "derivative" j a_j. Their zeroth places are never written and stay zero: the sums begin with j = 1 and end with k
+    Coefficients of a value live in arrays: "forward" a_j, "backward" a_(HIGHEST_ORDER - j) where
+    one trajectory sums four at a time, and "derivative" j a_j. Their zeroth places are never
+    written and stay zero: the sums begin with j = 1 and end with k
     - 1.
     """
 
@@ -47,7 +49,7 @@ class Text:
 
     @property
     def work_place(self) -> int:
-        """Where the arrays begin, behind the order: so that the sums, which begin with j = 1, load whole cache lines."""
+        """The offset of the arrays after the order: sums from j = 1 then load whole cache lines."""
         return self.lanes if self.lanes > 1 else WIDTH - 1
 
     @property
@@ -72,11 +74,13 @@ class Text:
         """All lines with the declarations they need."""
         return "\n".join([*self.lines, *sorted(self.declared), "attributes #1 = { nounwind }"])
 
-    # -- arithmetic ------------------------------------------------------------------------------------------------
+    # -- arithmetic --------------------------------------------------------------------------------
 
     def constant(self, value: float) -> str:
         number = float_text(value)
-        return number if self.lanes == 1 else "<" + ", ".join([f"double {number}"] * self.lanes) + ">"
+        return (
+            number if self.lanes == 1 else "<" + ", ".join([f"double {number}"] * self.lanes) + ">"
+        )
 
     def binary(self, operation: str, left: str, right: str) -> str:
         return self.named(f"{_BINARY[operation]} contract {self.type} {left}, {right}")
@@ -108,8 +112,12 @@ class Text:
         """A function of mathematics, lane by lane where the processor has none for vectors."""
         if name in _INTRINSICS:
             full = f"llvm.{_INTRINSICS[name]}.{self.suffix}"
-            self.declared.add(f"declare {self.type} @{full}({', '.join([self.type] * len(arguments))})")
-            return self.named(f"call {self.type} @{full}({', '.join(f'{self.type} {a}' for a in arguments)})")
+            self.declared.add(
+                f"declare {self.type} @{full}({', '.join([self.type] * len(arguments))})"
+            )
+            return self.named(
+                f"call {self.type} @{full}({', '.join(f'{self.type} {a}' for a in arguments)})"
+            )
         self.declared.add(f"declare double @{name}({', '.join(['double'] * len(arguments))})")
         if self.lanes == 1:
             return self.named(f"call double @{name}({', '.join(f'double {a}' for a in arguments)})")
@@ -125,9 +133,12 @@ class Text:
         if self.lanes == 1:
             return number
         first = self.named(f"insertelement {self.type} undef, double {number}, i64 0")
-        return self.named(f"shufflevector {self.type} {first}, {self.type} undef, <{self.lanes} x i32> zeroinitializer")
+        return self.named(
+            f"shufflevector {self.type} {first}, {self.type} undef, <{self.lanes} x i32>"
+            " zeroinitializer"
+        )
 
-    # -- memory ----------------------------------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
     def load(self, array: str, place: int) -> str:
         address = self.named(f"getelementptr double, ptr %{array}, i64 {place * self.lanes}")
@@ -172,14 +183,16 @@ class Text:
         address = self.named(f"getelementptr double, ptr {base}, i64 {place}")
         self.line(f"store {self.type} {coefficient}, ptr {address}, align 8")
 
-    # -- sums ------------------------------------------------------------------------------------------------------
+    # -- sums --------------------------------------------------------------------------------------
 
     def backward_kind(self) -> str:
         """The kind of array that holds the second factors of sums."""
         return "backward" if self.lanes == 1 else "forward"
 
-    def sums_loop(self, number: int, previous: str, sums: Sequence[Sum], totals: dict[Sum, str]) -> str:
-        """A loop that makes some sums over j; their totals are entered. Returns the label that follows."""
+    def sums_loop(
+        self, number: int, previous: str, sums: Sequence[Sum], totals: dict[Sum, str]
+    ) -> str:
+        """A loop over j that enters the totals of some sums; returns the label that follows."""
         head, after = f"sums{number}", f"after{number}"
         vector = f"<{WIDTH if self.lanes == 1 else self.lanes} x double>"
         step = WIDTH if self.lanes == 1 else 1
@@ -188,7 +201,9 @@ class Text:
         self.line(f"%j{number} = phi i64 [ 1, %{previous} ], [ %jn{number}, %{head} ]")
         names = [f"%s{number}.{place}" for place in range(len(sums))]
         for name in names:
-            self.line(f"{name} = phi {vector} [ zeroinitializer, %{previous} ], [ {name}n, %{head} ]")
+            self.line(
+                f"{name} = phi {vector} [ zeroinitializer, %{previous} ], [ {name}n, %{head} ]"
+            )
         first = self.named(f"mul i64 %j{number}, {self.lanes}")
         if self.lanes == 1:
             second = self.named(f"add i64 %k.backward, %j{number}")
@@ -215,8 +230,12 @@ class Text:
 
     def _reduced(self, value: str, vector: str) -> str:
         """The sum of a vector: two halves, then two numbers."""
-        low = self.named(f"shufflevector {vector} {value}, {vector} undef, <2 x i32> <i32 0, i32 1>")
-        high = self.named(f"shufflevector {vector} {value}, {vector} undef, <2 x i32> <i32 2, i32 3>")
+        low = self.named(
+            f"shufflevector {vector} {value}, {vector} undef, <2 x i32> <i32 0, i32 1>"
+        )
+        high = self.named(
+            f"shufflevector {vector} {value}, {vector} undef, <2 x i32> <i32 2, i32 3>"
+        )
         half = self.named(f"fadd <2 x double> {low}, {high}")
         one = self.named(f"extractelement <2 x double> {half}, i64 0")
         other = self.named(f"extractelement <2 x double> {half}, i64 1")

@@ -1,9 +1,10 @@
-"""The largest connected sublevel set of a controlled energy around its equilibrium: an estimate of the region of attraction.
+"""The largest sublevel set of a controlled energy: an estimate of the region of attraction.
 
-E~ = g~ q_dot q_dot / 2 + U~ does not grow along the closed loop, and where g~ is definite E~ < c keeps q in {U~ < c}. So the
-states with E~ < c whose q lie in the component of {U~ < c} around the equilibrium stay there, if g~ is definite on it and it is
-bounded. The largest such c is found on a grid of configurations, flooded from the equilibrium in the order of U~ until it meets
-the edge of definiteness, or of a box. It is an estimate: between the points of the grid nothing is proved.
+E~ = g~ q_dot q_dot / 2 + U~ does not grow along the closed loop, and where g~ is definite E~ < c
+keeps q in {U~ < c}. So the states with E~ < c whose q lie in the component of {U~ < c} around the
+equilibrium stay there, if g~ is definite on it and it is bounded. The largest such c is found on a
+grid of configurations, flooded from the equilibrium in the order of U~ until it meets the edge of
+definiteness, or of a box. It is an estimate: between the points of the grid nothing is proved.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from ...algebra.graph import GraphAlgebra
+from ...typing import Array, BoolArray
 from .shaped import Shaped
 
 __all__ = ["LevelSet", "largest_level_set"]
 
 #: Points of the grid along each coordinate, by the number of coordinates.
 POINTS = {1: 2001, 2: 241, 3: 49}
-#: The part of the level that is kept, for what the grid does not see; how often a grid is enlarged and made finer.
+#: The part of the level that is kept; how often a grid is enlarged, and made finer.
 KEPT, ENLARGED, REFINED = 0.97, 16, 3
 #: The first half-width of the grid, and how far unactuated coordinates may go.
 FIRST, TURN = 0.05, np.pi
-#: A set that shrinks by more than this, when the level is lowered a little, was connected to others by a pass.
+#: A set that shrinks by more than this at a slightly lower level was connected to others by a pass.
 PASS = 0.8
 DEFINITE, BOX = "the edge of the region where g~ is definite", "the edge of the box"
 SADDLE = "a saddle of U~, beyond which it falls to other places"
@@ -57,25 +58,29 @@ class LevelSet:
     limited_by: str
     points: int
     other_minima: int
-    _surface: Any = field(repr=False)
-    _flood: Any = field(repr=False)
+    _surface: _Surface = field(repr=False)
+    _flood: _Flood = field(repr=False)
 
     def contains(self, state: Mapping[str, float]) -> bool:
-        """Whether a state, by name, is in the set: E~ below the level, q beside a point of the component."""
+        """Whether a state is in the set: E~ below the level, q beside a point of the component."""
         surface, axes, inside = self._surface, self._flood.axes, self._flood.inside
-        z = surface.to_z @ (np.array([state[q.name] for q in surface.here.coordinates]) - surface.origin)
+        q = np.array([state[x.name] for x in surface.here.coordinates])
+        z = surface.to_z @ (q - surface.origin)
         if any(abs(x) > axis[-1] for x, axis in zip(z, axes, strict=True)):
             return False
-        places = [int(np.argmin(np.abs(axis - x))) for x, axis in zip(z, axes, strict=True)]
-        near = product(*(range(max(0, k - 1), min(len(axis), k + 2)) for k, axis in zip(places, axes, strict=True)))
-        return 0 <= surface.energy(state) < self.level and any(inside[place] for place in near)
+        near = []
+        for x, axis in zip(z, axes, strict=True):
+            k = int(np.argmin(np.abs(axis - x)))
+            near.append(range(max(0, k - 1), min(len(axis), k + 2)))
+        is_inside = any(inside[place] for place in product(*near))
+        return 0 <= surface.energy(state) < self.level and is_inside
 
     def energy(self, state: Mapping[str, float]) -> float:
         """|E~| of a state by name, above the equilibrium."""
         return float(self._surface.energy(state))
 
     def grid(self, side: int, beyond: float = 1.3) -> list[dict[str, float]]:
-        """side^2n states around the set, even in coordinates in which E~ is a sum of squares nearby.
+        """side^2n states around the set, even in coordinates that make E~ a sum of squares nearby.
 
         Parameters
         ----------
@@ -89,10 +94,12 @@ class LevelSet:
         q = surface.origin[:, None] + surface.from_z @ points[:n]
         v = surface.from_momentum @ points[n:]
         names = [x.name for x in (*surface.here.coordinates, *surface.here.velocities)]
-        return [dict(zip(names, (float(x) for x in state), strict=True)) for state in np.vstack([q, v]).T]
+        return [dict(zip(names, state.tolist(), strict=True)) for state in np.vstack([q, v]).T]
 
 
-def largest_level_set(shaped: Shaped, sign: int, within: Mapping[str, tuple[float, float]] | None = None) -> LevelSet | None:
+def largest_level_set(
+    shaped: Shaped, sign: int, within: Mapping[str, tuple[float, float]] | None = None
+) -> LevelSet | None:
     """The set, or None for more coordinates than a grid can hold.
 
     Parameters
@@ -100,7 +107,8 @@ def largest_level_set(shaped: Shaped, sign: int, within: Mapping[str, tuple[floa
     sign : 1 or -1
         Of the definite E~.
     within : mapping of coordinate name to (low, high)
-        A box; by default a turn to both sides for unactuated coordinates, and none for actuated ones.
+        A box; by default a turn to both sides for unactuated coordinates, and none for actuated
+        ones.
     """
     here = shaped.mechanics
     if len(here.coordinates) not in POINTS:
@@ -122,7 +130,9 @@ def largest_level_set(shaped: Shaped, sign: int, within: Mapping[str, tuple[floa
     passed = bool(np.any(last.reach < PASS * flood.reach))
     if passed:
         last = surface.flooded(1.3 * last.reach + half / 50, stop=level)
-    reason = SADDLE if passed else "the grid" if flood.left_through is not None else BOX if flood.boxed else DEFINITE
+    reason = BOX if flood.boxed else DEFINITE
+    if passed or flood.left_through is not None:
+        reason = SADDLE if passed else "the grid"
     minima = max(0, _minima(last.height, last.inside) - 1)
     bounds = surface.bounds(last)
     return LevelSet(level, bounds, reason, int(last.inside.sum()), minima, surface, last)
@@ -130,30 +140,33 @@ def largest_level_set(shaped: Shaped, sign: int, within: Mapping[str, tuple[floa
 
 @dataclass(frozen=True, eq=False)
 class _Flood:
-    """What was reached from the equilibrium on a grid of z; `reach` (n,) is how far along each axis."""
+    """What was reached from the equilibrium on a grid of z."""
 
     level: float
     left_through: int | None
     boxed: bool
-    inside: Any
-    axes: tuple[Any, ...]
-    height: Any
+    inside: BoolArray
+    axes: tuple[Array, ...]
+    height: Array
 
     @property
-    def reach(self) -> Any:
+    def reach(self) -> Array:
         """The largest |z| inside along each axis."""
-        held = np.argwhere(self.inside)
-        return np.array([np.max(np.abs(axis[held[:, k]]), initial=0.0) for k, axis in enumerate(self.axes)])
+        held = [axis[k] for axis, k in zip(self.axes, np.argwhere(self.inside).T, strict=True)]
+        return np.array([np.max(np.abs(values), initial=0.0) for values in held])
 
 
 class _Surface:
     """U~ above the equilibrium, and whether g~ is definite, on grids of z.
 
-    z = C^T (q - q_0) with the second variation C C^T of U~ at the equilibrium, actuated coordinates first: U~ is |z|^2 / 2
-    nearby, and the last axes are those along which actuated coordinates follow without tension.
+    z = C^T (q - q_0) with the second variation C C^T of U~ at the equilibrium, actuated coordinates
+    first: U~ is |z|^2 / 2 nearby, and the last axes are those along which actuated coordinates
+    follow without tension.
     """
 
-    def __init__(self, shaped: Shaped, sign: int, within: Mapping[str, tuple[float, float]]) -> None:
+    def __init__(
+        self, shaped: Shaped, sign: int, within: Mapping[str, tuple[float, float]]
+    ) -> None:
         here = self.here = shaped.mechanics
         self.sign = sign
         algebra = GraphAlgebra()
@@ -162,7 +175,8 @@ class _Surface:
         metric = algebra.vector(list(shaped.metric))
         others = [x for x in algebra.symbols if x not in {*here.coordinates, *here.velocities}]
         self.numbers = np.array([here.values[x.name] for x in others])
-        self._configuration = ca.Function("surface", [q, algebra.vector(others)], [ca.densify(height), ca.densify(metric)])
+        blocks = [ca.densify(height), ca.densify(metric)]
+        self._configuration = ca.Function("surface", [q, algebra.vector(others)], blocks)
         self._state = ca.Function("energy", [q, v, algebra.vector(others)], [whole])
         self.origin = np.array(list(here.equilibrium.values()))
         self.base = float(self._configuration(self.origin, self.numbers)[0])
@@ -173,9 +187,8 @@ class _Surface:
         self.scale = float(np.max(np.abs(second)))
         self.from_momentum = np.linalg.inv(np.linalg.cholesky(sign * here.numbers(shaped.metric)).T)
         free = {q.name: (-np.inf, np.inf) for q in here.coordinates}
-        turns = {
-            x.name: (here.equilibrium[x.name] - TURN, here.equilibrium[x.name] + TURN) for x in here.symbols(here.unactuated)
-        }
+        rest = {x.name: here.equilibrium[x.name] for x in here.symbols(here.unactuated)}
+        turns = {name: (value - TURN, value + TURN) for name, value in rest.items()}
         self.box = np.array(list({**free, **turns, **within}.values()))
 
     def energy(self, state: Mapping[str, float]) -> float:
@@ -184,21 +197,25 @@ class _Surface:
         v = [state.get(x.name, 0.0) for x in self.here.velocities]
         return self.sign * (float(self._state(q, v, self.numbers)) - self.base)
 
-    def flooded(self, half: Any, stop: float = np.inf) -> _Flood:
-        """Points in the order of U~ from the equilibrium, until the edge is met or U~ exceeds `stop`."""
+    def flooded(self, half: Array, stop: float = np.inf) -> _Flood:
+        """Points in the order of U~ from the equilibrium, up to the edge or to U~ = `stop`."""
         n = len(self.origin)
         axes = tuple(np.linspace(-h, h, POINTS[n]) for h in half)
-        mesh = self.origin[:, None] + self.from_z @ np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")])
-        heights, metrics = self._configuration.map(mesh.shape[1])(mesh, np.tile(self.numbers[:, None], mesh.shape[1]))
+        grid = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")])
+        mesh = self.origin[:, None] + self.from_z @ grid
+        numbers = np.tile(self.numbers[:, None], mesh.shape[1])
+        heights, metrics = self._configuration.map(mesh.shape[1])(mesh, numbers)
         shape = tuple(len(axis) for axis in axes)
         height = self.sign * (np.asarray(heights).ravel() - self.base).reshape(shape)
         tables = self.sign * np.asarray(metrics).T.reshape(-1, n, n)
         finite = np.all(np.isfinite(tables), axis=(1, 2))
         least = np.full(len(tables), -np.inf)
-        least[finite] = np.linalg.eigvalsh((tables[finite] + np.swapaxes(tables[finite], 1, 2)) / 2)[:, 0]
+        even = (tables[finite] + np.swapaxes(tables[finite], 1, 2)) / 2
+        least[finite] = np.linalg.eigvalsh(even)[:, 0]
         boxed = np.all((mesh >= self.box[:, :1]) & (mesh <= self.box[:, 1:]), axis=0)
         good = (least > 0) & np.isfinite(height.ravel()) & boxed
-        level, through, inside, blocked = _flood(height, good.reshape(shape), tuple(k // 2 for k in shape), stop)
+        start = tuple(k // 2 for k in shape)
+        level, through, inside, blocked = _flood(height, good.reshape(shape), start, stop)
         at_box = blocked is not None and not boxed.reshape(shape)[blocked]
         return _Flood(level, through, at_box, inside, axes, height)
 
@@ -207,11 +224,14 @@ class _Surface:
         held = np.argwhere(flood.inside)
         z = np.stack([axis[held[:, k]] for k, axis in enumerate(flood.axes)])
         q = self.origin[:, None] + self.from_z @ z
-        return {x.name: (float(row.min()), float(row.max())) for x, row in zip(self.here.coordinates, q, strict=True)}
+        rows = zip(self.here.coordinates, q, strict=True)
+        return {x.name: (float(row.min()), float(row.max())) for x, row in rows}
 
 
-def _flood(height: Any, good: Any, start: tuple[int, ...], stop: float) -> tuple[float, int | None, Any, Any]:
-    """The level at which an edge is met, the axis through which the grid is left, what was reached, a bad neighbour."""
+def _flood(
+    height: Array, good: BoolArray, start: tuple[int, ...], stop: float
+) -> tuple[float, int | None, BoolArray, tuple[int, ...] | None]:
+    """The level at the edge, the axis that leaves the grid, what was reached, a bad place."""
     inside, seen = np.zeros(height.shape, dtype=bool), np.zeros(height.shape, dtype=bool)
     steps = [step for step in product((-1, 0, 1), repeat=height.ndim) if any(step)]
     queue, level = [(float(height[start]), start)], 0.0
@@ -221,7 +241,8 @@ def _flood(height: Any, good: Any, start: tuple[int, ...], stop: float) -> tuple
         if value >= stop:
             return stop, None, inside, None
         edge = [axis for axis, k in enumerate(place) if k in (0, height.shape[axis] - 1)]
-        around = [] if edge else [tuple(k + s for k, s in zip(place, step, strict=True)) for step in steps]
+        around = [tuple(k + s for k, s in zip(place, step, strict=True)) for step in steps]
+        around = [] if edge else around
         bad = next((near for near in around if not good[near]), None)
         if edge or bad is not None:
             return max(level, value), (edge[0] if edge else None), inside, bad
@@ -234,7 +255,7 @@ def _flood(height: Any, good: Any, start: tuple[int, ...], stop: float) -> tuple
     return level, None, inside, None
 
 
-def _minima(height: Any, inside: Any) -> int:
+def _minima(height: Array, inside: BoolArray) -> int:
     """Points inside that are lower than all neighbours."""
     lowest = inside.copy()
     for step in product((-1, 0, 1), repeat=height.ndim):

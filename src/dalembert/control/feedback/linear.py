@@ -1,18 +1,21 @@
-r"""Linear feedback near an equilibrium: what inputs can move, poles, quadratic cost, and the closed loop as a System.
+r"""Linear feedback near an equilibrium: controllable part, poles, quadratic cost, closed loop.
 
-    z_dot = A z + B u,     z = y - y*,     A and B by exact derivatives of the equations (`linearise`)
+    z_dot = A z + B u,     z = y - y*
 
-The span of B, A B, ... is the controllable part: an orthonormal basis V of it gives A V = V A_c, B = V B_c, and what is left
-keeps its eigenvalues whatever u does. Zero eigenvalues left over belong to levels of momenta (or other integrals), which no
-feedback of this kind moves; they are kept apart and labelled. u = K z that uses only some symbols E z of the state moves the
-controllable part as K E V does, which is all it needs where E V is invertible (Bloch and others, Supplement, 9.4).
+with A and B by exact derivatives of the equations (`linearise`).
+
+The span of B, A B, ... is the controllable part: an orthonormal basis V of it gives A V = V A_c, B
+= V B_c, and what is left keeps its eigenvalues whatever u does. Zero eigenvalues left over belong
+to levels of momenta (or other integrals), which no feedback of this kind moves; they are kept apart
+and labelled. u = K z that uses only some symbols E z of the state moves the controllable part as K
+E V does, which is all it needs where E V is invertible (Bloch and others, Supplement, 9.4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -28,13 +31,13 @@ from ...model.symbols import by_name
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank
-from ...typing import BySymbol, Symbols, Values
+from ...typing import Array, BySymbol, ComplexArray, Symbols, Values
 
 __all__ = ["LinearFeedback", "LinearParts", "controllable_part", "feedback", "lqr", "place_poles"]
 
 #: Ranks of controllability, and eigenvalues that count as zero beside the largest.
 DEPENDENT, ZERO = 1e-9, 1e-7
-#: Parts of eigenvalues below this, beside the largest, are not shown; repeated ones are known to half of the digits.
+#: Parts of eigenvalues below this, beside the largest, are not shown; repeated ones lose digits.
 ROUNDING = 1e-5
 
 
@@ -49,11 +52,12 @@ class LinearParts(Report):
     basis : array (n, r)
         V, orthonormal, of the controllable part.
     labels : tuple of (complex, str)
-        Eigenvalues: "controllable", "momentum level" (zero, and no input moves it) or "uncontrollable".
+        Eigenvalues: "controllable", "momentum level" (zero, and no input moves it) or
+        "uncontrollable".
     """
 
     linearisation: Linearisation
-    basis: Any
+    basis: Array
     labels: tuple[tuple[complex, str], ...]
 
     @property
@@ -61,7 +65,7 @@ class LinearParts(Report):
         """The dimension of the controllable part."""
         return int(self.basis.shape[1])
 
-    def of_kind(self, label: str) -> Any:
+    def of_kind(self, label: str) -> ComplexArray:
         """The eigenvalues with a label."""
         return np.array([value for value, kind in self.labels if kind == label])
 
@@ -70,7 +74,8 @@ class LinearParts(Report):
 
     def _sections(self) -> list[Section]:
         line = self.linearisation
-        held = ("controllable", f"{self.rank} of {len(line.independent)} by {', '.join(line.inputs) or 'no inputs'}")
+        by = ", ".join(line.inputs) or "no inputs"
+        held = ("controllable", f"{self.rank} of {len(line.independent)} by {by}")
         return [("Point", line.reported), ("Inputs", [held]), ("Eigenvalues", _shown(self.labels))]
 
 
@@ -92,7 +97,7 @@ class LinearFeedback(Report):
     parts: LinearParts
     gains: dict[str, dict[str, float]]
     eigenvalues: tuple[tuple[complex, str], ...]
-    cost: Any = field(default=None)
+    cost: Array | None = field(default=None)
 
     @property
     def at(self) -> dict[str, float]:
@@ -104,7 +109,10 @@ class LinearFeedback(Report):
         return "Linear feedback"
 
     def _sections(self) -> list[Section]:
-        laws = [(u, " ".join(f"{value:+.6g}*{symbol}" for symbol, value in row.items())) for u, row in self.gains.items()]
+        rows = {
+            u: [f"{k:+.6g}*{symbol}" for symbol, k in row.items()] for u, row in self.gains.items()
+        }
+        laws = [(u, " ".join(terms)) for u, terms in rows.items()]
         point = self.parts.linearisation.reported
         return [("Point", point), ("Gains", laws), ("Eigenvalues", _shown(self.eigenvalues))]
 
@@ -118,18 +126,23 @@ def _shown(labels: Sequence[tuple[complex, str]]) -> list[tuple[str, str]]:
     return [(kind, ", ".join(values)) for kind, values in lines.items()]
 
 
-def _opened(model: Any, names: Sequence[Any] | None) -> Any:
+Model = TypeVar("Model", System, Scenario)
+
+
+def _opened(
+    model: Equations | System | Scenario, names: Symbols | None
+) -> Equations | System | Scenario:
     """The model with inputs left free, so that derivatives by them exist."""
     if isinstance(model, Equations):
         return model
-    system = model.system if isinstance(model, Scenario) else model
-    wanted = [str(getattr(u, "name", u)) for u in names] if names is not None else [u.name for u in system.inputs]
+    system: System = model.system if isinstance(model, Scenario) else model
     known = [u.name for u in system.inputs]
+    wanted = known if names is None else [str(getattr(u, "name", u)) for u in names]
     for name in wanted:
         if name not in known:
-            near = nearest(name, known)
-            raise ModelError(f"There is no input `{name}`", seen=", ".join(known) or "none", remedy=f"did you mean {near}")
-    table = {u: (None if u.name in wanted else value) for u, value in system.inputs.items()}
+            remedy = f"did you mean {nearest(name, known)}"
+            raise ModelError(f"There is no input `{name}`", ", ".join(known) or "none", remedy)
+    table = {u: None if u.name in wanted else value for u, value in system.inputs.items()}
     opened = system.replacing(inputs=table)
     return model.replacing(system=opened) if isinstance(model, Scenario) else opened
 
@@ -140,12 +153,13 @@ def controllable_part(
     parameters: Values | None = None,
     inputs: Symbols | None = None,
 ) -> LinearParts:
-    """The part of the linearised system that inputs move, and the eigenvalues of both parts, labelled.
+    """Find the part of the linearised system that inputs move, and label the eigenvalues.
 
     Parameters
     ----------
     model : Equations, System or Scenario
-        Equations on which inputs act must have been derived with these free; reduced ones (`reduce`) are welcome.
+        Equations on which inputs act must have been derived with these free; reduced ones
+        (`reduce`) are welcome.
     at, parameters
         As for `linearise`.
     inputs : sequence of inputs or names
@@ -157,14 +171,16 @@ def controllable_part(
     >>> x, y = da.coordinates("x y")
     >>> u = da.inputs("u")
     >>> kinetic = (x.dot**2 + y.dot**2)/2
-    >>> found = controllable_part(da.System([x, y], kinetic=kinetic, potential=y**2/2, forces={x: u}, inputs=[u]))
+    >>> given = {"kinetic": kinetic, "potential": y**2 / 2, "forces": {x: u}}
+    >>> found = controllable_part(da.System([x, y], inputs=[u], **given))
     >>> found.rank, [kind for _, kind in found.labels]
     (2, ['controllable', 'controllable', 'uncontrollable', 'uncontrollable'])
     """
     line = linearise(_opened(model, inputs), at, parameters)
     A, B = line.matrix, line.input_matrix
     if not B.shape[1]:
-        raise FormError("The system has no free input", seen="no inputs", remedy="state System(inputs=[u], forces={q: u})")
+        remedy = "state System(inputs=[u], forces={q: u})"
+        raise FormError("The system has no free input", "no inputs", remedy)
     n = len(A)
     size = max(1.0, float(np.max(np.abs(line.eigenvalues), initial=0.0)))
     columns = [B / max(float(np.max(np.abs(B))), 1e-300)]
@@ -177,14 +193,15 @@ def controllable_part(
     return LinearParts(line, basis, _labels(A, basis, rest, size))
 
 
-def _labels(A: Any, basis: Any, rest: Any, size: float) -> tuple[tuple[complex, str], ...]:
+def _labels(A: Array, basis: Array, rest: Array, size: float) -> tuple[tuple[complex, str], ...]:
     """Eigenvalues of the controllable part, then of the quotient by it."""
-    moved = [(complex(v), "controllable") for v in _sorted(np.linalg.eigvals(basis.T @ A @ basis))]
+    moved = [(v, "controllable") for v in _sorted(np.linalg.eigvals(basis.T @ A @ basis))]
     others = _sorted(np.linalg.eigvals(rest.T @ A @ rest)) if rest.shape[1] else []
-    return (*moved, *((complex(v), "momentum level" if abs(v) < ZERO * size else "uncontrollable") for v in others))
+    kinds = ["momentum level" if abs(v) < ZERO * size else "uncontrollable" for v in others]
+    return *moved, *zip(others, kinds, strict=True)
 
 
-def _sorted(values: Any) -> list[complex]:
+def _sorted(values: Iterable[complex]) -> list[complex]:
     return sorted((complex(v) for v in values), key=lambda v: (-round(v.real, 9), -v.imag))
 
 
@@ -202,10 +219,12 @@ def place_poles(
     Parameters
     ----------
     poles : sequence of complex
-        As many as the controllable part has dimensions, closed under conjugation. One input: Ackermann's formula, so that poles
-        may repeat; several: the robust choice of `scipy.signal.place_poles`.
+        As many as the controllable part has dimensions, closed under conjugation. One input:
+        Ackermann's formula, so that poles may repeat; several: the robust choice of
+        `scipy.signal.place_poles`.
     symbols : sequence of symbols or names
-        The symbols of the state that the feedback may use, as many as poles; by default all that are independent.
+        The symbols of the state that the feedback may use, as many as poles; by default all that
+        are independent.
 
     Raises
     ------
@@ -224,14 +243,16 @@ def place_poles(
     parts = controllable_part(model, at, parameters, inputs)
     wanted = np.asarray(poles, dtype=complex)
     if not np.all(np.isfinite(wanted)):
-        raise ModelError("The poles must be finite numbers", seen=str(list(poles))[:60], remedy="give each a number")
+        what = "The poles must be finite numbers"
+        raise ModelError(what, str(list(poles))[:60], "give each a number")
     if len(wanted) != parts.rank:
-        fixed = ", ".join(f"{value.real:.4g}{value.imag:+.4g}i ({kind})" for value, kind in parts.labels[parts.rank :])
+        rest = parts.labels[parts.rank :]
+        fixed = ", ".join(f"{v.real:.4g}{v.imag:+.4g}i ({kind})" for v, kind in rest)
+        given = f"{len(wanted)} poles; controllable with rank {parts.rank} of {len(parts.basis)}"
         raise FormError(
             "The number of poles is not that of the controllable part",
-            seen=f"{len(wanted)} poles; controllable with rank {parts.rank} of {len(parts.basis)}"
-            + (f"; fixed: {fixed}" if fixed else ""),
-            remedy=f"give {parts.rank} poles",
+            f"{given}; fixed: {fixed}" if fixed else given,
+            f"give {parts.rank} poles",
         )
     A, B = _restricted(parts)
     if B.shape[1] == 1:
@@ -240,9 +261,8 @@ def place_poles(
         try:
             K = -scipy.signal.place_poles(A, B, wanted).gain_matrix
         except ValueError as error:
-            raise FormError(
-                "The poles cannot be placed", seen=str(error), remedy="repeat a pole at most rank(B) times"
-            ) from None
+            remedy = "repeat a pole at most rank(B) times"
+            raise FormError("The poles cannot be placed", str(error), remedy) from None
     return _feedback(parts, K, symbols)
 
 
@@ -276,36 +296,37 @@ def lqr(
     parts = controllable_part(model, at, parameters, inputs)
     line = parts.linearisation
     by_symbol = numbers_by_name(weights)
-    by_input = numbers_by_name(effort if isinstance(effort, Mapping) else dict.fromkeys(line.inputs, effort))
-    for name, known in (*((n, line.symbols) for n in by_symbol), *((n, line.inputs) for n in by_input)):
-        if name not in known:
-            raise ModelError(
-                f"There is no `{name}` here", seen=", ".join(known), remedy="weigh symbols of the state, and inputs"
-            )
+    efforts = effort if isinstance(effort, Mapping) else dict.fromkeys(line.inputs, effort)
+    by_input = numbers_by_name(efforts)
+    for names, known in ((by_symbol, line.symbols), (by_input, line.inputs)):
+        for name in names:
+            if name not in known:
+                remedy = "weigh symbols of the state, and inputs"
+                raise ModelError(f"There is no `{name}` here", ", ".join(known), remedy)
     negative = [name for name, value in by_symbol.items() if value < 0]
     negative += [name for name, value in by_input.items() if value <= 0]
     if negative:
         seen = f"{negative[0]}: {(by_symbol | by_input)[negative[0]]:g}"
-        raise ModelError("A weight is at least 0, and an effort positive", seen=seen, remedy="weigh by other numbers")
+        what = "A weight is at least 0, and an effort positive"
+        raise ModelError(what, seen, "weigh by other numbers")
     Q = line.basis.T @ np.diag([by_symbol.get(name, 1.0) for name in line.symbols]) @ line.basis
     R = np.diag([by_input.get(name, 1.0) for name in line.inputs])
     A, B = _restricted(parts)
     try:
         P = scipy.linalg.solve_continuous_are(A, B, parts.basis.T @ Q @ parts.basis, R)
     except (np.linalg.LinAlgError, ValueError) as error:
-        raise FormError(
-            "The Riccati equation was not solved", seen=str(error), remedy="weigh all that can grow, and the effort"
-        ) from None
+        remedy = "weigh all that can grow, and the effort"
+        raise FormError("The Riccati equation was not solved", str(error), remedy) from None
     return _feedback(parts, -np.linalg.solve(R, B.T @ P), symbols, P)
 
 
-def _restricted(parts: LinearParts) -> tuple[Any, Any]:
+def _restricted(parts: LinearParts) -> tuple[Array, Array]:
     """A_c and B_c."""
     line, V = parts.linearisation, parts.basis
     return V.T @ line.matrix @ V, V.T @ line.input_matrix
 
 
-def _ackermann(A: Any, B: Any, poles: Any) -> Any:
+def _ackermann(A: Array, B: Array, poles: ComplexArray) -> Array:
     """K = -(0 ... 0 1) (B, A B, ...)^-1 p(A), (1, r)."""
     n = len(A)
     columns = [B]
@@ -314,19 +335,26 @@ def _ackermann(A: Any, B: Any, poles: Any) -> Any:
     polynomial = np.eye(n, dtype=complex)
     for pole in poles:
         polynomial = polynomial @ (A - pole * np.eye(n))
-    if np.max(np.abs(polynomial.imag), initial=0.0) > 1e-9 * np.max(np.abs(polynomial), initial=1.0):
-        raise ModelError("Complex poles come in conjugate pairs", seen=str(poles.tolist()), remedy="add the conjugates")
+    size = np.max(np.abs(polynomial), initial=1.0)
+    if np.max(np.abs(polynomial.imag), initial=0.0) > 1e-9 * size:
+        what = "Complex poles come in conjugate pairs"
+        raise ModelError(what, str(poles.tolist()), "add the conjugates")
     row = np.linalg.solve(np.hstack(columns).T, np.eye(n)[:, -1])
-    return -(row @ polynomial.real)[None, :]
+    gains: Array = -(row @ polynomial.real)[None, :]
+    return gains
 
 
-def _feedback(parts: LinearParts, K: Any, symbols: Sequence[Any] | None, cost: Any = None) -> LinearFeedback:
+def _feedback(
+    parts: LinearParts, K: Array, symbols: Symbols | None, cost: Array | None = None
+) -> LinearFeedback:
     """The gains on symbols, K = K_E E V, and what they make of the eigenvalues."""
     line, V = parts.linearisation, parts.basis
-    names = list(line.independent) if symbols is None else [str(getattr(x, "name", x)) for x in symbols]
+    chosen: Symbols = line.independent if symbols is None else symbols
+    names = [str(getattr(x, "name", x)) for x in chosen]
     unknown = [name for name in names if name not in line.symbols]
     if unknown:
-        raise ModelError(f"The state has no symbol `{unknown[0]}`", seen=", ".join(line.symbols), remedy="use one of these")
+        what = f"The state has no symbol `{unknown[0]}`"
+        raise ModelError(what, ", ".join(line.symbols), "use one of these")
     if symbols is None:
         table = K @ V.T
     else:
@@ -335,33 +363,33 @@ def _feedback(parts: LinearParts, K: Any, symbols: Sequence[Any] | None, cost: A
         if found < parts.rank:
             raise FormError(
                 "These symbols do not tell where the controllable part is",
-                seen=f"{', '.join(names)}: rank {found} of {parts.rank}",
-                remedy="let the feedback use more symbols",
+                f"{', '.join(names)}: rank {found} of {parts.rank}",
+                "let the feedback use more symbols",
             )
-        table = (
-            np.linalg.solve(seen @ seen.T, seen @ K.T).T
-            if len(names) == parts.rank
-            else K @ np.linalg.solve(seen.T @ seen, seen.T)
-        )
+        if len(names) == parts.rank:
+            table = np.linalg.solve(seen @ seen.T, seen @ K.T).T.astype(float, copy=False)
+        else:
+            table = K @ np.linalg.solve(seen.T @ seen, seen.T)
     whole = np.zeros((len(line.inputs), len(line.symbols)))
     whole[:, [line.symbols.index(name) for name in names]] = table
     rest = rank(V.T, DEPENDENT).null_space if parts.rank < len(V) else np.zeros((len(V), 0))
     size = max(1.0, float(np.max(np.abs(line.eigenvalues), initial=0.0)))
     labels = _labels(line.matrix + line.input_matrix @ (whole @ line.basis), V, rest, size)
-    gains = {u: dict(zip(names, (float(x) for x in row), strict=True)) for u, row in zip(line.inputs, table, strict=True)}
+    rows = zip(line.inputs, np.asarray(table).tolist(), strict=True)
+    gains = {u: dict(zip(names, row, strict=True)) for u, row in rows}
     return LinearFeedback(parts, gains, labels, cost)
 
 
-Model = TypeVar("Model", System, Scenario)
-
-
-def feedback(model: Model, gains: LinearFeedback | BySymbol[Values], at: Values | None = None) -> Model:
+def feedback(
+    model: Model, gains: LinearFeedback | BySymbol[Values], at: Values | None = None
+) -> Model:
     """The closed loop u = sum k (z - z*) as a System, or as a Scenario where one is given.
 
     Parameters
     ----------
     gains : LinearFeedback, or mapping of input to mapping of symbol to gain
-        Symbols are coordinates and velocities of the system, or outputs of it by name, such as momenta.
+        Symbols are coordinates and velocities of the system, or outputs of it by name, such as
+        momenta.
     at : mapping of symbol to value
         z*; that of the LinearFeedback, or zero.
 
@@ -370,30 +398,33 @@ def feedback(model: Model, gains: LinearFeedback | BySymbol[Values], at: Values 
     >>> import dalembert as da
     >>> x = da.coordinates("x")
     >>> u = da.inputs("u")
-    >>> closed = feedback(da.System([x], kinetic=x.dot**2/2, forces={x: u}, inputs=[u]), {u: {x: -1, x.dot: -2}})
+    >>> mass = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
+    >>> closed = feedback(mass, {u: {x: -1, x.dot: -2}})
     >>> print(closed.inputs[u])
     -x - 2*x_dot
     """
     system: System = model.system if isinstance(model, Scenario) else model
     table = gains.gains if isinstance(gains, LinearFeedback) else gains
     rest = numbers_by_name(at)
-    known = {x.name: x for x in (*system.coordinates, *system.velocities)} | dict(system.outputs)
-    strange = [name for name in rest if name not in known and name not in {s.name for s in system.momenta}]
+    symbols = (*system.coordinates, *system.velocities)
+    known: dict[str, sympy.Expr] = {x.name: x for x in symbols} | dict(system.outputs)
+    allowed = {*known, *(s.name for s in system.momenta)}
+    strange = [name for name in rest if name not in allowed]
     if strange:
-        raise ModelError(f"The place names `{strange[0]}`", seen=", ".join(known), remedy="name a state of the system")
-    if isinstance(gains, LinearFeedback):  # whose place may be one of a reduced system, in symbols of its own
-        rest = {**gains.at, **rest}
+        what = f"The place names `{strange[0]}`"
+        raise ModelError(what, ", ".join(known), "name a state of the system")
+    if isinstance(gains, LinearFeedback):
+        rest = {**gains.at, **rest}  # its place may be one of a reduced system
     laws = {}
     for u, row in by_name(table, "feedback").items():
         terms = []
         for name, gain in numbers_by_name(row).items():
             if name not in known:
                 near = nearest(name, known)
-                raise ModelError(
-                    f"A feedback of this system cannot use `{name}`",
-                    seen=", ".join(known),
-                    remedy=f"did you mean {near}" if near else "place poles with symbols= that are coordinates and velocities",
-                )
+                other = "place poles with symbols= that are coordinates and velocities"
+                remedy = f"did you mean {near}" if near else other
+                what = f"A feedback of this system cannot use `{name}`"
+                raise ModelError(what, ", ".join(known), remedy)
             factor = sympy.nsimplify(gain) if gain.is_integer() else sympy.Float(gain)
             terms.append(factor * (known[name] - sympy.nsimplify(rest.get(name, 0.0))))
         laws[u] = sympy.Add(*terms)

@@ -1,34 +1,39 @@
-r"""Controlled Lagrangians: a feedback that makes an underactuated system behave like one with other energies.
+r"""Controlled Lagrangians: feedback that gives an underactuated system other energies.
 
-    u = d_al U - h_al^j d_j U~ - g_al,l T^l_jk q_dot^j q_dot^k - d h~_j^al q_dot^j        (Supplement, 9.4.22 to 9.4.24)
+    u = d_al U - h_al^j d_j U~ - g_al,l T^l_jk q_dot^j q_dot^k - d h~_j^al q_dot^j
 
-turns L = g q_dot q_dot/2 - U into L~ = g~ q_dot q_dot/2 - U~, where the matching conditions (9.4.21) hold, and
+(Supplement, 9.4.22 to 9.4.24)
+
+turns L = g q_dot q_dot/2 - U into L~ = g~ q_dot q_dot/2 - U~, where the matching conditions
+(9.4.21) hold, and
 
     dE~/dt = -d |h~_j q_dot^j|^2.
 
-So E~ converges where it is positive definite and d > 0. The document has d > 0 alone; a negative definite E~, as the method
-often gives it, needs d < 0. The sign is chosen here by the definiteness that is found.
+So E~ converges where it is positive definite and d > 0. The document has d > 0 alone; a negative
+definite E~, as the method often gives it, needs d < 0. The sign is chosen here by the definiteness
+that is found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+import sympy
 
 from ...analysis.tables import Report, Section
 from ...errors import FormError, ModelError, nearest
 from ...model.scenario import Scenario
+from ...model.symbols import Input
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank
-from ...typing import Ranges, Symbols, Values
+from ...typing import Array, ComplexArray, Ranges, Symbols, Values
 from .level_sets import LevelSet, largest_level_set
 from .matching_ansatz import ansatz
 from .matching_classes import CLASSES, UnsuitedError, best_damping
 from .mechanics import FITTED, Mechanics, read_mechanics
-from .shaped import Certificate, Shaped
+from .shaped import MatchingCertificate, Shaped
 
 __all__ = ["ENERGY", "Matching", "match"]
 
@@ -47,10 +52,11 @@ class Matching(Report):
         The closed loop: inputs imposed, E~ among its outputs as `controlled_energy`.
     shaped : Shaped
         g~, U~, the control law.
-    certificate : Certificate
+    certificate : MatchingCertificate
         Whether the matching conditions hold, and their residuals at random states.
     definite : int
-        1 where E~ is positive definite at the equilibrium, -1 where it is negative definite, 0 otherwise.
+        1 where E~ is positive definite at the equilibrium, -1 where it is negative definite, 0
+        otherwise.
     damping : float
         d, with its sign.
     eigenvalues : array of complex (2n,)
@@ -61,10 +67,10 @@ class Matching(Report):
 
     system: System
     shaped: Shaped
-    certificate: Certificate
+    certificate: MatchingCertificate
     definite: int
     damping: float
-    eigenvalues: Any
+    eigenvalues: ComplexArray
     region: LevelSet | None = field(default=None)
 
     @property
@@ -73,7 +79,7 @@ class Matching(Report):
         return self.shaped.kind
 
     @property
-    def control(self) -> dict[Any, Any]:
+    def control(self) -> dict[Input, sympy.Expr]:
         """The inputs as expressions of the state."""
         return {u: value for u, value in self.system.inputs.items() if value is not None}
 
@@ -83,32 +89,41 @@ class Matching(Report):
     def _sections(self) -> list[Section]:
         kinetic, potential = self.shaped.definiteness()
         found = self.certificate
-        sign = {1: "positive definite", -1: "negative definite", 0: "indefinite: it proves nothing"}[self.definite]
-        beside = "with a force that does no work beside it" if self.shaped.is_gyroscopic else "as in (9.4.21)"
+        signs = ("indefinite: it proves nothing", "positive definite", "negative definite")
+        beside = "as in (9.4.21)"
+        if self.shaped.is_gyroscopic:
+            beside = "with a force that does no work beside it"
+        gains = ", ".join(f"{name} = {value:.6g}" for name, value in self.shaped.gains.items())
+        count = f"{found.states} random states"
         lines = [
             ("class", f"{self.kind}, {beside}"),
-            ("gains", ", ".join(f"{name} = {value:.6g}" for name, value in self.shaped.gains.items())),
+            ("gains", gains),
             ("conditions", str(found.verdict)),
-            ("residual", f"{found.residual:.1e} of the matching conditions at {found.states} random states"),
+            ("residual", f"{found.residual:.1e} of the matching conditions at {count}"),
         ]
+        slowest = float(np.max(self.eigenvalues.real))
         energy = [
-            ("E~", sign),
+            ("E~", signs[self.definite]),
             ("g~", ", ".join(f"{v:.4g}" for v in kinetic)),
             ("U~", ", ".join(f"{v:.4g}" for v in potential) + " (second variation)"),
             ("damping", f"d = {self.damping:.6g}"),
-            ("slowest", f"exp({float(np.max(self.eigenvalues.real)):.4g} t) of the linearised closed loop"),
+            ("slowest", f"exp({slowest:.4g} t) of the linearised closed loop"),
         ]
-        return [("Matching", lines), ("Controlled energy", energy), ("Region of attraction", self._region_lines())]
+        region = ("Region of attraction", self._region_lines())
+        return [("Matching", lines), ("Controlled energy", energy), region]
 
     def _region_lines(self) -> list[tuple[str, str]]:
         if self.region is None:
             return []
         here = self.region
-        shown = ", ".join(f"{name} in [{low:.3g}, {high:.3g}]" for name, (low, high) in here.bounds.items())
+        bounds = here.bounds.items()
+        shown = ", ".join(f"{name} in [{low:.3g}, {high:.3g}]" for name, (low, high) in bounds)
+        points = f"{here.points} points of a grid"
+        minima = f"{here.other_minima} other minima of U~ among them"
         return [
             ("level", f"E~ < {here.level:.6g}, where {shown}"),
             ("limit", here.limited_by),
-            ("standing", f"an estimate: {here.points} points of a grid, {here.other_minima} other minima of U~ among them"),
+            ("standing", f"an estimate: {points}, {minima}"),
         ]
 
 
@@ -125,7 +140,7 @@ def match(
     region: bool = True,
     within: Ranges | None = None,
 ) -> Matching:
-    """A controlled Lagrangian that stabilises an equilibrium, with its control law, certificate and closed loop.
+    """Find a controlled Lagrangian that stabilises an equilibrium, and its closed loop.
 
     Parameters
     ----------
@@ -138,9 +153,11 @@ def match(
     using : "potential", "simplified", "one-unactuated", "actuated-shape" or "ansatz", optional
         The class; by default they are tried in this order.
     gains : mapping of name to float
-        Of the class: `ratio` (above 1: how far beyond the edge of definiteness), `stiffness`, and others that the report names.
+        Of the class: `ratio` (above 1: how far beyond the edge of definiteness), `stiffness`, and
+        others that the report names.
     damping : float, optional
-        |d|; by default that of the fastest decay, and 0 leaves E~ constant. Its sign follows from the definiteness of E~.
+        |d|; by default that of the fastest decay, and 0 leaves E~ constant. Its sign follows from
+        the definiteness of E~.
     negative : bool
         Use the other sign of E~; the closed loop is the same.
     region : bool
@@ -149,8 +166,9 @@ def match(
     Raises
     ------
     FormError
-        Where no class solves the matching conditions; the message says what stood in the way of each, and the rank of
-        controllability. Where the residual is above 1e-10 it is named with the class.
+        Where no class solves the matching conditions; the message says what stood in the way of
+        each, and the rank of controllability. Where the residual is above 1e-10 it is named with
+        the class.
 
     Examples
     --------
@@ -162,20 +180,25 @@ def match(
     here = read_mechanics(model, actuated, at, parameters)
     if using is not None and using not in SOLVERS:
         near = nearest(using, SOLVERS)
-        raise ModelError(f"There is no class of matching `{using}`", remedy=f"did you mean {near or ', '.join(SOLVERS)}")
+        remedy = f"did you mean {near or ', '.join(SOLVERS)}"
+        raise ModelError(f"There is no class of matching `{using}`", remedy=remedy)
     shaped, certificate = _solved(here, using, gains or {})
     shaped = shaped.turned() if negative else shaped
     kinetic, potential = shaped.definiteness()
-    sign = 1 if min(kinetic[0], potential[0]) > 0 else -1 if max(kinetic[-1], potential[-1]) < 0 else 0
+    sign = int(min(kinetic[0], potential[0]) > 0) - int(max(kinetic[-1], potential[-1]) < 0)
     chosen = _damping(shaped, sign, damping)
-    names = {str(getattr(k, "name", k)): (float(v[0]), float(v[1])) for k, v in (within or {}).items()}
-    found = largest_level_set(shaped, sign, names) if region and sign else None
+    box = {str(getattr(k, "name", k)): v for k, v in (within or {}).items()}
+    limits = {name: (float(low), float(high)) for name, (low, high) in box.items()}
+    found = largest_level_set(shaped, sign, limits) if region and sign else None
     outputs = {**here.system.outputs, ENERGY: shaped.energy}
-    closed = here.system.replacing(inputs=shaped.laws(chosen), outputs=outputs, name=f"{here.system.name}, matched")
+    name = f"{here.system.name}, matched"
+    closed = here.system.replacing(inputs=shaped.laws(chosen), outputs=outputs, name=name)
     return Matching(closed, shaped, certificate, sign, chosen, _eigenvalues(shaped, chosen), found)
 
 
-def _solved(here: Mechanics, using: str | None, gains: Mapping[str, float]) -> tuple[Shaped, Certificate]:
+def _solved(
+    here: Mechanics, using: str | None, gains: Mapping[str, float]
+) -> tuple[Shaped, MatchingCertificate]:
     """The first class that solves the conditions."""
     reasons = []
     for name in [using] if using else list(SOLVERS):
@@ -185,30 +208,35 @@ def _solved(here: Mechanics, using: str | None, gains: Mapping[str, float]) -> t
             reasons.append(f"{name}: {error}")
             continue
         certificate = shaped.certificate()
+        residual = f"residual {certificate.residual:.2g} of the matching conditions"
         if not certificate.residual <= FITTED:
-            reasons.append(f"{name}: residual {certificate.residual:.2g} of the matching conditions (limit {FITTED:g})")
+            reasons.append(f"{name}: {residual} (limit {FITTED:g})")
         elif certificate.verdict.is_refuted:
-            reasons.append(f"{name}: the matching conditions do not hold everywhere: {certificate.verdict.grounds}")
+            grounds = certificate.verdict.grounds
+            reasons.append(f"{name}: the matching conditions do not hold everywhere: {grounds}")
         else:
             return shaped, certificate
     number, whole = controllable(here)
+    remedy = "no smooth feedback moves the uncontrollable part: add an actuator"
+    if number == whole:
+        linear = "da.control.place_poles or da.control.lqr near the equilibrium"
+        remedy = f"add an actuator, or other coordinates, or use {linear}"
     raise FormError(
         "The matching conditions were not solved",
-        seen="; ".join(reason.rstrip(".") for reason in reasons)
+        "; ".join(reason.rstrip(".") for reason in reasons)
         + f". The linearisation is controllable with rank {number} of {whole}",
-        remedy="add an actuator, or other coordinates, or use da.control.place_poles or da.control.lqr near the equilibrium"
-        if number == whole
-        else "no smooth feedback moves the uncontrollable part: add an actuator",
+        remedy,
     )
 
 
 def controllable(here: Mechanics) -> tuple[int, int]:
-    """The rank of controllability of the linearised system at the equilibrium, and the number of its states."""
+    """The rank of controllability of the linearised system, and the number of its states."""
     n = len(here.coordinates)
     mass, stiffness = here.numbers(here.metric), here.hessian(here.potential)
     push = np.zeros((n, len(here.actuated)))
     push[list(here.actuated), range(len(here.actuated))] = 1.0
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(mass, stiffness), np.zeros((n, n))]])
+    pulled = -np.linalg.solve(mass, stiffness)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [pulled, np.zeros((n, n))]])
     A = A / max(1.0, float(np.max(np.abs(np.linalg.eigvals(A)))))
     columns = [np.vstack([np.zeros_like(push), np.linalg.solve(mass, push)])]
     for _ in range(2 * n - 1):
@@ -216,7 +244,7 @@ def controllable(here: Mechanics) -> tuple[int, int]:
     return rank(np.hstack(columns), 1e-9).rank, 2 * n
 
 
-def _numbers(shaped: Shaped) -> tuple[Any, Any, Any]:
+def _numbers(shaped: Shaped) -> tuple[Array, Array, Array]:
     """g~, the second variation of U~, and h~ on actuated coordinates (k, n), at the equilibrium."""
     here = shaped.mechanics
     metric = here.numbers(shaped.metric)
@@ -229,22 +257,26 @@ def _damping(shaped: Shaped, sign: int, size: float | None) -> float:
     if size == 0:
         return 0.0
     if sign == 0:
-        kinetic, potential = shaped.definiteness()
+        kinetic, potential = (np.round(values, 6).tolist() for values in shaped.definiteness())
         raise FormError(
-            "The controlled energy is not definite at the equilibrium, so that no damping makes it converge",
-            seen=f"eigenvalues of g~ {np.round(kinetic, 6).tolist()}, of U~ {np.round(potential, 6).tolist()}",
-            remedy="choose other gains (a larger ratio or stiffness), or damping=0",
+            "The controlled energy is not definite at the equilibrium: no damping can converge",
+            f"eigenvalues of g~ {kinetic}, of U~ {potential}",
+            "choose other gains (a larger ratio or stiffness), or damping=0",
         )
     if size is not None and size < 0:
-        raise ModelError("The damping is given by its size", seen=f"{size:g}", remedy="leave the sign to the controlled energy")
+        remedy = "leave the sign to the controlled energy"
+        raise ModelError("The damping is given by its size", f"{size:g}", remedy)
+    if size is not None:
+        return sign * float(size)
     metric, stiffness, passive = _numbers(shaped)
-    return sign * (float(size) if size is not None else best_damping(sign * metric, sign * stiffness, passive)[0])
+    return sign * best_damping(sign * metric, sign * stiffness, passive)[0]
 
 
-def _eigenvalues(shaped: Shaped, damping: float) -> Any:
+def _eigenvalues(shaped: Shaped, damping: float) -> ComplexArray:
     """Of the linearised closed loop, by real part, largest first."""
     metric, stiffness, passive = _numbers(shaped)
     n = len(metric)
     lower = -np.linalg.solve(metric, np.hstack([stiffness, damping * passive.T @ passive]))
     values = np.linalg.eigvals(np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower]))
-    return values[np.argsort(-values.real)]
+    ordered: ComplexArray = values[np.argsort(-values.real)].astype(complex)
+    return ordered

@@ -1,12 +1,16 @@
 r"""Classes of systems for which the matching conditions are solved in closed form.
 
-With lambda_a = g~^-1 g_a the conditions are L_lambda g~ = d_a g (up to forces without power) and lambda_a U~ = d_a U:
+With lambda_a = g~^-1 g_a the conditions are L_lambda g~ = d_a g (up to forces without power) and
+lambda_a U~ = d_a U:
 
-- *simplified*: x unactuated, theta actuated, g a function of x, g_ab constant, d g_al,a closed (Bloch, Leonard and Marsden).
-  lambda_al = -d_al + a tau_al^b d_b with tau = g^ab g_al,b, and g~ = (-g_xx + a (c a - 1) tau g tau, (c a - 1) g_xa, c g_ab).
-- *one unactuated*: the same with one x and any g_ab(x):  lambda = -d_x + A g_x with A = (g_ab(x) - C)^-1, C constant;
-  g~ = g_x g_x / w + k eta eta, w = lambda . g_x, eta = theta_dot + lambda x_dot. Needs a force without power where g_ab varies.
-- *actuated shape*: one x and one actuated y, g a function of y: w = g_x . lambda is constant and lambda^x / lambda^y chosen so.
+- *simplified*: x unactuated, theta actuated, g a function of x, g_ab constant, d g_al,a closed
+  (Bloch, Leonard and Marsden). lambda_al = -d_al + a tau_al^b d_b with tau = g^ab g_al,b, and g~ =
+  (-g_xx + a (c a - 1) tau g tau, (c a - 1) g_xa, c g_ab).
+- *one unactuated*: the same with one x and any g_ab(x):  lambda = -d_x + A g_x with A = (g_ab(x) -
+  C)^-1, C constant; g~ = g_x g_x / w + k eta eta, w = lambda . g_x, eta = theta_dot + lambda x_dot.
+  Needs a force without power where g_ab varies.
+- *actuated shape*: one x and one actuated y, g a function of y: w = g_x . lambda is constant and
+  lambda^x / lambda^y chosen so.
 - *potential*: g~ = g, U~ - U a function of actuated coordinates.
 
 In the first two U~ = -U(x) + eps/2 |y|^2, where y = theta + primitive of lambda stays along lambda.
@@ -14,8 +18,8 @@ In the first two U~ = -U(x) + eps/2 |y|^2, where y = theta + primitive of lambda
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import sympy
@@ -25,6 +29,7 @@ from ...analysis.hamilton_jacobi.primitives import potential as primitive_of
 from ...analysis.hamilton_jacobi.primitives import primitive
 from ...errors import RunError
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array, ComplexArray
 from .mechanics import Mechanics
 from .shaped import Shaped, gyroscopic_force
 
@@ -39,34 +44,40 @@ TRIED = np.geomspace(1e-2, 1e2, 41)
 COARSE = np.geomspace(1e-2, 1e2, 13)
 #: The most by which one eigenvalue of a closed loop may exceed the decay of another.
 FASTEST = 30.0
+E = TypeVar("E", sympy.Expr, sympy.Matrix)
+Block = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class UnsuitedError(RunError):
     """The system does not belong to a class of matching."""
 
 
-def frozen(here: Mechanics, expression: Any, places: Any) -> Any:
-    """An expression with coordinates at their equilibrium."""
+def frozen(here: Mechanics, expression: E, places: Sequence[int]) -> E:
+    """An expression, or a matrix of them, with coordinates at their equilibrium."""
     at = {q: sympy.nsimplify(here.equilibrium[q.name]) for q in here.symbols(places)}
-    return sympy.Matrix(expression).xreplace(at) if isinstance(expression, sympy.MatrixBase) else expression.xreplace(at)
+    return expression.xreplace(at)
 
 
-def slowest(values: Any, spread: float = np.inf) -> float:
-    """The largest real part of some eigenvalues; 0 where the fastest exceeds it by more than `spread`."""
+def slowest(values: ComplexArray, spread: float = np.inf) -> float:
+    """The largest real part of eigenvalues; 0 where the fastest exceeds it more than `spread`."""
     largest = float(np.max(values.real))
     return largest if float(np.max(np.abs(values))) < spread * max(-largest, 1e-300) else 0.0
 
 
-def best_damping(metric: Any, stiffness: Any, passive: Any, tried: Any = TRIED) -> tuple[float, float]:
-    """d > 0 of the fastest decay of M q'' + d Y^T Y q' + K q = 0 among tried ones, and the rate (both of a definite M, K).
+def best_damping(
+    metric: Array, stiffness: Array, passive: Array, tried: Array = TRIED
+) -> tuple[float, float]:
+    """d > 0 of the fastest decay of M q'' + d Y^T Y q' + K q = 0 among tried ones, and the rate.
 
-    Where eigenvalues of very different size are the price, another d is preferred, if there is one.
+    M and K are definite. Where eigenvalues of very different size are the price, another d is
+    preferred, if there is one.
     """
     n = len(metric)
     scale = float(np.sqrt(np.trace(stiffness) * np.trace(metric)) / np.trace(passive.T @ passive))
     upper, lower = np.hstack([np.zeros((n, n)), np.eye(n)]), -np.linalg.solve(metric, stiffness)
     push = -np.linalg.solve(metric, passive.T @ passive)
-    spectra = [np.linalg.eigvals(np.vstack([upper, np.hstack([lower, factor * scale * push])])) for factor in tried]
+    drags = [np.hstack([lower, factor * scale * push]) for factor in tried]
+    spectra = [np.linalg.eigvals(np.vstack([upper, drag])) for drag in drags]
     rates = [slowest(values, FASTEST) for values in spectra]
     if min(rates) == 0.0:
         rates = [slowest(values) for values in spectra]
@@ -74,25 +85,31 @@ def best_damping(metric: Any, stiffness: Any, passive: Any, tried: Any = TRIED) 
     return float(tried[best] * scale), -rates[best]
 
 
-def _passive(here: Mechanics, metric: Any) -> Any:
+def _passive(here: Mechanics, metric: Array) -> Array:
     """h~ on actuated coordinates, (k, n)."""
-    return (metric @ np.linalg.inv(here.numbers(here.metric))).T[list(here.actuated)]
+    passive: Array = (metric @ np.linalg.inv(here.numbers(here.metric))).T[list(here.actuated)]
+    return passive
 
 
-def _stiffness(here: Mechanics, metric: sympy.Matrix, bare: sympy.Expr, spring: sympy.Expr, given: float | None) -> float:
-    """eps of bare + eps spring: the given one, or that of the fastest decay with the best damping."""
+def _stiffness(
+    here: Mechanics, metric: sympy.Matrix, bare: sympy.Expr, spring: sympy.Expr, given: float | None
+) -> float:
+    """eps of bare + eps spring: the given one, or that of the fastest decay with best damping."""
     if given is not None:
         return float(given)
     M, K0, K1 = here.numbers(metric), here.hessian(bare), here.hessian(spring)
     eps, rate = _stiffened(M, K0, K1, _passive(here, M), TRIED)
     if rate <= 0.0:
-        raise UnsuitedError(
-            "no stiffness makes the controlled potential definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}"
-        )
+        raise _indefinite(K0)
     return eps
 
 
-def _stiffened(M: Any, K0: Any, K1: Any, passive: Any, tried: Any) -> tuple[float, float]:
+def _indefinite(stiffness: Array) -> UnsuitedError:
+    what = "no stiffness makes the controlled potential definite"
+    return UnsuitedError(what, seen=f"eigenvalues {np.linalg.eigvalsh(stiffness)}")
+
+
+def _stiffened(M: Array, K0: Array, K1: Array, passive: Array, tried: Array) -> tuple[float, float]:
     """eps of the fastest decay, and the rate."""
     scale, best, decay = abs(float(np.trace(K0) / np.trace(K1))), 0.0, 0.0
     for factor in tried:
@@ -104,9 +121,12 @@ def _stiffened(M: Any, K0: Any, K1: Any, passive: Any, tried: Any) -> tuple[floa
     return best, decay
 
 
-def _inertia(here: Mechanics, bare: sympy.Matrix, more: sympy.Matrix, height: sympy.Expr, spring: sympy.Expr) -> float:
+def _inertia(
+    here: Mechanics, bare: sympy.Matrix, more: sympy.Matrix, height: sympy.Expr, spring: sympy.Expr
+) -> float:
     """k of g~ = bare + k more: that of the fastest decay with the best stiffness and damping."""
-    M0, M1, K0, K1 = here.numbers(bare), here.numbers(more), here.hessian(height), here.hessian(spring)
+    M0, M1 = here.numbers(bare), here.numbers(more)
+    K0, K1 = here.hessian(height), here.hessian(spring)
     scale, best, decay = float(np.trace(M0) / np.trace(M1)), 0.0, 0.0
     for factor in np.geomspace(1e-4, 10.0, 11):
         M = M0 + factor * scale * M1
@@ -114,9 +134,7 @@ def _inertia(here: Mechanics, bare: sympy.Matrix, more: sympy.Matrix, height: sy
         if rate > decay:
             best, decay = float(factor * scale), rate
     if best == 0.0:
-        raise UnsuitedError(
-            "no stiffness makes the controlled potential definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}"
-        )
+        raise _indefinite(K0)
     return best
 
 
@@ -130,7 +148,8 @@ def _unmixed(here: Mechanics) -> None:
     derivatives = here.derivatives(here.potential, here.unactuated)
     mixed = here.depends_on(derivatives.applyfunc(simplify), here.actuated)
     if mixed:
-        raise UnsuitedError(f"the derivative of U along unactuated coordinates depends on actuated {', '.join(mixed)}")
+        what = "the derivative of U along unactuated coordinates depends on actuated"
+        raise UnsuitedError(f"{what} {', '.join(mixed)}")
 
 
 def _unstable(here: Mechanics) -> None:
@@ -138,74 +157,71 @@ def _unstable(here: Mechanics) -> None:
     whole = here.hessian(here.potential)
     values = np.linalg.eigvalsh(whole[np.ix_(here.unactuated, here.unactuated)])
     if values[-1] >= -TINY * np.max(np.abs(whole)):
-        seen = ", ".join(f"{v:.3g}" for v in values)
-        raise UnsuitedError(
-            f"U is not largest at the equilibrium along {here.names(here.unactuated)} (second variation {seen})"
-        )
+        seen = f"(second variation {', '.join(f'{v:.3g}' for v in values)})"
+        names = here.names(here.unactuated)
+        raise UnsuitedError(f"U is not largest at the equilibrium along {names} {seen}")
 
 
-def _coupling(here: Mechanics) -> tuple[Any, Any]:
+def _coupling(here: Mechanics) -> tuple[Array, Array]:
     """g_xx and g_xa g^ab g_bx at the equilibrium."""
     G, cross, own = (here.numbers(here.block(*p)) for p in _blocks(here))
     coupled = cross @ np.linalg.solve(G, cross.T)
     found = rank(cross).rank
     if found < len(here.unactuated):
         raise UnsuitedError(
-            f"not enough actuators: {len(here.actuated)} actuated coordinates couple to {len(here.unactuated)} unactuated ones"
-            f" with rank {found}"
+            f"not enough actuators: {len(here.actuated)} actuated coordinates couple to"
+            f" {len(here.unactuated)} unactuated ones with rank {found}"
         )
     return own, coupled
 
 
-def _blocks(here: Mechanics) -> tuple[Any, Any, Any]:
+def _blocks(here: Mechanics) -> tuple[Block, Block, Block]:
     x, theta = here.unactuated, here.actuated
     return (theta, theta), (x, theta), (x, x)
 
 
-def _assembled(here: Mechanics, xx: Any, xa: Any, aa: Any) -> sympy.Matrix:
+def _assembled(
+    here: Mechanics, xx: sympy.Matrix, xa: sympy.Matrix, aa: sympy.Matrix
+) -> sympy.Matrix:
     """A matrix from its blocks, in the order of the coordinates."""
-    n = len(here.coordinates)
-    out = sympy.zeros(n, n)
-    x, theta = here.unactuated, here.actuated
-    for i, p in enumerate(x):
-        for j, q in enumerate(x):
-            out[p, q] = xx[i, j]
-        for j, q in enumerate(theta):
-            out[p, q] = out[q, p] = xa[i, j]
-    for i, p in enumerate(theta):
-        for j, q in enumerate(theta):
-            out[p, q] = aa[i, j]
-    return out
+    order = [*here.unactuated, *here.actuated]
+    whole = sympy.Matrix(sympy.BlockMatrix([[xx, xa], [xa.T, aa]]))
+    places = [order.index(k) for k in range(len(order))]
+    return whole.extract(places, places)
 
 
-def _raised(here: Mechanics, carried: list[sympy.Expr], G0: sympy.Matrix) -> tuple[sympy.Expr, sympy.Expr]:
+def _raised(
+    here: Mechanics, carried: list[sympy.Expr], G0: sympy.Matrix
+) -> tuple[sympy.Expr, sympy.Expr]:
     """-U(x), and |y|^2 / 2 for y = theta - theta_0 + carried - carried(x_0)."""
     ridge = frozen(here, here.potential, here.actuated)
     bare = frozen(here, ridge, here.unactuated) - ridge
-    y = sympy.Matrix(
-        [
-            theta - sympy.nsimplify(here.equilibrium[theta.name]) + lift - frozen(here, lift, here.unactuated)
-            for theta, lift in zip(here.symbols(here.actuated), carried, strict=True)
-        ]
-    )
-    return bare, (y.T * G0 * y)[0] / 2
+    y = []
+    for theta, lift in zip(here.symbols(here.actuated), carried, strict=True):
+        rest = sympy.nsimplify(here.equilibrium[theta.name])
+        y.append(theta - rest + lift - frozen(here, lift, here.unactuated))
+    column = sympy.Matrix(y)
+    return bare, (column.T * G0 * column)[0] / 2
 
 
-def _primitive(here: Mechanics, entry: sympy.Expr, x: Any) -> sympy.Expr | None:
-    """A primitive by the rules, or after sin x or cos x was made the symbol, with coefficients as symbols of known sign."""
+def _primitive(here: Mechanics, entry: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
+    """A primitive by the rules, or in sin x or cos x with coefficients of known sign."""
     found = primitive(entry, x)
     z = sympy.Dummy("z", real=True)
     for wave, other, sign in ((sympy.sin(x), sympy.cos(x), 1), (sympy.cos(x), sympy.sin(x), -1)):
         inner = sympy.together(sign * entry / other).subs(other**2, 1 - wave**2).xreplace({wave: z})
         if found is None and not inner.has(x):
-            names: dict[Any, Any] = {}
-            above, below = (_lettered(here, sympy.expand(part), z, names) for part in sympy.fraction(inner))
+            names: dict[sympy.Symbol, sympy.Expr] = {}
+            parts = [sympy.expand(part) for part in sympy.fraction(inner)]
+            above, below = (_with_sizes(here, part, z, names) for part in parts)
             done = primitive(above / below, z)
             found = None if done is None else done.xreplace(names).xreplace({z: wave})
     return found
 
 
-def _lettered(here: Mechanics, polynomial: sympy.Expr, z: Any, names: dict[Any, Any]) -> sympy.Expr:
+def _with_sizes(
+    here: Mechanics, polynomial: sympy.Expr, z: sympy.Symbol, names: dict[sympy.Symbol, sympy.Expr]
+) -> sympy.Expr:
     """A polynomial with positive symbols, kept in `names`, for the sizes of its coefficients."""
     terms = []
     for (power,), coefficient in sympy.Poly(polynomial, z).terms():
@@ -234,9 +250,11 @@ def simplified(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     _unstable(here)
     own0, coupled0 = _coupling(here)
     ratio = float(gains.get("ratio", 2.0))
-    a = float(gains.get("a", ratio * np.max(np.linalg.eigvals(np.linalg.solve(coupled0, own0)).real)))
+    largest = np.max(np.linalg.eigvals(np.linalg.solve(coupled0, own0)).real)
+    a = float(gains.get("a", ratio * largest))
     lifted = a * coupled0 - own0
-    c = float(gains.get("c", ratio * np.max(np.linalg.eigvals(np.linalg.solve(lifted, coupled0)).real)))
+    largest = np.max(np.linalg.eigvals(np.linalg.solve(lifted, coupled0)).real)
+    c = float(gains.get("c", ratio * largest))
     metric = _assembled(here, -own + a * (c * a - 1) * tau * cross.T, (c * a - 1) * cross, c * G)
     carried = [primitive_of([a * tau[i, b] for i in range(len(x))], x) for b in range(tau.cols)]
     if any(lift is None for lift in carried):
@@ -244,7 +262,8 @@ def simplified(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     bare, spring = _raised(here, [lift for lift in carried if lift is not None], G)
     eps = _stiffness(here, metric, bare, spring, gains.get("stiffness"))
     still = sympy.zeros(len(here.coordinates), 1)
-    return Shaped(here, "simplified matching", metric, bare + eps * spring, still, {"a": a, "c": c, "stiffness": eps})
+    chosen = {"a": a, "c": c, "stiffness": eps}
+    return Shaped(here, "simplified matching", metric, bare + eps * spring, still, chosen)
 
 
 def one_unactuated(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
@@ -266,9 +285,9 @@ def one_unactuated(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     lifted0 = a * coupled0[0, 0] - own0[0, 0]
     inertia = float(gains.get("inertia", (ratio - 1) * coupled0[0, 0] / lifted0))
     k = inertia * G0
-    metric = _assembled(
-        here, sympy.Matrix([[own[0] ** 2 / w]]) + lift.T * k * lift, own[0] * cross / w + lift.T * k, cross.T * cross / w + k
-    )
+    xx = sympy.Matrix([[own[0] ** 2 / w]]) + lift.T * k * lift
+    xa, aa = own[0] * cross / w + lift.T * k, cross.T * cross / w + k
+    metric = _assembled(here, xx, xa, aa)
     carried = [_primitive(here, entry, x) for entry in lift]
     if any(entry is None for entry in carried):
         raise UnsuitedError(f"no primitive of {lift.tolist()} was found")
@@ -286,23 +305,29 @@ def one_unactuated(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
 def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     """One unactuated and one actuated coordinate, the metric a function of the actuated one."""
     if (len(here.unactuated), len(here.actuated)) != (1, 1):
-        raise UnsuitedError(f"{len(here.unactuated)} unactuated and {len(here.actuated)} actuated coordinates")
-    seen = here.depends_on(here.metric, here.unactuated)
-    if seen:
-        raise UnsuitedError(f"the metric depends on unactuated {', '.join(seen)}")
+        counts = f"{len(here.unactuated)} unactuated and {len(here.actuated)} actuated"
+        raise UnsuitedError(f"{counts} coordinates")
+    varying = here.depends_on(here.metric, here.unactuated)
+    if varying:
+        raise UnsuitedError(f"the metric depends on unactuated {', '.join(varying)}")
     (i,), (j,) = here.unactuated, here.actuated
     x, y = here.coordinates[i], here.coordinates[j]
     g, bent = here.numbers(here.metric), here.hessian(here.potential)
-    ends = (-g[i, j] / g[i, i], -bent[i, j] / bent[i, i] if abs(bent[i, i]) > TINY * np.max(np.abs(bent)) else np.inf)
+    is_bent = abs(bent[i, i]) > TINY * np.max(np.abs(bent))
+    ends = (-g[i, j] / g[i, i], -bent[i, j] / bent[i, i] if is_bent else np.inf)
     if not abs(ends[0] - ends[1]) > TINY * max(abs(end) for end in ends if np.isfinite(end)):
-        raise UnsuitedError(f"the equilibrium is not controllable: derivatives {ends[0]:.3g} and {ends[1]:.3g} coincide")
+        seen = f"derivatives {ends[0]:.3g} and {ends[1]:.3g} coincide"
+        raise UnsuitedError(f"the equilibrium is not controllable: {seen}")
     share = float(gains.get("share", 0.5))
-    r = float(gains.get("slope", ends[0] + share * (ends[1] - ends[0]) if np.isfinite(ends[1]) else ends[0] + share))
-    below = here.metric[i, j] + sympy.Float(r) * here.metric[i, i]  # lambda^y = 1 / below, lambda^x = r / below, w = 1
+    width = ends[1] - ends[0] if np.isfinite(ends[1]) else 1.0
+    r = float(gains.get("direction", ends[0] + share * width))
+    # lambda^y = 1 / below, lambda^x = r / below, w = 1
+    below = here.metric[i, j] + sympy.Float(r) * here.metric[i, i]
     field = sympy.zeros(2, 1)
     field[i], field[j] = r / below, 1 / below
     s = sympy.Dummy("s", real=True)
-    along = primitive(sympy.expand(sympy.diff(here.potential, x).xreplace({x: s + r * y}) * below), y)
+    push = sympy.diff(here.potential, x).xreplace({x: s + r * y})
+    along = primitive(sympy.expand(push * below), y)
     if along is None:
         raise UnsuitedError("no primitive of the potential along lambda was found")
     origin = {q: sympy.nsimplify(here.equilibrium[q.name]) for q in (x, y)}
@@ -314,11 +339,14 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     row = sympy.Matrix([here.metric[i, 0], here.metric[i, 1]])
     normal = sympy.Matrix([1, -r]) if i == 0 else sympy.Matrix([-r, 1])
     across = normal * normal.T
-    inertia = float(gains["inertia"]) if "inertia" in gains else _inertia(here, row * row.T, across, bare, spring)
+    if "inertia" in gains:
+        inertia = float(gains["inertia"])
+    else:
+        inertia = _inertia(here, row * row.T, across, bare, spring)
     metric = row * row.T + inertia * across
     eps = _stiffness(here, metric, bare, spring, gains.get("stiffness"))
     force = gyroscopic_force(here, metric, field, i, j)
-    chosen = {"slope": r, "inertia": inertia, "stiffness": eps}
+    chosen = {"direction": r, "inertia": inertia, "stiffness": eps}
     return Shaped(here, "actuated shape", metric, bare + eps * spring, force, chosen)
 
 
@@ -327,7 +355,8 @@ def potential_shaping(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     derivatives = here.numbers(here.derivatives(here.potential))
     shifts = sympy.Matrix([q - sympy.nsimplify(here.equilibrium[q.name]) for q in here.coordinates])
     least = TINY * np.max(np.abs(here.hessian(here.potential)))
-    held = sympy.Add(*(float(derivatives[k, 0]) * shifts[k] for k in here.actuated if abs(derivatives[k, 0]) > least))
+    pushed = [k for k in here.actuated if abs(derivatives[k, 0]) > least]
+    held = sympy.Add(*(float(derivatives[k, 0]) * shifts[k] for k in pushed))
     bare = here.potential - frozen(here, here.potential, range(len(here.coordinates))) - held
     y = shifts.extract(list(here.actuated), [0])
     G0 = frozen(here, here.block(here.actuated, here.actuated), range(len(here.coordinates)))
@@ -336,13 +365,13 @@ def potential_shaping(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
         whole = here.hessian(bare)
         values = np.linalg.eigvalsh(whole[np.ix_(here.unactuated, here.unactuated)])
         if values[0] <= TINY * np.max(np.abs(whole)):
-            seen = ", ".join(f"{v:.3g}" for v in values)
-            raise UnsuitedError(
-                f"U is not least at the equilibrium along {here.names(here.unactuated)} (second variation {seen})"
-            )
+            seen = f"(second variation {', '.join(f'{v:.3g}' for v in values)})"
+            names = here.names(here.unactuated)
+            raise UnsuitedError(f"U is not least at the equilibrium along {names} {seen}")
     eps = float(gains["stiffness"]) if "stiffness" in gains else _enough(here, bare, spring)
     still = sympy.zeros(len(here.coordinates), 1)
-    return Shaped(here, "potential shaping", here.metric, bare + eps * spring, still, {"stiffness": eps})
+    energy = bare + eps * spring
+    return Shaped(here, "potential shaping", here.metric, energy, still, {"stiffness": eps})
 
 
 def _enough(here: Mechanics, bare: sympy.Expr, spring: sympy.Expr) -> float:
@@ -352,7 +381,8 @@ def _enough(here: Mechanics, bare: sympy.Expr, spring: sympy.Expr) -> float:
     for factor in np.geomspace(0.5, 1e4, 26):
         if np.linalg.eigvalsh(K0 + factor * size * K1)[0] > 0.05 * float(np.max(np.abs(K0))):
             return float(factor * size)
-    raise UnsuitedError("no spring on actuated coordinates makes U~ definite", seen=f"eigenvalues {np.linalg.eigvalsh(K0)}")
+    what = "no spring on actuated coordinates makes U~ definite"
+    raise UnsuitedError(what, seen=f"eigenvalues {np.linalg.eigvalsh(K0)}")
 
 
 #: In the order in which they are tried.

@@ -1,9 +1,10 @@
-r"""A mechanical system with inputs, as matching sees it: metric, potential, which coordinates are pushed.
+r"""A mechanical system with inputs for matching: metric, potential, actuated coordinates.
 
-    L = 1/2 g_ij q_dot^i q_dot^j - U(q),      d/dt dL/dq_dot^i = dL/dq^i + u_i,      u_a = 0 for unactuated a
+    L = 1/2 g_ij q_dot^i q_dot^j - U(q),
+    d/dt dL/dq_dot^i = dL/dq^i + u_i,      u_a = 0 for unactuated a
 
-(Bloch and others, Supplement, 9.4.17). The inputs of the system act as u_al = B_al^k w_k with an invertible square B on the
-actuated coordinates.
+(Bloch and others, Supplement, 9.4.17). The inputs of the system act as u_al = B_al^k w_k with an
+invertible square B on the actuated coordinates.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+import casadi as ca
 import numpy as np
 import sympy
 
@@ -23,16 +24,16 @@ from ...analysis.anatomy import read_model
 from ...analysis.named_blocks import NamedBlocks
 from ...errors import FormError, ModelError, nearest
 from ...model.scenario import Scenario
-from ...model.symbols import t
+from ...model.symbols import Coordinate, Input, Velocity, t
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank
-from ...typing import Values
+from ...typing import Array, Matrix, Symbols, Values, Vector
 
 __all__ = ["FITTED", "Mechanics", "read_mechanics", "vanishing_at"]
 
 ZERO = sympy.Integer(0)
-#: The largest derivative of U along unactuated coordinates that counts as none, beside its second derivatives.
+#: The largest derivative of U along unactuated coordinates that counts as none, beside its Hessian.
 AT_REST = 1e-9
 #: Numbers that were fitted, such as gains, are known to this accuracy.
 FITTED = 1e-10
@@ -69,21 +70,21 @@ class Mechanics:
     values: dict[str, float]
 
     @property
-    def coordinates(self) -> tuple[Any, ...]:
+    def coordinates(self) -> tuple[Coordinate, ...]:
         """q."""
         return self.system.coordinates
 
     @property
-    def velocities(self) -> tuple[Any, ...]:
+    def velocities(self) -> tuple[Velocity, ...]:
         """q_dot."""
         return self.system.velocities
 
     @property
-    def inputs(self) -> tuple[Any, ...]:
+    def inputs(self) -> tuple[Input, ...]:
         """w, as many as actuated coordinates."""
         return tuple(self.system.inputs)
 
-    def symbols(self, places: Sequence[int]) -> list[Any]:
+    def symbols(self, places: Sequence[int]) -> list[Coordinate]:
         """Coordinates by place."""
         return [self.coordinates[k] for k in places]
 
@@ -95,35 +96,38 @@ class Mechanics:
         """Coordinates by place, for sentences."""
         return ", ".join(q.name for q in self.symbols(places)) or "none"
 
-    def numbers(self, expressions: Any, at: Mapping[str, float] | None = None) -> Any:
-        """A matrix of expressions of q at a configuration, the equilibrium by default, (rows, columns)."""
-        table = sympy.Matrix(expressions)
-        algebra = GraphAlgebra()
+    def numbers(self, expressions: Matrix | Vector, at: Mapping[str, float] | None = None) -> Array:
+        """Expressions of q at a configuration, the equilibrium by default, (rows, columns)."""
+        table, algebra = sympy.Matrix(expressions), GraphAlgebra()
         blocks = NamedBlocks(algebra, {"all": algebra.vector(list(table))}, self.known)
-        return blocks({**self.values, **self.equilibrium, **(at or {})})["all"].reshape(table.shape)
+        found: Array = blocks({**self.values, **self.equilibrium, **(at or {})})["all"]
+        return found.reshape(table.shape)
 
     @cached_property
     def known(self) -> list[str]:
         """Names that may be given although an expression does not need them."""
-        return [*(s.name for s in (*self.coordinates, *self.velocities, *self.inputs)), *self.values, *self.equilibrium]
+        symbols = (*self.coordinates, *self.velocities, *self.inputs)
+        return [*(s.name for s in symbols), *self.values, *self.equilibrium]
 
-    def hessian(self, function: sympy.Expr) -> Any:
+    def hessian(self, function: sympy.Expr) -> Array:
         """Second derivatives of a function of q at the equilibrium (n, n)."""
         return self.numbers(sympy.hessian(function, list(self.coordinates)))
 
-    def derivatives(self, function: sympy.Expr, places: Sequence[int] | None = None) -> sympy.Matrix:
+    def derivatives(
+        self, function: sympy.Expr, places: Sequence[int] | None = None
+    ) -> sympy.Matrix:
         """Derivatives of a function by coordinates, (k x 1)."""
         chosen = range(len(self.coordinates)) if places is None else places
         return sympy.Matrix([sympy.diff(function, q) for q in self.symbols(list(chosen))])
 
-    def depends_on(self, expressions: Any, places: Sequence[int]) -> list[str]:
+    def depends_on(self, expressions: Matrix | Vector, places: Sequence[int]) -> list[str]:
         """The coordinates among `places` that occur."""
         free = set().union(*(sympy.expand(e).free_symbols for e in sympy.Matrix(expressions)))
         return [q.name for q in self.symbols(places) if q in free]
 
 
-def vanishing_at(algebra: GraphAlgebra, block: Any, values: Mapping[str, float]) -> Verdict:
-    """Whether a block vanishes for all values of its symbols, or else where some have these values."""
+def vanishing_at(algebra: GraphAlgebra, block: ca.SX, values: Mapping[str, float]) -> Verdict:
+    """Whether a block vanishes for all values of its symbols, or else for these values of some."""
     found = algebra.vanishing(block)
     given = [symbol for symbol in algebra.symbols if symbol.name in values]
     if found.is_proved:
@@ -134,18 +138,16 @@ def vanishing_at(algebra: GraphAlgebra, block: Any, values: Mapping[str, float])
 
 
 def read_mechanics(
-    model: System | Scenario,
-    actuated: Sequence[Any] | None,
-    at: Values | None,
-    parameters: Values | None,
+    model: System | Scenario, actuated: Symbols | None, at: Values | None, parameters: Values | None
 ) -> Mechanics:
     """What matching needs of a model.
 
     Raises
     ------
     FormError
-        Where the model is no such system: constraints, forces beside the inputs, a Lagrangian that is not kinetic minus
-        potential energy; or the inputs do not push the actuated coordinates one by one.
+        Where the model is no such system: constraints, forces beside the inputs, a Lagrangian that
+        is not kinetic minus potential energy; or the inputs do not push the actuated coordinates
+        one by one.
     """
     system, values, _ = read_model(model, parameters, None)
     metric, potential = _energies(system)
@@ -154,16 +156,16 @@ def read_mechanics(
     equilibrium = {q.name: 0.0 for q in system.coordinates}
     for name, value in numbers_by_name(at).items():
         if name not in equilibrium:
-            raise ModelError(
-                f"There is no coordinate `{name}`", seen=", ".join(equilibrium), remedy="give the equilibrium by name"
-            )
+            what = f"There is no coordinate `{name}`"
+            raise ModelError(what, ", ".join(equilibrium), "give the equilibrium by name")
         equilibrium[name] = value
     others = tuple(k for k in range(len(system.coordinates)) if k not in places)
     acts = pushes.extract(list(places), list(range(pushes.cols)))
     here = Mechanics(system, metric, potential, others, places, acts, equilibrium, values)
     missing = [p.name for p in system.parameters if p.name not in values]
     if missing:
-        raise ModelError("Parameters have no value", seen=", ".join(missing), remedy="pass parameters={name: value}")
+        remedy = "pass parameters={name: value}"
+        raise ModelError("Parameters have no value", ", ".join(missing), remedy)
     _check_inputs(here)
     _check_rest(here)
     return here
@@ -175,11 +177,12 @@ def _energies(system: System) -> tuple[sympy.Matrix, sympy.Expr]:
         names = ", ".join(c.name for c in system.constraints)
         raise FormError(
             "Matching is for systems without constraints",
-            seen=names,
-            remedy="give the nonholonomic Routhian of a symmetric system instead (da.control.match_routhian)",
+            names,
+            "give the Routhian of a symmetric system instead (da.control.match_routhian)",
         )
     if system.lagrangian is None:
-        raise FormError("Matching needs a Lagrangian", seen="a Hamiltonian", remedy="state the system by its energies")
+        remedy = "state the system by its energies"
+        raise FormError("Matching needs a Lagrangian", "a Hamiltonian", remedy)
     v = list(system.velocities)
     rest = dict.fromkeys(v, ZERO)
     L = system.lagrangian
@@ -188,8 +191,8 @@ def _energies(system: System) -> tuple[sympy.Matrix, sympy.Expr]:
     if metric.has(*v) or any(linear) or L.has(t):
         raise FormError(
             "Matching needs L = g(q) q_dot q_dot / 2 - U(q)",
-            seen="time in L" if L.has(t) else "other terms in the velocities",
-            remedy="state the system in coordinates in which L is so",
+            "time in L" if L.has(t) else "other terms in the velocities",
+            "state the system in coordinates in which L is so",
         )
     return metric, simplify(-L.xreplace(rest))
 
@@ -199,26 +202,29 @@ def _pushes(system: System) -> sympy.Matrix:
     inputs = list(system.inputs)
     idle = dict.fromkeys(inputs, ZERO)
     forces = [system.forces.get(q, ZERO) for q in system.coordinates]
-    others = [q.name for q, f in zip(system.coordinates, forces, strict=True) if sympy.expand(f.xreplace(idle)) != 0]
+    pairs = zip(system.coordinates, forces, strict=True)
+    others = [q.name for q, f in pairs if sympy.expand(f.xreplace(idle)) != 0]
     if others or system.dissipation != 0:
         raise FormError(
             "Matching needs a system on which only its inputs act",
-            seen="dissipation" if not others else f"a force on {', '.join(others)}",
-            remedy="leave it out here, and see its effect by simulating the closed loop with it",
+            "dissipation" if not others else f"a force on {', '.join(others)}",
+            "leave it out here, and see its effect by simulating the closed loop with it",
         )
-    pushes = sympy.Matrix(forces).jacobian(inputs) if inputs else sympy.zeros(len(forces), 0)
-    if pushes.has(*inputs, *system.velocities) if inputs else False:
-        raise FormError("Matching needs forces that are linear in the inputs", seen=str(list(forces)), remedy="restate them")
+    if not inputs:
+        return sympy.zeros(len(forces), 0)
+    pushes = sympy.Matrix(forces).jacobian(inputs)
+    if pushes.has(*inputs, *system.velocities):
+        what = "Matching needs forces that are linear in the inputs"
+        raise FormError(what, str(list(forces)), "restate them")
     return pushes
 
 
-def _actuated(system: System, pushes: sympy.Matrix, named_ones: Sequence[Any] | None) -> tuple[int, ...]:
+def _actuated(system: System, pushes: sympy.Matrix, named_ones: Symbols | None) -> tuple[int, ...]:
     """The places that the inputs push, which must be the ones that are named."""
     pushed = tuple(k for k in range(pushes.rows) if any(pushes.row(k)))
     if not pushed:
-        raise FormError(
-            "No coordinate is actuated", seen="forces without inputs", remedy="state System(inputs=[u], forces={q: u})"
-        )
+        remedy = "state System(inputs=[u], forces={q: u})"
+        raise FormError("No coordinate is actuated", "forces without inputs", remedy)
     if named_ones is None:
         return pushed
     by_name = {q.name: k for k, q in enumerate(system.coordinates)}
@@ -226,12 +232,14 @@ def _actuated(system: System, pushes: sympy.Matrix, named_ones: Sequence[Any] | 
     for name in wanted:
         if name not in by_name:
             near = nearest(name, by_name)
-            raise ModelError(f"There is no coordinate `{name}`", seen=", ".join(by_name), remedy=f"did you mean {near}")
+            what = f"There is no coordinate `{name}`"
+            raise ModelError(what, ", ".join(by_name), f"did you mean {near}")
     if {by_name[name] for name in wanted} != set(pushed):
+        found = ", ".join(system.coordinates[k].name for k in pushed)
         raise FormError(
             "The inputs do not push the coordinates that are called actuated",
-            seen=f"inputs push {', '.join(system.coordinates[k].name for k in pushed)}; actuated: {', '.join(wanted)}",
-            remedy="change coordinates until each input pushes one of them, or name those that are pushed",
+            f"inputs push {found}; actuated: {', '.join(wanted)}",
+            "change coordinates until each input pushes one of them, or name those that are pushed",
         )
     return pushed
 
@@ -245,19 +253,22 @@ def _check_inputs(here: Mechanics) -> None:
     if not (found == table.shape[0] == table.shape[1]):
         raise FormError(
             "The inputs do not push the actuated coordinates one by one",
-            seen=f"{table.shape[1]} inputs push {table.shape[0]} coordinates with rank {found}",
-            remedy="change coordinates so that the inputs push as many coordinates as there are independent inputs",
+            f"{table.shape[1]} inputs push {table.shape[0]} coordinates with rank {found}",
+            "choose coordinates of which the inputs push as many as there are independent inputs",
         )
 
 
 def _check_rest(here: Mechanics) -> None:
     """No input can hold a derivative of U along unactuated coordinates."""
-    derivatives = here.numbers(here.derivatives(here.potential, here.unactuated)) if here.unactuated else np.zeros((0, 1))
+    derivatives = np.zeros((0, 1))
+    if here.unactuated:
+        derivatives = here.numbers(here.derivatives(here.potential, here.unactuated))
     size = float(np.max(np.abs(here.hessian(here.potential))))
-    if np.max(np.abs(derivatives), initial=0.0) > AT_REST * size:
-        k = here.unactuated[int(np.argmax(np.abs(derivatives)))]
+    worst = np.max(np.abs(derivatives), initial=0.0)
+    if worst > AT_REST * size:
+        name = here.coordinates[here.unactuated[int(np.argmax(np.abs(derivatives)))]].name
         raise FormError(
             "The point is no equilibrium for any input",
-            seen=f"dU/d{here.coordinates[k].name} = {np.max(np.abs(derivatives)):.3g} along an unactuated coordinate",
-            remedy="give at={coordinate: value} where U is stationary along unactuated coordinates",
+            f"dU/d{name} = {worst:.3g} along an unactuated coordinate",
+            "give at={coordinate: value} where U is stationary along unactuated coordinates",
         )

@@ -1,47 +1,67 @@
-r"""Energies that a feedback gives a system: the matching conditions as residuals, and the control law that follows.
+r"""Energies that a feedback gives a system: matching conditions, and the control law.
 
-With T = Gamma~ - Gamma, h_i^j = g_ik g~^kj the closed loop of L = g q_dot q_dot/2 - U is that of L~ = g~ q_dot q_dot/2 - U~
-just where, for every unactuated a (Hamberg; Bloch and others, Supplement, 9.4.21 and 9.4.22),
+With T = Gamma~ - Gamma, h_i^j = g_ik g~^kj the closed loop of L = g q_dot q_dot/2 - U is that of L~
+= g~ q_dot q_dot/2 - U~ just where, for every unactuated a (Hamberg; Bloch and others, Supplement,
+9.4.21 and 9.4.22),
 
-    g_al T^l_jk = 0,     h_a^j d_j U~ = d_a U,        u_al = d_al U - h_al^j d_j U~ - g_al,l T^l_jk q_dot^j q_dot^k.
+    g_al T^l_jk = 0,     h_a^j d_j U~ = d_a U,
+    u_al = d_al U - h_al^j d_j U~ - g_al,l T^l_jk q_dot^j q_dot^k.
 
-With lambda_a^j = h_a^j the first condition says that the Lie derivative of g~ along lambda_a is d_a g. Where a force Y of the
-closed loop, quadratic in q_dot and without power (q_dot . Y = 0), is allowed beside L~, it reads
+With lambda_a^j = h_a^j the first condition says that the Lie derivative of g~ along lambda_a is d_a
+g. Where a force Y of the closed loop, quadratic in q_dot and without power (q_dot . Y = 0), is
+allowed beside L~, it reads
 
     (L_lambda g~ - d_a g)(q_dot, q_dot) = -2 lambda_a . Y,
 
-which for one unactuated coordinate asks only for the value at q_dot = lambda. Without Y the document's condition is meant.
+which for one unactuated coordinate asks only for the value at q_dot = lambda. Without Y the
+document's condition is meant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import product
 
+import casadi as ca
 import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...algebra.structure import Verdict, conjunction
 from ...analysis.named_blocks import NamedBlocks
+from ...model.symbols import Input
+from ...typing import Array
 from .mechanics import Mechanics, vanishing_at
 
-__all__ = ["Certificate", "Shaped", "bend", "gyroscopic_force", "in_graph", "inverse", "part_of"]
+__all__ = [
+    "MatchingCertificate",
+    "Shaped",
+    "bend",
+    "gyroscopic_force",
+    "in_graph",
+    "inverse",
+    "part_of",
+]
 
 ZERO = sympy.Integer(0)
-#: Random states of a certificate, and how far their coordinates and velocities are from the equilibrium.
+#: Random states of a certificate, and how far they are from the equilibrium.
 STATES, SPREAD = 24, 0.5
 NAMES = ("kinetic", "potential", "power")
 
 
-def bend(metric: sympy.Matrix, q: Any, v: Any) -> sympy.Matrix:
+def bend(
+    metric: sympy.Matrix, q: Sequence[sympy.Symbol], v: Sequence[sympy.Symbol]
+) -> sympy.Matrix:
     """[jk, i] v^j v^k, (n x 1)."""
-    n = len(q)
-    velocity = sympy.Matrix(v)
+    velocity, pairs = sympy.Matrix(v), list(product(range(len(q)), repeat=2))
     energy = (velocity.T * metric * velocity)[0] / 2
-    along = [sympy.Add(*(sympy.diff(metric[i, k], q[j]) * v[j] * v[k] for j in range(n) for k in range(n))) for i in range(n)]
-    return sympy.Matrix([along[i] - sympy.diff(energy, q[i]) for i in range(n)])
+    found = []
+    for i, x in enumerate(q):
+        along = [sympy.diff(metric[i, k], q[j]) * v[j] * v[k] for j, k in pairs]
+        found.append(sympy.Add(*along) - sympy.diff(energy, x))
+    return sympy.Matrix(found)
 
 
 def inverse(matrix: sympy.Matrix) -> sympy.Matrix:
@@ -52,32 +72,30 @@ def inverse(matrix: sympy.Matrix) -> sympy.Matrix:
     if n == 2:
         (a, b), (c, d) = matrix.tolist()
         return sympy.Matrix([[d, -b], [-c, a]]) / (a * d - b * c)
-    head, right, below, rest = (
-        matrix[: n - 1, : n - 1],
-        matrix[: n - 1, n - 1 :],
-        matrix[n - 1 :, : n - 1],
-        matrix[n - 1, n - 1],
-    )
+    head, right = matrix[: n - 1, : n - 1], matrix[: n - 1, n - 1 :]
+    below, rest = matrix[n - 1 :, : n - 1], matrix[n - 1, n - 1]
     inner = inverse(head)
     left = rest - (below * inner * right)[0]
     corner = inner + inner * right * below * inner / left
-    return sympy.Matrix(
-        sympy.BlockMatrix([[corner, -inner * right / left], [-below * inner / left, sympy.Matrix([[1 / left]])]])
-    )
+    last = sympy.Matrix([[1 / left]])
+    blocks = [[corner, -inner * right / left], [-below * inner / left, last]]
+    return sympy.Matrix(sympy.BlockMatrix(blocks))
 
 
 @dataclass(frozen=True)
-class Certificate:
+class MatchingCertificate:
     """Whether the matching conditions hold, and what is left of them at random states.
 
     Attributes
     ----------
     kinetic, potential, power : float
-        Of (9.4.21), first and second; and q_dot . Y beside |q_dot| |Y|; each as a part of its terms.
+        Of (9.4.21), first and second; and q_dot . Y beside |q_dot| |Y|; each as a part of its
+        terms.
     states : int
         Near the equilibrium.
     verdict : Verdict
-        Proved or refuted for all states; not established where numbers that were fitted stand in the way.
+        Proved or refuted for all states; not established where numbers that were fitted stand in
+        the way.
     """
 
     kinetic: float
@@ -125,10 +143,10 @@ class Shaped:
 
     def turned(self) -> Shaped:
         """The same closed loop with the other sign of its energies."""
-        opposite = {"metric": -self.metric, "potential": -self.potential, "gyroscopic": -self.gyroscopic}
-        return Shaped(self.mechanics, self.kind, gains=self.gains, **opposite)
+        energies = (-self.metric, -self.potential, -self.gyroscopic)
+        return Shaped(self.mechanics, self.kind, *energies, self.gains)
 
-    # -- expressions ---------------------------------------------------------------------------------------------------
+    # -- expressions -------------------------------------------------------------------------------
 
     @cached_property
     def energy(self) -> sympy.Expr:
@@ -148,7 +166,7 @@ class Shaped:
 
     @cached_property
     def control(self) -> sympy.Matrix:
-        """The generalised forces of (9.4.22) on all coordinates (n x 1); those on unactuated ones vanish where it matches."""
+        """The generalised forces of (9.4.22) (n x 1); those on unactuated coordinates vanish."""
         here = self.mechanics
         q, v = here.coordinates, here.velocities
         wanted = bend(self.metric, q, v) + here.derivatives(self.potential) - self.gyroscopic
@@ -156,40 +174,45 @@ class Shaped:
 
     @cached_property
     def passive_velocities(self) -> sympy.Matrix:
-        """h~_j^al q_dot^j (k x 1): along these velocities forces on actuated coordinates change E~."""
+        """h~_j^al q_dot^j (k x 1), along which forces on actuated coordinates change E~."""
         moved = self.inverse_quotient.T * sympy.Matrix(self.mechanics.velocities)
         return moved.extract(list(self.mechanics.actuated), [0])
 
-    def laws(self, damping: float) -> dict[Any, sympy.Expr]:
+    def laws(self, damping: float) -> dict[Input, sympy.Expr]:
         """The inputs: (9.4.22) with the dissipation -d h~_j^al q_dot^j of (9.4.24)."""
         here = self.mechanics
-        forces = self.control.extract(list(here.actuated), [0]) - sympy.Float(damping) * self.passive_velocities
+        shaping = self.control.extract(list(here.actuated), [0])
+        forces = shaping - sympy.Float(damping) * self.passive_velocities
         return dict(zip(here.inputs, inverse(here.acts) * forces, strict=True))
 
-    # -- numbers -------------------------------------------------------------------------------------------------------
+    # -- numbers -----------------------------------------------------------------------------------
 
-    def definiteness(self) -> tuple[Any, Any]:
+    def definiteness(self) -> tuple[Array, Array]:
         """Eigenvalues of g~ and of the second variation of U~ at the equilibrium, ascending."""
-        here = self.mechanics
-        metric = here.numbers(self.metric)
-        return np.linalg.eigvalsh((metric + metric.T) / 2), np.linalg.eigvalsh(here.hessian(self.potential))
+        metric, bent = self.mechanics.numbers(self.metric), self.mechanics.hessian(self.potential)
+        matrices = ((metric + metric.T) / 2, bent)
+        kinetic, potential = (np.asarray(np.linalg.eigvalsh(m), dtype=float) for m in matrices)
+        return kinetic, potential
 
     @cached_property
-    def _conditions(self) -> tuple[GraphAlgebra, dict[str, Any]]:
+    def _conditions(self) -> tuple[GraphAlgebra, dict[str, ca.SX]]:
         """Both conditions with derivatives by CasADi, where the control law has those of SymPy."""
         here, algebra = self.mechanics, GraphAlgebra()
         q, v = algebra.vector(here.coordinates), algebra.vector(here.velocities)
         free = list(here.unactuated)
 
-        def push(metric: Any) -> Any:
+        def push(metric: ca.SX) -> ca.SX:
             """d/dt (g v) without accelerations, less the derivative of the kinetic energy."""
             momentum = metric @ v
-            return algebra.along(momentum, q, v) - algebra.gradient(algebra.inner(v, momentum) / 2, q)
+            energy = algebra.inner(v, momentum) / 2
+            found: ca.SX = algebra.along(momentum, q, v) - algebra.gradient(energy, q)
+            return found
 
         own, new = (in_graph(algebra, matrix) for matrix in (here.metric, self.metric))
         force = algebra.vector(list(self.gyroscopic))
         moved = own @ algebra.solve_square(new, push(new) - force)
-        lifted = own @ algebra.solve_square(new, algebra.gradient(algebra.scalar(self.potential), q))
+        potential = algebra.gradient(algebra.scalar(self.potential), q)
+        lifted = own @ algebra.solve_square(new, potential)
         derivatives = algebra.gradient(algebra.scalar(here.potential), q)
         return algebra, {
             "metric": new,
@@ -204,32 +227,33 @@ class Shaped:
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the conditions hold for all states."""
-        algebra, blocks = self._conditions
-        return conjunction({name: vanishing_at(algebra, blocks[name], self.mechanics.values) for name in NAMES})
+        (algebra, blocks), values = self._conditions, self.mechanics.values
+        return conjunction({name: vanishing_at(algebra, blocks[name], values) for name in NAMES})
 
-    def certificate(self, seed: int = 0) -> Certificate:
-        """The verdict on the matching conditions, with their residuals at random states near the equilibrium."""
+    def certificate(self, seed: int = 0) -> MatchingCertificate:
+        """The verdict on the matching conditions, with residuals at random states."""
         here, random = self.mechanics, np.random.default_rng(seed)
         blocks = NamedBlocks(*self._conditions, here.known)
         left, terms, count = np.zeros(len(NAMES)), np.zeros(len(NAMES)), 0
         signs = np.sign(self.definiteness()[0])
         names = [x.name for x in (*here.coordinates, *here.velocities)]
+        origin = np.array(list(here.equilibrium.values()))
         for _ in range(20 * STATES):
-            q = np.array(list(here.equilibrium.values())) + random.uniform(-SPREAD, SPREAD, len(here.coordinates))
+            q = origin + random.uniform(-SPREAD, SPREAD, len(here.coordinates))
             v = random.uniform(-1, 1, len(here.velocities))
             found = blocks({**here.values, **dict(zip(names, [*q, *v], strict=True))}, finite=False)
             turned = np.sign(np.linalg.eigvalsh((found["metric"] + found["metric"].T) / 2))
             if not np.array_equal(signs, turned):
                 continue  # beyond the edge of the region in which g~ keeps its signature
             count += 1
-            left, terms = (
-                np.maximum(worst, [np.max(np.abs(found[name + kind]), initial=0.0) for name in NAMES])
-                for worst, kind in ((left, ""), (terms, "_terms"))
-            )
+            worst = {name: np.max(np.abs(block), initial=0.0) for name, block in found.items()}
+            left = np.maximum(left, [worst[name] for name in NAMES])
+            terms = np.maximum(terms, [worst[f"{name}_terms"] for name in NAMES])
             if count == STATES:
                 break
-        kinetic, potential, power = (part_of(*pair) if count else np.inf for pair in zip(left, terms, strict=True))
-        return Certificate(kinetic, potential, power, count, self.verdict)
+        parts = [part_of(*pair) if count else np.inf for pair in zip(left, terms, strict=True)]
+        kinetic, potential, power = parts
+        return MatchingCertificate(kinetic, potential, power, count, self.verdict)
 
 
 def part_of(left: float, terms: float) -> float:
@@ -237,29 +261,42 @@ def part_of(left: float, terms: float) -> float:
     return float(left / terms) if 0 < terms < np.inf else 0.0 if left == 0 else np.inf
 
 
-def in_graph(algebra: GraphAlgebra, matrix: sympy.Matrix) -> Any:
+def in_graph(algebra: GraphAlgebra, matrix: sympy.Matrix) -> ca.SX:
     """A matrix of expressions in a graph."""
-    return algebra.columns([algebra.vector(list(matrix.col(k))) for k in range(matrix.cols)])
+    columns = [algebra.vector(list(matrix.col(k))) for k in range(matrix.cols)]
+    found: ca.SX = algebra.columns(columns)
+    return found
 
 
-def gyroscopic_force(here: Mechanics, metric: sympy.Matrix, field: sympy.Matrix, unactuated: int, pivot: int) -> sympy.Matrix:
-    r"""Y with (L_lambda g~ - d_a g)(v, v) = -2 lambda . Y and v . Y = 0, for one unactuated coordinate, (n x 1).
+def gyroscopic_force(
+    here: Mechanics, metric: sympy.Matrix, field: sympy.Matrix, unactuated: int, pivot: int
+) -> sympy.Matrix:
+    r"""Y with (L_lambda g~ - d_a g)(v, v) = -2 lambda . Y, v . Y = 0, one unactuated a, (n x 1).
 
-    With eta^k = v^k - (lambda^k / lambda^p) v^p except for k = p, the pivot, and S = L_lambda g~ - d_a g, S(lambda, lambda) = 0
-    leaves S(v, v) = eta^k (2 S_k(lambda) v^p / lambda^p + S_kl eta^l). So c = b_k eta^k with b_k = -(the bracket)/2 is a form
-    that annihilates lambda, and Y_i = (delta^p_i c(v) - c_i v^p) / lambda^p.
+    With eta^k = v^k - (lambda^k / lambda^p) v^p except for k = p, the pivot, and S = L_lambda g~ -
+    d_a g, S(lambda, lambda) = 0 leaves S(v, v) = eta^k (2 S_k(lambda) v^p / lambda^p + S_kl eta^l).
+    So c = b_k eta^k with b_k = -(the bracket)/2 is a form that annihilates lambda, and Y_i =
+    (delta^p_i c(v) - c_i v^p) / lambda^p.
     """
     q, v = list(here.coordinates), list(here.velocities)
     n, a = len(q), q[unactuated]
     derivatives = field.jacobian(q)  # d_j lambda^i at [i, j]
-    drift = sympy.Matrix(n, n, lambda j, k: sympy.Add(*(field[i] * sympy.diff(metric[j, k], q[i]) for i in range(n))))
+
+    def carried(j: int, k: int) -> sympy.Expr:
+        return sympy.Add(*(field[i] * sympy.diff(metric[j, k], q[i]) for i in range(n)))
+
+    drift = sympy.Matrix(n, n, carried)
     S = drift + metric * derivatives + (metric * derivatives).T - sympy.diff(here.metric, a)
     along = S * field
     ratio = [field[k] / field[pivot] for k in range(n)]
     eta = [v[k] - ratio[k] * v[pivot] for k in range(n)]
     others = [k for k in range(n) if k != pivot]
-    b = {k: -(2 * along[k] * v[pivot] / field[pivot] + sympy.Add(*(S[k, m] * eta[m] for m in others))) / 2 for k in others}
+    b = {}
+    for k in others:
+        across = sympy.Add(*(S[k, m] * eta[m] for m in others))
+        b[k] = -(2 * along[k] * v[pivot] / field[pivot] + across) / 2
     form = [b.get(k, ZERO) for k in range(n)]
     form[pivot] = -sympy.Add(*(b[k] * ratio[k] for k in others))
     value = sympy.Add(*(form[k] * v[k] for k in range(n)))
-    return sympy.Matrix([((value if i == pivot else ZERO) - form[i] * v[pivot]) / field[pivot] for i in range(n)])
+    values = [value if i == pivot else ZERO for i in range(n)]
+    return sympy.Matrix([(values[i] - form[i] * v[pivot]) / field[pivot] for i in range(n)])

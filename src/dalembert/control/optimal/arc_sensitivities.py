@@ -1,6 +1,6 @@
 r"""Arcs of a flow with their exact derivatives, in native code.
 
-    y_dot = Y(y, t),      S_dot = Y_y S,      c_dot = L(y, t)                 y (n,), S (n, k), c the cost
+    y_dot = Y(y, t),      S_dot = Y_y S,      c_dot = L(y, t)       y (n,), S (n, k), c the cost
 
 are one set of equations that goes the road of every other: derivation, kernel, DOP853.
 """
@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import sympy
 
+from ...algebra.protocol import Algebra
 from ...errors import RunError
-from ...formulations.blocks import Blocks, Projection
+from ...formulations.blocks import GaussBlocks, Projection
 from ...formulations.equations import Equations
+from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Parameter, Velocity
+from ...typing import Array, ArrayLike
 
 __all__ = ["Arc", "Arcs"]
 
@@ -31,17 +34,17 @@ ZERO = sympy.Integer(0)
 
 @dataclass(frozen=True)
 class Arc:
-    """The end of an arc: state (n,), derivatives along k directions (n, k), cost; the motion itself."""
+    """The end of an arc: state (n,), derivatives along k directions (n, k), cost; the motion."""
 
-    state: Any
-    derivatives: Any
+    state: Array
+    derivatives: Array
     cost: float
-    motion: Any
+    motion: Motion
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What stands in the motions of neighbours where a `System` stands: their symbols, and nothing that would be observed."""
+    """A stand-in for `System` in the motions of neighbours: their symbols, and no observables."""
 
     original: Flow
     coordinates: tuple[Coordinate, ...]
@@ -75,52 +78,48 @@ class Neighbours:
 class Arcs:
     """Arcs of one flow with numbers for its parameters."""
 
-    def __init__(self, flow: Flow, cost: sympy.Expr, parameters: Any) -> None:
+    def __init__(self, flow: Flow, cost: sympy.Expr, parameters: Mapping[str, float]) -> None:
         self.flow, self.cost, self.parameters = flow, cost, parameters
-        # Kept with the flow, so that another problem of the same flow compiles nothing.
-        self._equations: dict[Any, Equations] = flow.__dict__.setdefault("_variational", {})
 
-    def with_parameters(self, parameters: Any) -> Arcs:
+    def with_parameters(self, parameters: Mapping[str, float]) -> Arcs:
         """The same equations with other numbers."""
         return Arcs(self.flow, self.cost, parameters)
 
-    def run(self, first: float, last: float, state: Any, directions: Any, at: Any = None, sizes: Any = None) -> Arc:
-        """Follow one arc with the derivatives along some directions (n, k) at its start, measured by `sizes` (n,)."""
+    def run(
+        self, first: float, last: float, state: Array, directions: Array,
+        at: ArrayLike | None = None, sizes: Array | None = None,
+    ) -> Arc:  # fmt: skip
+        """Follow an arc and its derivatives along directions (n, k), measured by `sizes` (n,)."""
         n, count = directions.shape
-        equations = self._variational(count)
+        equations = variational_equations(self.flow, self.cost, count)
         start = np.concatenate([state, directions.T.ravel(), [0.0]])
         symbols = [symbol.name for symbol in equations.state]
+        atol = None
+        if sizes is not None:
+            atol = TOLERANCE / 100 * np.concatenate([np.ones(n), np.tile(sizes, count), [1.0]])
         motion = simulate(
-            equations,
-            dict(zip(symbols, start.tolist(), strict=True)),
-            (first, last),
-            parameters=self.parameters,
-            rtol=TOLERANCE,
-            atol=None if sizes is None else TOLERANCE / 100 * np.concatenate([np.ones(n), np.tile(sizes, count), [1.0]]),
+            equations, dict(zip(symbols, start.tolist(), strict=True)), (first, last),
+            parameters=self.parameters, rtol=TOLERANCE, atol=atol,
             at=[first, last] if at is None else at,
-            project=False,
-            project_start=False,
-            max_steps=20_000,
-        )
+            project=False, project_start=False, max_steps=20_000,
+        )  # fmt: skip
         if not motion.success or not np.all(np.isfinite(motion.y[:, -1])):
             raise RunError("An arc of the extremal could not be followed", seen=motion.message)
         end = motion.y[:, -1]
         return Arc(end[:n], end[n : n + n * count].reshape(count, n).T, float(end[-1]), motion)
 
-    def _variational(self, count: int) -> Equations:
-        key = (count, self.cost)
-        if key not in self._equations:
-            self._equations[key] = variational_equations(self.flow, self.cost, count)
-        return self._equations[key]
 
-
+# Cached, so that another problem of the same flow compiles nothing.
+@lru_cache(maxsize=32)
 def variational_equations(flow: Flow, cost: sympy.Expr, count: int) -> Equations:
-    """The flow with k = `count` neighbours of each motion in the first order, and the cost on the way."""
-    neighbours = [[Coordinate(f"d{k}_{symbol.name}") for symbol in flow.coordinates] for k in range(count)]
-    state = (*flow.coordinates, *(symbol for column in neighbours for symbol in column), Coordinate("accumulated_cost"))
+    """The flow with k = `count` neighbours of each motion in the first order, and its cost."""
+    names = [symbol.name for symbol in flow.coordinates]
+    neighbours = [[Coordinate(f"d{k}_{name}") for name in names] for k in range(count)]
+    variations = [symbol for column in neighbours for symbol in column]
+    state = (*flow.coordinates, *variations, Coordinate("accumulated_cost"))
     unknowns = tuple(Parameter(f"{symbol.name}_rate") for symbol in state)
 
-    def derivation(algebra: Any) -> Blocks:
+    def derivation(algebra: Algebra) -> GaussBlocks:
         symbols, z = algebra.vector(flow.coordinates), algebra.vector(unknowns)
         field = algebra.vector(flow.rates.values())
         derivative = algebra.jacobian(field, symbols)
@@ -128,8 +127,8 @@ def variational_equations(flow: Flow, cost: sympy.Expr, count: int) -> Equations
         rates = algebra.stack([field, *columns, algebra.vector([cost])])
         one, size = algebra.jacobian(z, z), len(state)
         nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), one)
-        return Blocks(
-            metric=one,
+        return GaussBlocks(
+            stated_metric=one,
             force=rates,
             rows=algebra.zeros(0, size),
             right=algebra.zeros(0),

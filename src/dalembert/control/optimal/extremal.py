@@ -1,21 +1,24 @@
-"""An extremal between two ends, with what is known of its being a minimum, as a person reads it."""
+"""An extremal between two ends, with what is known of its being a minimum."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NoReturn
 
 from ...analysis.tables import Report, Section
+from ...errors import RunError
+from ...integrate.motion import Motion
 from ...model.flow_system import Flow
 from .group_conjugate_points import ConjugatePoint
+from .shooting import LIMIT, Shot
 
-__all__ = ["Branch", "Extremal"]
+__all__ = ["Branch", "ControlExtremal", "raise_unconverged"]
 
 
 @dataclass(frozen=True)
 class Branch:
-    """One of several ways that were tried: what it is, its cost, and the residual of its boundary conditions."""
+    """One of the ways that were tried: its cost, and the residual of its boundary conditions."""
 
     name: str
     cost: float
@@ -25,9 +28,22 @@ class Branch:
     def converged(self) -> bool:
         return self.residual <= 1e-10
 
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Sorts the ways that converged first, the cheapest before others."""
+        return not self.converged, self.cost if self.converged else self.residual
+
+
+def raise_unconverged(tried: Sequence[tuple[Branch, Shot]], what: str, remedy: str) -> NoReturn:
+    """Raise the error of a search in which no way converged."""
+    seen = "no arc could be followed"
+    if tried:
+        seen = f"residual {tried[0][0].residual:.2g} (limit {LIMIT:g})"
+    raise RunError(what, seen, remedy)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Extremal(Report):
+class ControlExtremal(Report):
     """A normal extremal that meets its boundary conditions.
 
     Attributes
@@ -42,7 +58,8 @@ class Extremal(Report):
     costates : mapping of name to float
         The costates at the start, in the symbols of the flow.
     residual : float
-        The largest of the boundary conditions and of the gaps between arcs, relative to symbols that are larger than one.
+        The largest of the boundary conditions and of the gaps between arcs, relative to symbols
+        that are larger than one.
     conjugate_points : tuple of ConjugatePoint
         Where neighbours with the same start meet it again, up to its end.
     branch : str
@@ -50,8 +67,8 @@ class Extremal(Report):
     branches : tuple of Branch
         The ways that were tried, the cheapest first.
     rank_deficit : int
-        In how many directions the inputs do not move the end in the first order, within rounding. These are not conjugate
-        points: neighbours do not leave in them.
+        In how many directions the inputs do not move the end in the first order, within rounding.
+        These are not conjugate points: neighbours do not leave in them.
     steps : int
         Newton steps of the search.
     notes : tuple of str
@@ -59,7 +76,7 @@ class Extremal(Report):
     """
 
     flow: Flow
-    motion: Any
+    motion: Motion
     span: tuple[float, float]
     cost: float
     costates: Mapping[str, float]
@@ -71,11 +88,11 @@ class Extremal(Report):
     notes: tuple[str, ...] = ()
     has_free_end: bool = False
     rank_deficit: int = 0
-    search: Callable[[float], tuple[ConjugatePoint, ...]] = field(default=lambda until: (), repr=False)
+    search: Callable[[float], tuple[ConjugatePoint, ...]] = field(default=lambda _: (), repr=False)
 
     @property
     def is_minimum(self) -> bool:
-        """Whether no conjugate point lies before the end: a minimum among neighbouring curves, or on the verge of one."""
+        """Whether no conjugate point lies before the end: a minimum among neighbouring curves."""
         return not self._points_before_the_end()
 
     def conjugate_until(self, time: float) -> tuple[ConjugatePoint, ...]:
@@ -83,39 +100,42 @@ class Extremal(Report):
         return self.search(time)
 
     def _points_before_the_end(self) -> list[ConjugatePoint]:
-        length = abs(self.span[1] - self.span[0])
-        return [point for point in self.conjugate_points if abs(self.span[1] - point.time) > 1e-6 * length]
+        end, near = self.span[1], 1e-6 * abs(self.span[1] - self.span[0])
+        return [point for point in self.conjugate_points if abs(end - point.time) > near]
 
     def _title(self) -> str:
         return f"Extremal of {self.flow.name.removeprefix('extremals of ')}"
 
     def _sections(self) -> Sequence[Section]:
         found = [("cost", f"{self.cost:.10g} from t = {self.span[0]:g} to {self.span[1]:g}")]
-        found += [
-            (name, f"{self.motion[name][0]:.10g}, constant") for name in ("H", "hamiltonian") if name in self.flow.integrals
-        ]
+        integrals = [name for name in ("H", "hamiltonian") if name in self.flow.integrals]
+        found += [(name, f"{self.motion[name][0]:.10g}, constant") for name in integrals]
         found.append(("boundary", f"met to {self.residual:.0e} after {self.steps} Newton steps"))
         if self.branch:
             found.append(("branch", self.branch))
+        costates = [(name, f"{value:.10g}") for name, value in self.costates.items()]
+        ways = [(way.name, self._said(way)) for way in self.branches]
         return [
             ("Extremal", found),
-            ("Costates at the start", [(name, f"{value:.10g}") for name, value in self.costates.items()]),
+            ("Costates at the start", costates),
             ("Minimum", [("second variation", self.verdict), *self._abnormal()]),
-            ("Ways tried", [(way.name, self._said(way)) for way in self.branches] if len(self.branches) > 1 else []),
+            ("Ways tried", ways if len(ways) > 1 else []),
             ("Search", [(f"note {k}", note) for k, note in enumerate(self.notes, start=1)]),
         ]
 
     def _abnormal(self) -> list[tuple[str, str]]:
-        """What is said of abnormal extremals, and that this one is abnormal as well where the endpoint map loses rank."""
+        """What is known of abnormal extremals; this one is abnormal where the map loses rank."""
         if not self.rank_deficit:
             return [("abnormal", "extremals of this kind are not looked for")]
-        many = self.rank_deficit > 1
-        said = f"inputs do not move the end in {self.rank_deficit} direction{'s' * many}: costates there are not unique"
+        count = f"{self.rank_deficit} direction{'s' * (self.rank_deficit > 1)}"
+        said = f"inputs do not move the end in {count}: costates there are not unique"
         return [("endpoint map", said)]
 
     @staticmethod
     def _said(way: Branch) -> str:
-        return f"cost {way.cost:.10g}" if way.converged else f"did not converge, boundary off by {way.residual:.1e}"
+        if way.converged:
+            return f"cost {way.cost:.10g}"
+        return f"did not converge, boundary off by {way.residual:.1e}"
 
     @property
     def verdict(self) -> str:
@@ -125,8 +145,8 @@ class Extremal(Report):
             others = f", and {len(before) - 1} more after it" if len(before) > 1 else ""
             return f"conjugate point at t = {before[0].time:.10g}{others}: not a minimum beyond it"
         if self.conjugate_points:
-            return (
-                "the end is conjugate to the start: a minimum up to there, but neighbours of the same cost may arrive with it"
-            )
-        said = "no conjugate point up to the end: a minimum among neighbouring curves; others may be cheaper"
-        return said + (" (symbols with a free end were held in this test)" if self.has_free_end else "")
+            said = "the end is conjugate to the start: a minimum up to there"
+            return f"{said}, but neighbours of the same cost may arrive with it"
+        said = "no conjugate point up to the end: a minimum among neighbouring curves"
+        held = " (symbols with a free end were held in this test)" if self.has_free_end else ""
+        return f"{said}; others may be cheaper{held}"

@@ -1,48 +1,49 @@
 r"""Ways from one place to another: first guesses of extremals, and the search from each of them.
 
-Guesses are geodesics of the bi-invariant metric: for rotations every logarithm that turns planes by less than a full turn, for
-vectors the two arcs of the great circle, elsewhere the chord seen from the tangent space and random directions beside it. Where
-Newton's method fails from a guess it is led: by parameters from easy values to those wanted, or by the end, from where the
-guess arrives to where it should.
+Guesses are geodesics of the bi-invariant metric: for rotations every logarithm that turns planes by
+less than a full turn, for vectors the two arcs of the great circle, elsewhere the chord seen from
+the tangent space and random directions beside it. Where Newton's method fails from a guess it is
+led: by parameters from easy values to those wanted, or by the end, from where the guess arrives to
+where it should.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ...errors import ModelError, RunError
 from ...model.values import numbers_by_name
-from ...typing import Values
+from ...typing import Array, ArrayLike, Values
 from .arc_sensitivities import Arcs
 from .group_problem import GroupProblem
-from .rotations import Turn, turns
+from .rotations import RotationLogarithm, logarithms
 from .shooting import Boundary, Shot, damped_step, shoot
 
-__all__ = ["continued", "guesses", "reach", "turn_name"]
+__all__ = ["approached", "continued", "guesses", "reach", "turn_name"]
 
 #: The smallest step of a continuation from 0 to 1.
 SMALLEST = 1 / 64
 
 
-def guesses(problem: GroupProblem, given: Any, ways: int, seed: int, number: int = 0) -> list[tuple[str, Any]]:
+def guesses(
+    problem: GroupProblem, given: ArrayLike | None, ways: int, seed: int, number: int = 0
+) -> list[tuple[str, Array]]:
     """Names and unknowns (d,) of the ways to be tried; those after the first round are random."""
     if given is not None:
         costates = np.asarray(given, dtype=float).ravel()
         if costates.size != len(problem.costate_index):
-            raise ModelError("The guess needs all costates", seen=costates.size, remedy=f"give {len(problem.costate_index)}")
+            remedy = f"give {len(problem.costate_index)}"
+            raise ModelError("The guess needs all costates", costates.size, remedy)
         return [("the given guess", problem.directions.T @ costates)]
     length = problem.span[1] - problem.span[0]
-    moves: list[tuple[str, Any]]
+    moves: list[tuple[str, Array]]
     if number:
         moves = _chords(problem, ways + 1, seed + number, f"{number + 1}.")[1:]
     elif problem.is_rotation:
-        moves = [
-            (turn_name(turn), (problem.start @ turn.logarithm).ravel())
-            for turn in turns(problem.start.T @ problem.end, max(1, ways))
-        ]
+        turns = logarithms(problem.start.T @ problem.end, max(1, ways))
+        moves = [(turn_name(turn), (problem.start @ turn.logarithm).ravel()) for turn in turns]
     elif problem.start.shape[1] == 1:
         moves = _great_circles(problem.start.ravel(), problem.end.ravel(), seed)[: max(1, ways)]
     else:
@@ -51,8 +52,10 @@ def guesses(problem: GroupProblem, given: Any, ways: int, seed: int, number: int
     return [(name, damped_step(felt, -move / length, 1e-12)) for name, move in moves]
 
 
-def _chords(problem: GroupProblem, ways: int, seed: int, label: str = "") -> list[tuple[str, Any]]:
-    """The straight way to the end seen from the tangent space, and random ways of growing length."""
+def _chords(
+    problem: GroupProblem, ways: int, seed: int, label: str = ""
+) -> list[tuple[str, Array]]:
+    """The chord seen from the tangent space, and random ways of growing length."""
     chord = problem.end_vector - problem.start_vector
     tangent = problem.tangent(problem.start_vector)
     straight = tangent @ (tangent.T @ chord)
@@ -62,63 +65,73 @@ def _chords(problem: GroupProblem, ways: int, seed: int, label: str = "") -> lis
     found = [("along the chord", scale * straight)]
     for k in range(1, ways):
         aside = tangent @ random.normal(size=tangent.shape[1])
-        mixed = scale * straight + 0.5 * k * size * aside / max(float(np.linalg.norm(aside)), 1e-300)
+        share = 0.5 * k * size * aside / max(float(np.linalg.norm(aside)), 1e-300)
+        mixed = scale * straight + share
         found.append((f"random way {label}{k}", mixed))
     return found
 
 
-def reach(problem: GroupProblem, unknowns: Any, easy: Values | None) -> Shot | None:
-    """The best that Newton's method finds from a guess, led by continuation where it fails alone."""
+def reach(problem: GroupProblem, unknowns: Array, easy: Values | None) -> Shot | None:
+    """The best that Newton's method finds from a guess, by continuation where it fails."""
     shot = _shoot(problem, problem.arcs, problem.boundary, unknowns)
     if shot is None or not shot.converged:
-        led = _led_by_parameters(problem, unknowns, easy) if easy else _led_by_end(problem, unknowns)
+        led = _led_by_parameters(problem, unknowns, easy) if easy else None
+        if not easy:
+            led = approached(problem.arcs, problem.boundary, problem.span, unknowns)
         if led is not None and (shot is None or led.residual < shot.residual):
             shot = led
     return shot
 
 
-def _shoot(problem: GroupProblem, arcs: Arcs, boundary: Boundary, unknowns: Any) -> Shot | None:
+def _shoot(problem: GroupProblem, arcs: Arcs, boundary: Boundary, unknowns: Array) -> Shot | None:
     try:
         return shoot(arcs, boundary, problem.span, unknowns)
     except RunError:
         return None
 
 
-def _led_by_parameters(problem: GroupProblem, unknowns: Any, easy: Values) -> Shot | None:
+def _led_by_parameters(problem: GroupProblem, unknowns: Array, easy: Values) -> Shot | None:
     given = numbers_by_name(easy)
     strange = [name for name in given if name not in problem.table]
     if strange:
-        raise ModelError(f"The flow has no parameter `{strange[0]}`", seen=", ".join(problem.table), remedy="name its own")
+        what = f"The flow has no parameter `{strange[0]}`"
+        raise ModelError(what, ", ".join(problem.table), "name its own")
 
-    def attempt(share: float, unknowns: Any) -> Shot | None:
-        mixed = {name: (1 - share) * given.get(name, value) + share * value for name, value in problem.table.items()}
+    def attempt(share: float, unknowns: Array) -> Shot | None:
+        mixed = {
+            name: (1 - share) * given.get(name, x) + share * x for name, x in problem.table.items()
+        }
         return _shoot(problem, problem.arcs.with_parameters(mixed), problem.boundary, unknowns)
 
     return continued(attempt, unknowns)
 
 
-def _led_by_end(problem: GroupProblem, unknowns: Any) -> Shot | None:
-    """The end is moved from where the guess arrives to where it should: r = (1 - s) r_0."""
+def approached(
+    arcs: Arcs, boundary: Boundary, span: tuple[float, float], unknowns: Array
+) -> Shot | None:
+    """Move the end from where the guess arrives to where it should: r = (1 - s) r_0."""
+    base, directions = boundary.base, boundary.directions
     try:
-        arrived = problem.arcs.run(
-            *problem.span, problem.boundary.base + problem.boundary.directions @ unknowns, problem.boundary.directions
-        )
+        arrived = arcs.run(*span, base + directions @ unknowns, directions)
     except RunError:
         return None
-    missed = problem.boundary.end(arrived.state)[0]
+    missed = boundary.end(arrived.state)[0]
 
-    def attempt(share: float, unknowns: Any) -> Shot | None:
-        def end(state: Any) -> tuple[Any, Any]:
-            values, derivatives = problem.boundary.end(state)
+    def attempt(share: float, unknowns: Array) -> Shot | None:
+        def end(state: Array) -> tuple[Array, Array]:
+            values, derivatives = boundary.end(state)
             return values - (1 - share) * missed, derivatives
 
-        return _shoot(problem, problem.arcs, Boundary(problem.boundary.base, problem.boundary.directions, end), unknowns)
+        try:
+            return shoot(arcs, Boundary(base, directions, end), span, unknowns)
+        except RunError:
+            return None
 
     return continued(attempt, unknowns)
 
 
-def continued(attempt: Callable[[float, Any], Shot | None], unknowns: Any) -> Shot | None:
-    """Follow a solution from share 0 to 1 with steps that are halved where they fail; None where the smallest fails."""
+def continued(attempt: Callable[[float, Array], Shot | None], unknowns: Array) -> Shot | None:
+    """Follow a solution from share 0 to 1, halving steps that fail; None if the smallest fails."""
     done, step = 0.0, 0.25
     shot = attempt(0.0, unknowns)
     while shot is not None and shot.converged and done < 1.0:
@@ -132,7 +145,7 @@ def continued(attempt: Callable[[float, Any], Shot | None], unknowns: Any) -> Sh
     return shot if done >= 1.0 else None
 
 
-def turn_name(turn: Turn) -> str:
+def turn_name(turn: RotationLogarithm) -> str:
     """A way to turn, in words."""
     angles = ", ".join(f"{abs(angle):.4g}" for angle in turn.angles) or "0"
     if turn.is_principal and any(abs(angle) > np.pi - 1e-9 for angle in turn.angles):
@@ -140,8 +153,8 @@ def turn_name(turn: Turn) -> str:
     return f"{'short' if turn.is_principal else 'long'} way, turning by {angles}"
 
 
-def _great_circles(start: Any, end: Any, seed: int) -> list[tuple[str, Any]]:
-    """The two ways along the great circle through two vectors of the same length, as moves of the first."""
+def _great_circles(start: Array, end: Array, seed: int) -> list[tuple[str, Array]]:
+    """The two ways along the great circle through two vectors, as moves of the first."""
     size = float(np.linalg.norm(start))
     one, other = start / size, end / size
     across = other - one * (one @ other)

@@ -1,11 +1,13 @@
-r"""Conjugate points of an extremal of a flow on a group: where neighbours with the same start meet it again, in first order.
+r"""Conjugate points of an extremal on a group: where neighbours with the same start meet it again.
 
-    det B(t)^T dx(t)/da = 0,      a (d,) the unknown part of the start, B(t) (n, d) an orthonormal frame of the space of x(t)
+    det B(t)^T dx(t)/da = 0,      a (d,) the unknown part of the start
 
-B is carried along the extremal by projection, so that it keeps its orientation. Simple points show as a change of sign, points
-of even multiplicity as a minimum where some direction no longer moves the place. Beyond a conjugate point an extremal is not a
-minimum (Jacobi). All directions must be moved at once after the start; canonical symbols need not do that: see
-`lagrangian_path`.
+with an orthonormal frame B(t) (n, d) of the space of x(t), in first order.
+
+B is carried along the extremal by projection, so that it keeps its orientation. Simple points show
+as a change of sign, points of even multiplicity as a minimum where some direction no longer moves
+the place. Beyond a conjugate point an extremal is not a minimum (Jacobi). All directions must be
+moved at once after the start; canonical symbols need not do that: see `lagrangian_path`.
 """
 
 from __future__ import annotations
@@ -13,13 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
+from ...typing import Array
 from .arc_sensitivities import Arcs
 
 __all__ = ["ConjugatePoint", "along_arc", "conjugate_points"]
+
+#: x (k, n) and dx/da (k, n, d) at k times.
+Sample: TypeAlias = Callable[[Array], tuple[Array, Array]]
+#: An orthonormal basis (n, d) of the directions in which a place x (n,) may move.
+Frame: TypeAlias = Callable[[Array], Array]
 
 #: How many times of an extremal are looked at.
 SAMPLES = 400
@@ -38,7 +46,7 @@ class ConjugatePoint:
 
 
 def conjugate_points(
-    sample: Callable[[Any], tuple[Any, Any]], frame: Callable[[Any], Any], span: Any, samples: int = SAMPLES
+    sample: Sample, frame: Frame, span: tuple[float, float], samples: int = SAMPLES
 ) -> tuple[ConjugatePoint, ...]:
     """Conjugate points of the start, in their order.
 
@@ -50,12 +58,12 @@ def conjugate_points(
         An orthonormal basis (n, d) of the directions in which a place x may move.
     span : (t0, t1)
     """
-    search = _Search(sample, frame, span, samples)
+    search = _DeterminantSearch(sample, frame, span, samples)
     return search.points() if search.scales.size else ()
 
 
 def along_arc(
-    arcs: Arcs, state: Any, directions: Any, frame: Callable[[Any], Any], first: float, place: Sequence[int]
+    arcs: Arcs, state: Array, directions: Array, frame: Frame, first: float, place: Sequence[int]
 ) -> Callable[[float], tuple[ConjugatePoint, ...]]:
     """The search for conjugate points of the extremal from a state (n,) up to any time.
 
@@ -72,7 +80,7 @@ def along_arc(
     def search(until: float) -> tuple[ConjugatePoint, ...]:
         motion = arcs.run(first, until, state, directions).motion
 
-        def sample(times: Any) -> tuple[Any, Any]:
+        def sample(times: Array) -> tuple[Array, Array]:
             states = motion.sol(times).T
             derivatives = states[:, size : size * (1 + count)].reshape(len(times), count, size)
             return states[:, where], derivatives.transpose(0, 2, 1)[:, where]
@@ -82,10 +90,12 @@ def along_arc(
     return search
 
 
-class _Search:
+class _DeterminantSearch:
     """The determinant along one extremal, on a grid of times and between them."""
 
-    def __init__(self, sample: Any, frame: Any, span: Any, samples: int) -> None:
+    def __init__(
+        self, sample: Sample, frame: Frame, span: tuple[float, float], samples: int
+    ) -> None:
         self.sample, self.frame = sample, frame
         first, self.last = span
         self.length = abs(self.last - first)
@@ -101,13 +111,16 @@ class _Search:
     def points(self) -> tuple[ConjugatePoint, ...]:
         values, times, found = self.values, self.times, []
         for k in range(1, len(times)):
+            value, low = partial(self.value, k), times[k - 1]
             if values[k - 1] * values[k] < 0:
-                found.append(self._point(_zero(partial(self.value, k), times[k - 1], times[k]), least=1))
-            elif k < len(times) - 1 and abs(values[k]) <= min(abs(values[k - 1]), abs(values[k + 1])):
-                low, high = times[k - 1], times[k + 1]
-                if values[k - 1] * values[k + 1] > 0:
-                    found.append(self._point(_least(partial(self.value, k), low, high)))
-        if not any(abs(point.time - self.last) < 2 * self.length / len(times) for point in found if point.multiplicity):
+                found.append(self._point(_zero(value, low, times[k]), least=1))
+            elif k < len(times) - 1:
+                is_least = abs(values[k]) <= min(abs(values[k - 1]), abs(values[k + 1]))
+                if is_least and values[k - 1] * values[k + 1] > 0:
+                    found.append(self._point(_least(value, low, times[k + 1])))
+        found = [point for point in found if point.multiplicity]
+        near = 2 * self.length / len(times)
+        if not any(abs(point.time - self.last) < near for point in found):
             found.append(self._point(self.last))
         return tuple(point for point in found if point.multiplicity)
 
@@ -115,18 +128,21 @@ class _Search:
         places, derivatives = self.sample(np.array([time]))
         return self._determinant(_carried(self.frame(places[0]), self.frames[near]), derivatives[0])
 
-    def _determinant(self, frame: Any, derivatives: Any) -> float:
-        return float(np.linalg.det(frame.T @ derivatives / self.scales)) if np.all(self.scales > 0) else 0.0
+    def _determinant(self, frame: Array, derivatives: Array) -> float:
+        if np.all(self.scales > 0):
+            return float(np.linalg.det(frame.T @ derivatives / self.scales))
+        return 0.0
 
     def _point(self, time: float, least: int = 0) -> ConjugatePoint:
-        """The point at a time with its multiplicity, 0 where it is none; squares of what the place is moved by are compared."""
+        """The point at a time with its multiplicity, 0 where no direction keeps the place."""
         places, derivatives = self.sample(np.array([time]))
-        square = self.frame(places[0]).T @ derivatives[0] / np.where(self.scales > 0, self.scales, 1.0)
+        scales = np.where(self.scales > 0, self.scales, 1.0)
+        square = self.frame(places[0]).T @ derivatives[0] / scales
         moved = np.linalg.eigvalsh(square.T @ square)
         return ConjugatePoint(float(time), max(least, int(np.sum(moved < FALLEN**2))))
 
 
-def _carried(target: Any, previous: Any) -> Any:
+def _carried(target: Array, previous: Array) -> Array:
     """The frame of the space that `target` spans, nearest to the previous one."""
     projected = target @ (target.T @ previous)
     frame, triangle = np.linalg.qr(projected)

@@ -1,11 +1,10 @@
-"""A boundary problem of a flow of places and costates, with numbers: symbols, what the ends must obey, what is to be met."""
+"""A boundary problem of a flow of places and costates, with numbers: symbols, ends, conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -17,6 +16,7 @@ from ...model.flow_system import Flow
 from ...model.symbols import as_expression
 from ...runtime.gauss.constrained_solve import rank
 from ...runtime.kernel import parameter_values
+from ...typing import Array, ArrayLike, Expression, Values
 from .arc_sensitivities import Arcs
 from .rotations import missed_rotation
 from .shooting import Boundary
@@ -35,41 +35,48 @@ class GroupProblem:
 
     flow: Flow
     place: str
-    start: Any
-    end: Any
+    start: Array
+    end: Array
     cost: sympy.Expr
     table: Mapping[str, float]
     span: tuple[float, float]
 
     @staticmethod
-    def read(flow: Any, start: Any, end: Any, place: Any, cost: Any, parameters: Any, span: Any) -> GroupProblem:
+    def read(
+        flow: Flow, start: ArrayLike, end: ArrayLike, place: str | None, cost: Expression | None,
+        parameters: Values | None, span: tuple[float, float],
+    ) -> GroupProblem:  # fmt: skip
         if not isinstance(flow, Flow) or not flow.matrices:
             raise ModelError(
                 "A boundary problem on a group needs a Flow with matrices",
-                seen=type(flow).__name__,
-                remedy="pass one of da.lie: rigid_body(...), sphere_flow(...), grassmannian_flow(...) or orbit_flow(...)",
+                type(flow).__name__,
+                "pass one of da.lie: rigid_body(...), sphere_flow(...), grassmannian_flow(...) or"
+                " orbit_flow(...)",
             )
         name = next(iter(flow.matrices)) if place is None else place
         if name not in flow.matrices:
-            raise ModelError(f"The flow has no matrix `{name}`", seen=", ".join(flow.matrices), remedy="name one of these")
-        numbers = parameter_values(flow.parameters, parameters or {})
-        table = dict(zip((symbol.name for symbol in flow.parameters), numbers.tolist(), strict=True))
+            what = f"The flow has no matrix `{name}`"
+            raise ModelError(what, ", ".join(flow.matrices), "name one of these")
+        numbers = parameter_values(flow.parameters, parameters or {}).tolist()
+        table = dict(zip((symbol.name for symbol in flow.parameters), numbers, strict=True))
         shape = flow.matrices[name].shape
         ends = []
         for value, where in ((start, "start"), (end, "end")):
             array = np.asarray(value, dtype=float)
             if array.size != shape[0] * shape[1]:
-                raise StartError(f"The {where} of `{name}` has other dimensions", seen=array.shape, remedy=f"give {shape}")
+                what = f"The {where} of `{name}` has other dimensions"
+                raise StartError(what, array.shape, f"give {shape}")
             ends.append(array.reshape(shape))
         integrand = flow.integrals.get("energy") if cost is None else as_expression(cost)
         if integrand is None:
-            raise ModelError("The flow does not say its cost", seen="no integral `energy`", remedy="pass cost=...")
+            what = "The flow does not say its cost"
+            raise ModelError(what, "no integral `energy`", "pass cost=...")
         problem = GroupProblem(flow, name, ends[0], ends[1], integrand, table, span)
         problem._check_linear(cost is None)
         problem._check_ends()
         return problem
 
-    # -- symbols ---------------------------------------------------------------------------------------------------
+    # -- symbols -----------------------------------------------------------------------------------
 
     @cached_property
     def place_index(self) -> list[int]:
@@ -80,21 +87,21 @@ class GroupProblem:
     def costate_index(self) -> list[int]:
         return [k for k in range(len(self.flow.coordinates)) if k not in set(self.place_index)]
 
-    def vector(self, matrix: Any) -> Any:
+    def vector(self, matrix: ArrayLike) -> Array:
         """The symbols of the place (n,) that give it a value."""
         found = self.flow.start(**{self.place: matrix})
         return np.array([found[self.flow.coordinates[k].name] for k in self.place_index])
 
     @cached_property
-    def start_vector(self) -> Any:
+    def start_vector(self) -> Array:
         return self.vector(self.start)
 
     @cached_property
-    def end_vector(self) -> Any:
+    def end_vector(self) -> Array:
         return self.vector(self.end)
 
     @cached_property
-    def _frame_function(self) -> Any:
+    def _frame_function(self) -> ca.Function:
         algebra = GraphAlgebra()
         symbols = algebra.vector(self.flow.coordinates)
         x, c = symbols[self.place_index], symbols[self.costate_index]
@@ -103,45 +110,41 @@ class GroupProblem:
         energy = algebra.vector([self.cost])
         return ca.Function("frame", inputs, [ca.densify(ca.jacobian(rates, c)), rates, energy])
 
-    def frame(self, place: Any, costate: Any | None = None) -> Any:
+    def frame(self, place: Array) -> Array:
         """K (n, c) at a place."""
-        values = list(self.table.values())
-        return np.asarray(
-            self._frame_function(place, np.zeros(len(self.costate_index)) if costate is None else costate, values)[0]
-        )
+        costate, values = np.zeros(len(self.costate_index)), list(self.table.values())
+        return np.asarray(self._frame_function(place, costate, values)[0])
 
-    def tangent(self, place: Any) -> Any:
+    def tangent(self, place: Array) -> Array:
         """An orthonormal basis (n, d) of the directions in which a place can move."""
         return _complement(rank(self.frame(place).T, FELT).null_space)
 
     @cached_property
-    def directions(self) -> Any:
+    def directions(self) -> Array:
         """An orthonormal basis (c, d) of the costates at the start that move it."""
         return _complement(rank(self.frame(self.start_vector), FELT).null_space)
 
     @cached_property
     def is_rotation(self) -> bool:
-        """Whether both ends are orthogonal matrices Q and Q^-1 Q_dot or Q_dot Q^-1 is skew, so that all between are."""
+        """Whether the ends are orthogonal matrices Q and Q^-1 Q_dot or Q_dot Q^-1 is skew."""
         rows, columns = self.start.shape
         if rows != columns or len(self.place_index) != rows * rows:
             return False
         if not all(np.allclose(m.T @ m, np.eye(rows), atol=SAME) for m in (self.start, self.end)):
             return False
         matrix, algebra = self.flow.matrices[self.place], GraphAlgebra()
-        Q, rate = (
-            algebra.vector(list(entries)).reshape((rows, rows)) for entries in (matrix, matrix.xreplace(self.flow.rates))
-        )
+        pair = (matrix, matrix.xreplace(self.flow.rates))
+        Q, rate = (algebra.vector(list(block)).reshape((rows, rows)) for block in pair)
         velocities = (algebra.solve_square(Q, rate), algebra.solve_square(Q.T, rate.T))
-        return any(algebra.vanishing(velocity + velocity.T).holds_to_rounding for velocity in velocities)
+        return any(algebra.vanishing(v + v.T).holds_to_rounding for v in velocities)
 
-    # -- what must hold --------------------------------------------------------------------------------------------
+    # -- what must hold ----------------------------------------------------------------------------
 
     def _check_linear(self, by_energy: bool) -> None:
-        """The place must move linearly in the costates; energy is the cost where it is quadratic in them."""
+        """Check that the place moves linearly in the costates, and that the energy is the cost."""
         if not self.costate_index:
-            raise ModelError(
-                "The flow has no costates", seen="symbols of the place alone", remedy="state x and p, or use optimal"
-            )
+            remedy = "state x and p, or use optimal"
+            raise ModelError("The flow has no costates", "symbols of the place alone", remedy)
         algebra = GraphAlgebra()
         costates = algebra.vector([self.flow.coordinates[k] for k in self.costate_index])
         rates = algebra.vector([list(self.flow.rates.values())[k] for k in self.place_index])
@@ -149,47 +152,45 @@ class GroupProblem:
         if not all(verdict.holds_to_rounding for verdict in linear):
             raise ModelError(
                 f"`{self.place}` is not shown to move linearly in the other symbols",
-                seen="; ".join(verdict.grounds for verdict in linear if not verdict.holds_to_rounding),
-                remedy="name the matrix of the place: place=...",
+                "; ".join(verdict.grounds for verdict in linear if not verdict.holds_to_rounding),
+                "name the matrix of the place: place=...",
             )
         quadratic = algebra.homogeneity(algebra.scalar(self.cost), costates, 2)
         if by_energy and not quadratic.holds_to_rounding:
             raise ModelError(
                 "The energy is not the cost where there is a potential",
-                seen=f"an energy that is not shown to be quadratic in the costates: {quadratic.grounds}",
-                remedy="pass the integrand as cost=...",
+                f"an energy that is not shown to be quadratic in the costates: {quadratic.grounds}",
+                "pass the integrand as cost=...",
             )
 
     def _check_ends(self) -> None:
-        """Constraints and invariants that speak of the place alone."""
-        symbols = {self.flow.coordinates[k] for k in self.place_index}
+        """Check constraints and invariants that involve the place alone."""
+        symbols = [self.flow.coordinates[k] for k in self.place_index]
         numbers = {symbol: self.table[symbol.name] for symbol in self.flow.parameters}
-        values = [
-            {**numbers, **dict(zip((self.flow.coordinates[k] for k in self.place_index), vector, strict=True))}
-            for vector in (self.start_vector, self.end_vector)
-        ]
+        vectors = (self.start_vector, self.end_vector)
+        values = [numbers | dict(zip(symbols, vector, strict=True)) for vector in vectors]
         for constraint in self.flow.constraints:
             if constraint.expression.free_symbols <= {*symbols, *numbers}:
                 for table, where in zip(values, ("start", "end"), strict=True):
                     off = abs(float(constraint.expression.xreplace(table)))
                     if not off <= SAME:
-                        raise StartError(
-                            f"The {where} breaks the constraint `{constraint.name}`", seen=f"a residual of {off:.3g}",
-                            remedy="give a place that obeys it",
-                        )  # fmt: skip
+                        what = f"The {where} breaks the constraint `{constraint.name}`"
+                        seen = f"a residual of {off:.3g}"
+                        raise StartError(what, seen, "give a place that obeys it")
         for name, integral in self.flow.integrals.items():
             if integral.free_symbols <= {*symbols, *numbers}:
                 first, last = (float(integral.xreplace(table)) for table in values)
                 if not abs(first - last) <= SAME * (1 + abs(first)):
                     raise StartError(
                         "The end does not lie on the orbit of the start",
-                        seen=f"{name} is {first:.9g} and {last:.9g}",
-                        remedy="give ends with the same invariants",
+                        f"{name} is {first:.9g} and {last:.9g}",
+                        "give ends with the same invariants",
                     )
         if self.is_rotation and np.linalg.det(self.start) * np.linalg.det(self.end) < 0:
-            raise StartError("The end is a reflection of the start", seen="determinants 1 and -1", remedy="give two rotations")
+            what = "The end is a reflection of the start"
+            raise StartError(what, "determinants 1 and -1", "give two rotations")
 
-    # -- the search ------------------------------------------------------------------------------------------------
+    # -- the search --------------------------------------------------------------------------------
 
     @cached_property
     def arcs(self) -> Arcs:
@@ -202,14 +203,15 @@ class GroupProblem:
         base[self.place_index] = self.start_vector
         directions = np.zeros((size, self.directions.shape[1]))
         directions[self.costate_index] = self.directions
-        return Boundary(base, directions, self._missed_rotation if self.is_rotation else self._missed)
+        end = self._missed_rotation if self.is_rotation else self._missed
+        return Boundary(base, directions, end)
 
-    def _missed(self, state: Any) -> tuple[Any, Any]:
+    def _missed(self, state: Array) -> tuple[Array, Array]:
         derivatives = np.zeros((len(self.place_index), len(state)))
         derivatives[np.arange(len(self.place_index)), self.place_index] = 1.0
         return state[self.place_index] - self.end_vector, derivatives
 
-    def _missed_rotation(self, state: Any) -> tuple[Any, Any]:
+    def _missed_rotation(self, state: Array) -> tuple[Array, Array]:
         """log(Q_T^T Q) and its derivative."""
         n = len(self.start)
         values, derivatives = missed_rotation(state[self.place_index].reshape(n, n), self.end)
@@ -218,6 +220,9 @@ class GroupProblem:
         return values, wide
 
 
-def _complement(basis: Any) -> Any:
+def _complement(basis: Array) -> Array:
     """An orthonormal basis of what is orthogonal to some orthonormal columns (n, k)."""
-    return rank(basis.T, FELT).null_space if basis.shape[1] else np.eye(basis.shape[0])
+    if not basis.shape[1]:
+        return np.eye(basis.shape[0])
+    found: Array = rank(basis.T, FELT).null_space
+    return found

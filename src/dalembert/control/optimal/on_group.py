@@ -1,13 +1,15 @@
-r"""Boundary problems of flows of places and costates, without charts: rotations, spheres, orbits of groups.
+r"""Boundary problems of flows of places and costates: rotations, spheres, orbits of groups.
 
-Flows such as `rigid_body`, `sphere_flow`, `grassmannian_flow` and `orbit_flow` are already those of Pontryagin's principle,
+Flows such as `rigid_body`, `sphere_flow`, `grassmannian_flow` and `orbit_flow` are already those of
+Pontryagin's principle,
 
-    x_dot = K(x) c,      c_dot = ...                               (Bloch and others, Supplement, 7.7.2, 7.7.13, 7.7.25, 7.7.36)
+    x_dot = K(x) c,      c_dot = ...        (Bloch and others, Supplement, 7.7.2 to 7.7.36)
 
-with a place x, the entries of a matrix, and a costate c. `optimal_on_group` finds the c(t0) that leads from one place to
-another. What K(x) does not feel in c is left at zero, so that redundant symbols do no harm. The end condition is x(t1) = x_T
-in the entries, and for rotations log(Q_T^T Q(t1)) = 0 in the Lie algebra. The search begins from geodesics of the bi-invariant
-metric, short ways and long ways, and is led by continuation where Newton's method fails.
+with a place x, the entries of a matrix, and a costate c. `optimal_on_group` finds the c(t0) that
+leads from one place to another. What K(x) does not feel in c is left at zero, so that redundant
+symbols do no harm. The end condition is x(t1) = x_T in the entries, and for rotations log(Q_T^T
+Q(t1)) = 0 in the Lie algebra. The search begins from geodesics of the bi-invariant metric, short
+ways and long ways, and is led by continuation where Newton's method fails.
 """
 
 from __future__ import annotations
@@ -16,20 +18,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...errors import RunError
 from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
 from ...typing import ArrayLike, Expression, Values
-from .extremal import Branch, Extremal
+from .extremal import Branch, ControlExtremal, raise_unconverged
 from .first_guesses import guesses, reach
 from .group_conjugate_points import along_arc
 from .group_problem import GroupProblem
-from .shooting import LIMIT, Shot
+from .shooting import Shot
 from .spans import read_span
 
 __all__ = ["optimal_on_group"]
 
-#: How often guesses are made before the search is given up, or an extremal that is no minimum is accepted.
+#: How often guesses are made before the search ends, or accepts an extremal that is no minimum.
 ROUNDS = 3
 
 
@@ -46,29 +47,32 @@ def optimal_on_group(
     guess: ArrayLike | None = None,
     ways: int = 4,
     seed: int = 0,
-) -> Extremal:
+) -> ControlExtremal:
     """The cheapest extremal found between two places of a flow of places and costates.
 
     Parameters
     ----------
     flow : Flow
-        Such as ``da.lie.rigid_body([1, 2, 3])``: the matrix of the place moves linearly in the remaining symbols, its costates.
+        Such as ``da.lie.rigid_body([1, 2, 3])``: the matrix of the place moves linearly in the
+        remaining symbols, its costates.
     start, end : matrices
         Values of the place.
     place : str
         The name of the place among the matrices of the flow; the first one by default.
     cost : expression
-        The integrand in symbols of the flow. By default the integral ``"energy"``, the cost where there is no
-        potential.
+        The integrand in symbols of the flow. By default the integral ``"energy"``, the cost where
+        there is no potential.
     parameters : mapping of symbol or name to value
     easy : mapping of symbol or name to value
-        Parameters at which the motion is known to be easy, such as equal inertias: where the search fails at those wanted it is
-        led from these. Without it the end is moved from where the guess arrives to where it should.
+        Parameters at which the motion is known to be easy, such as equal inertias: where the search
+        fails at those wanted it is led from these. Without it the end is moved from where the guess
+        arrives to where it should.
     guess : array (number of costates,)
         Costates at the start; the only way that is then tried.
     ways : int
-        How many first guesses are followed; the cheapest extremal is returned, the others are listed. Where none converged, or
-        the cheapest has a conjugate point on its way, as many random ones are followed as well, twice.
+        How many first guesses are followed; the cheapest extremal is returned, the others are
+        listed. Where none converged, or the cheapest has a conjugate point on its way, as many
+        random ones are followed as well, twice.
     seed : int
         Of random guesses.
 
@@ -90,45 +94,41 @@ def optimal_on_group(
     times = read_span(span)
     problem = GroupProblem.read(flow, start, end, place, cost, parameters, times)
     tried: list[tuple[Branch, Shot]] = []
-    found: Extremal | None = None
+    found: ControlExtremal | None = None
     for number in range(1 if guess is not None else ROUNDS):
         for name, unknowns in guesses(problem, guess, ways, seed, number):
             shot = reach(problem, unknowns, easy)
             if shot is not None:
                 tried.append((Branch(name, shot.cost, shot.residual), shot))
-        tried.sort(key=lambda pair: (not pair[0].converged, pair[0].cost if pair[0].converged else pair[0].residual))
+        tried.sort(key=lambda pair: pair[0].rank)
         if tried and tried[0][0].converged:
             found = _extremal(problem, tried)
             if found.is_minimum:
                 break
     if found is None:
-        raise RunError(
-            "No extremal was found between the two places",
-            seen=f"residual {tried[0][0].residual:.2g} (limit {LIMIT:g})" if tried else "no arc could be followed",
-            remedy="try more ways, another seed or guess, or easy={...} to be led from",
-        )
+        remedy = "try more ways, another seed or guess, or easy={...} to be led from"
+        raise_unconverged(tried, "No extremal was found between the two places", remedy)
     return found
 
 
-def _extremal(problem: GroupProblem, tried: Sequence[tuple[Branch, Shot]]) -> Extremal:
-    """The record of the first of the ways tried; the residual is that of the place in its entries, too."""
+def _extremal(problem: GroupProblem, tried: Sequence[tuple[Branch, Shot]]) -> ControlExtremal:
+    """The record of the first way; its residual includes that of the place in its entries."""
     branch, shot = tried[0]
-    names = [symbol.name for symbol in problem.flow.coordinates]
-    motion = simulate(
-        problem.flow, dict(zip(names, shot.nodes[0].tolist(), strict=True)), problem.span, parameters=problem.table, rtol=1e-11
-    )
-    arrived = problem.arcs.run(*problem.span, shot.nodes[0], problem.boundary.directions).state[problem.place_index]
-    search = along_arc(
-        problem.arcs, shot.nodes[0], problem.boundary.directions, problem.tangent, problem.span[0], problem.place_index
-    )
-    return Extremal(
-        flow=problem.flow,
+    flow, span, index, arcs = problem.flow, problem.span, problem.place_index, problem.arcs
+    names, node = [symbol.name for symbol in flow.coordinates], shot.nodes[0]
+    start = dict(zip(names, node.tolist(), strict=True))
+    motion = simulate(flow, start, span, parameters=problem.table, rtol=1e-11)
+    directions = problem.boundary.directions
+    arrived = arcs.run(*span, node, directions).state[index]
+    search = along_arc(arcs, node, directions, problem.tangent, span[0], index)
+    return ControlExtremal(
+        flow=flow,
         motion=motion,
-        span=problem.span,
+        span=span,
         cost=shot.cost,
-        costates={names[k]: float(shot.nodes[0][k]) for k in problem.costate_index},
+        costates={names[k]: float(node[k]) for k in problem.costate_index},
         residual=max(shot.residual, float(np.max(np.abs(arrived - problem.end_vector)))),
-        conjugate_points=search(problem.span[1]),
+        conjugate_points=search(span[1]),
         steps=shot.steps,
         branch=branch.name,
         branches=tuple(way for way, _ in tried),

@@ -1,17 +1,19 @@
 r"""Optimal control between two ends: `optimal`.
 
-    minimise  int L(x, u, t) dt     subject to  x_dot = X(x, u, t),   x(t0) and x(t1) given, in part or in full
+    minimise    int L(x, u, t) dt
+    subject to  x_dot = X(x, u, t),   x(t0) and x(t1) given, in part or in full
 
-The extremals are those of `maximum`; the two-point problem is seeded by `transcription`, solved by `shooting`, and its solution
-is searched for conjugate points. Where a symbol's end is free its costate vanishes there (transversality). Symbols that obey
-relations, such as the entries of a rotation, may be used as they are: costates are then chosen in the space of directions that
-the relations leave, so that no chart is needed.
+The extremals are those of `maximum`; the two-point problem is seeded by `transcription`, solved by
+`shooting`, and its solution is searched for conjugate points. Where a symbol's end is free its
+costate vanishes there (transversality). Symbols that obey relations, such as the entries of a
+rotation, may be used as they are: costates are then chosen in the space of directions that the
+relations leave, so that no chart is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypedDict
+from collections.abc import Sequence
+from typing import TypeAlias, TypedDict
 
 import casadi as ca
 import numpy as np
@@ -23,14 +25,14 @@ from ...model.flow_system import Flow
 from ...model.symbols import t
 from ...model.system import System
 from ...runtime.kernel import parameter_values
-from ...typing import ArrayLike, BySymbol, Expression, Symbols, Values
+from ...typing import Array, ArrayLike, BySymbol, Expression, Symbols, Values
 from .arc_sensitivities import Arcs
 from .conjugate_points import ConjugateSearch, symbols_and_costates
 from .ends import Relations, boundary_of, ends_of
-from .extremal import Branch, Extremal
+from .extremal import Branch, ControlExtremal
 from .maximum import RUNNING_COST, check_legendre, extremal_flow, input_metric
-from .problem import ControlProblem, control_problem
-from .search import Found, Task, search
+from .problem import control_problem
+from .search import FoundExtremal, Guess, TwoPointTask, search
 from .spans import read_span
 
 __all__ = ["optimal"]
@@ -38,8 +40,6 @@ __all__ = ["optimal"]
 
 #: Values of symbols by symbol or name, and of matrices by name.
 Ends: TypeAlias = BySymbol["Expression | ArrayLike"]
-#: Symbols and inputs as expressions or functions of time, or costates as numbers.
-Guess: TypeAlias = BySymbol["Expression | Callable[[float], float]"]
 
 
 class OptimalOptions(TypedDict, total=False):
@@ -67,24 +67,26 @@ def optimal(
     segments: int = 4,
     ways: int = 1,
     seed: int = 0,
-) -> Extremal:
+) -> ControlExtremal:
     """The extremal of an optimal control problem between two ends.
 
     Parameters
     ----------
     model : Flow or System
-        With free inputs, which enter the rates affinely. Those of a system are coordinates and velocities.
+        With free inputs, which enter the rates affinely. Those of a system are coordinates and
+        velocities.
     cost : expression
         The integrand: quadratic in the inputs, with a positive matrix of second derivatives.
     start, end : mapping of symbol, name or matrix to values
         A symbol that the end leaves out is free there.
     span : (t0, t1)
-        Both times are given. For a free duration make it a symbol T with rate 0, multiply every rate and the cost by T, and let
-        T be free at both ends.
+        Both times are given. For a free duration make it a symbol T with rate 0, multiply every
+        rate and the cost by T, and let T be free at both ends.
     parameters : mapping of symbol or name to value
     guess : mapping
-        Symbols and inputs as expressions of time or functions of it, where the transcription begins; or all costates
-        ``lambda_...`` at the start as numbers, and then there is no transcription.
+        Symbols and inputs as expressions of time or functions of it, where the transcription
+        begins; or all costates ``lambda_...`` at the start as numbers, and then there is no
+        transcription.
     free : sequence of symbols
         Symbols that are free at the start; their values there are guesses.
     nodes : int
@@ -92,7 +94,8 @@ def optimal(
     segments : int
         Arcs of the multiple shooting.
     ways : int
-        How many ways are searched, from paths that are bent more and more; the cheapest extremal is returned.
+        How many ways are searched, from paths that are bent more and more; the cheapest extremal is
+        returned.
     seed : int
         Of the random inputs that the transcription begins with.
 
@@ -112,57 +115,64 @@ def optimal(
     >>> import dalembert as da
     >>> x, v = da.coordinates("x v")
     >>> u = da.inputs("u")
-    >>> found = optimal(da.Flow({x: v, v: u}, inputs=[u]), u**2/2, {x: 0, v: 0}, {x: 1, v: 0}, (0, 1))
+    >>> found = optimal(
+    ...     da.Flow({x: v, v: u}, inputs=[u]), u**2 / 2, {x: 0, v: 0}, {x: 1, v: 0}, (0, 1)
+    ... )
     >>> round(found.cost, 9), found.motion["u"][[0, -1]].round(6).tolist()
     (6.0, [6.0, -6.0])
     """
     problem = control_problem(model, cost)
-    flow = extremal_flow(problem)
-    times = read_span(span)
+    flow, times = extremal_flow(problem), read_span(span)
     numbers = parameter_values(flow.parameters, parameters or {})
     table = dict(zip((symbol.name for symbol in flow.parameters), numbers.tolist(), strict=True))
     relations = Relations(problem, flow.parameters, numbers, times)
     ends = ends_of(problem, start, end, free, relations)
     boundary = boundary_of(problem, ends, relations)
-    _check_convexity(problem, flow.parameters, numbers, times, ends.start[None])
     arcs = Arcs(flow, flow.own_outputs[RUNNING_COST], table)
-    task = Task(problem, flow.parameters, numbers, arcs, boundary, ends, relations, times, guess, nodes, segments, seed)
-    tried = _ways(task, ways)
-    branch, found = tried[0]
-    shot = found.shot
-    motion = simulate(
-        flow, dict(zip((q.name for q in flow.coordinates), shot.nodes[0].tolist(), strict=True)), times,
-        parameters=table, rtol=1e-11, project=False, project_start=False,
+    task = TwoPointTask(
+        problem, flow.parameters, numbers, arcs, boundary, ends, relations, times, guess, nodes,
+        segments, seed,
     )  # fmt: skip
-    _check_convexity(
-        problem, flow.parameters, numbers, times, motion.y.T[:: max(1, len(motion.t) // 20), : len(problem.symbols)]
-    )
+    _check_convexity(task, ends.start[None])
+    return _extremal(task, _ways(task, ways))
+
+
+def _extremal(task: TwoPointTask, tried: Sequence[tuple[Branch, FoundExtremal]]) -> ControlExtremal:
+    """The record of the first of the ways tried, with its conjugate points."""
+    branch, found = tried[0]
+    shot, arcs, times, directions = found.shot, task.arcs, task.span, task.boundary.directions
+    flow, n = arcs.flow, len(task.problem.symbols)
+    names, node = [q.name for q in flow.coordinates], shot.nodes[0].tolist()
+    motion = simulate(
+        flow, dict(zip(names, node, strict=True)), times, parameters=arcs.parameters, rtol=1e-11,
+        project=False, project_start=False,
+    )  # fmt: skip
+    _check_convexity(task, motion.y.T[:: max(1, len(motion.t) // 20), :n])
     at = np.linspace(times[0], times[1], len(shot.nodes) + 1)[:-1]
-    n = len(problem.symbols)
-    canonical = symbols_and_costates(n, boundary.directions.shape[1], relations.frame)
-    follow = ConjugateSearch(arcs, shot.nodes, at, boundary.directions, canonical)
+    canonical = symbols_and_costates(n, directions.shape[1], task.relations.frame)
+    follow = ConjugateSearch(arcs, shot.nodes, at, directions, canonical)
     conjugate_points, rank_deficit = follow.points_and_deficit(times[1])
-    return Extremal(
+    return ControlExtremal(
         flow=flow,
         motion=motion,
         span=times,
         cost=shot.cost,
-        costates=dict(zip((q.name for q in flow.coordinates[n:]), shot.nodes[0][n:].tolist(), strict=True)),
+        costates=dict(zip(names[n:], node[n:], strict=True)),
         residual=shot.residual,
         conjugate_points=conjugate_points,
         steps=shot.steps,
         branch=branch.name if len(tried) > 1 else "",
         branches=tuple(way for way, _ in tried),
         notes=found.notes,
-        has_free_end=not bool(np.all(ends.end_fixed)),
+        has_free_end=not bool(np.all(task.ends.end_fixed)),
         rank_deficit=rank_deficit,
         search=follow,
     )
 
 
-def _ways(task: Task, count: int) -> list[tuple[Branch, Found]]:
+def _ways(task: TwoPointTask, count: int) -> list[tuple[Branch, FoundExtremal]]:
     """The ways that converged, the cheapest first."""
-    tried: list[tuple[Branch, Found]] = []
+    tried: list[tuple[Branch, FoundExtremal]] = []
     fault: RunError | None = None
     for way in range(max(1, count)):
         try:
@@ -176,16 +186,15 @@ def _ways(task: Task, count: int) -> list[tuple[Branch, Found]]:
     return sorted(tried, key=lambda pair: pair[0].cost)
 
 
-def _check_convexity(problem: ControlProblem, symbols: Any, numbers: Any, span: tuple[float, float], places: Any) -> None:
+def _check_convexity(task: TwoPointTask, places: Array) -> None:
     """Legendre's condition at some places, where L_uu depends on the place."""
-    metric = input_metric(problem)
+    metric = input_metric(task.problem)
     if not metric.free_symbols:
         return
-    algebra = GraphAlgebra()
-    m = metric.rows
-    inputs = [algebra.vector(problem.symbols), algebra.vector(symbols), algebra.vector([t])]
+    algebra, m = GraphAlgebra(), metric.rows
+    inputs = [algebra.vector(block) for block in (task.problem.symbols, task.symbols, [t])]
     function = ca.Function("metric", inputs, [algebra.vector(list(metric))])
     for place in places:
-        for time in span:
-            value = np.asarray(function(place, numbers, time), dtype=float).reshape(m, m)
+        for time in task.span:
+            value = np.asarray(function(place, task.numbers, time), dtype=float).reshape(m, m)
             check_legendre(value, " at a place of the problem")

@@ -1,9 +1,10 @@
-r"""What an optimal control problem is made of: symbols with their rates, inputs to be chosen, a cost, relations.
+r"""Optimal control problems: symbols with their rates, inputs to be chosen, a cost, relations.
 
     minimise  int L(x, u, t) dt     subject to  x_dot = X(x, u, t)
 
-A `Flow` states x_dot itself. A `System` is brought to it: its symbols are coordinates and the velocities of its fastest form,
-and its accelerations are those of the Gauss problem, G z = f + A^T mu, A z = b, solved in symbols.
+A `Flow` states x_dot itself. A `System` is brought to it: its symbols are coordinates and the
+velocities of its fastest form, and its accelerations are those of the Gauss problem, G z = f + A^T
+mu, A z = b, solved in symbols.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import sympy
 
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError, StartError, nearest
+from ...formulations.blocks import GaussBlocks
 from ...formulations.registry import derive, fastest_form
 from ...model.flow_system import Flow
 from ...model.labels import labelled
 from ...model.symbols import Coordinate, Input, Momentum, Parameter, Velocity, as_expression, t
 from ...model.system import System
 from ...model.values import real_number
+from ...typing import ArrayLike, BySymbol, Expression
 
 __all__ = ["ControlProblem", "control_problem"]
 
@@ -54,16 +57,15 @@ class ControlProblem:
     cost: sympy.Expr
     relations: tuple[sympy.Expr, ...]
     other_names: Mapping[str, str]
-    matrices: Mapping[str, Any]
+    matrices: Mapping[str, sympy.MatrixBase]
     name: str
 
-    def values(self, given: Mapping[Any, Any], where: str) -> dict[str, float]:
+    def values(self, given: BySymbol[Expression | ArrayLike], where: str) -> dict[str, float]:
         """Numbers by the name of a symbol, from symbols, names, or matrices by name."""
         given = labelled(given)
         if not isinstance(given, Mapping):
-            raise StartError(
-                f"The {where} must name its values", seen=type(given).__name__, remedy=f"pass {where}={{x: 1.0, ...}}"
-            )
+            seen, remedy = type(given).__name__, f"pass {where}={{x: 1.0, ...}}"
+            raise StartError(f"The {where} must name its values", seen, remedy)
         known = [symbol.name for symbol in self.symbols]
         found: dict[str, float] = {}
         for key, value in given.items():
@@ -76,76 +78,74 @@ class ControlProblem:
                 near = nearest(name, known)
                 raise StartError(
                     f"The {where} names `{name}`, which is no symbol of the model",
-                    seen=", ".join(known),
-                    remedy=f"did you mean {near}" if near else "use one of these names",
+                    ", ".join(known),
+                    f"did you mean {near}" if near else "use one of these names",
                 )
             number = _number(value, name, where)
             if found.get(name, number) != number:
-                raise StartError(
-                    f"The {where} gives `{name}` twice", seen=f"{found[name]:g} and {number:g}", remedy="give it once"
-                )
+                seen = f"{found[name]:g} and {number:g}"
+                raise StartError(f"The {where} gives `{name}` twice", seen, "give it once")
             found[name] = number
         return found
 
 
-def _number(value: Any, name: str, where: str) -> float:
+def _number(value: Expression | ArrayLike, name: str, where: str) -> float:
     number = real_number(value)
     if number - number != 0:
-        raise StartError(f"The {where} of `{name}` must be a finite number", seen=str(value)[:60], remedy="give a number")
+        what = f"The {where} of `{name}` must be a finite number"
+        raise StartError(what, str(value)[:60], "give a number")
     return number
 
 
-def _entries(matrix: Any, value: Any, name: str, where: str) -> dict[str, float]:
+def _entries(matrix: sympy.MatrixBase, value: ArrayLike, name: str, where: str) -> dict[str, float]:
     """The symbols of a matrix that has a given value."""
-    holder = Flow(dict.fromkeys(sorted(matrix.free_symbols, key=str), ZERO), matrices={name: matrix})
-    return {key: _number(number, key, where) for key, number in holder.start(**{name: value}).items()}
+    symbols = sorted(matrix.free_symbols, key=str)
+    holder = Flow(dict.fromkeys(symbols, ZERO), matrices={name: matrix})
+    found = holder.start(**{name: value})
+    return {key: _number(number, key, where) for key, number in found.items()}
 
 
-def control_problem(model: Any, cost: Any) -> ControlProblem:
+def control_problem(model: System | Flow, cost: Expression) -> ControlProblem:
     """The problem that a model and an integrand state.
 
     Raises
     ------
     ModelError
-        Where the model is neither a Flow nor a System, leaves no input free, or the cost names what the model does not have.
+        Where the model is neither a Flow nor a System, leaves no input free, or the cost names what
+        the model does not have.
     """
     if not isinstance(model, (Flow, System)):
-        raise ModelError(
-            "Optimal control needs a Flow or a System", seen=type(model).__name__, remedy="pass da.Flow({x: ...}, inputs=[u])"
-        )
+        remedy = "pass da.Flow({x: ...}, inputs=[u])"
+        raise ModelError("Optimal control needs a Flow or a System", type(model).__name__, remedy)
     free = tuple(symbol for symbol, value in model.inputs.items() if value is None)
     if not free:
         raise ModelError(
             "There is nothing to choose: the model has no free input",
-            seen=", ".join(symbol.name for symbol in model.inputs) or "no inputs",
-            remedy="state da.inputs(...) in the rates or the forces, and leave them without a value",
+            ", ".join(symbol.name for symbol in model.inputs) or "no inputs",
+            "state da.inputs(...) in the rates or the forces, and leave them without a value",
         )
     given = {symbol: value for symbol, value in model.inputs.items() if value is not None}
     parts = _of_flow(model, given) if isinstance(model, Flow) else _of_system(model)
     symbols, rates, relations, renamed = parts
     integrand = as_expression(cost).xreplace(given).xreplace(renamed)
     if isinstance(model, Flow):
-        integrand = integrand.xreplace({symbol.dot: rate for symbol, rate in zip(symbols, rates, strict=True)})
-    foreign = sorted(integrand.free_symbols - {*symbols, *free, t} - integrand.atoms(Parameter), key=str)
+        rate_of = {symbol.dot: rate for symbol, rate in zip(symbols, rates, strict=True)}
+        integrand = integrand.xreplace(rate_of)
+    known = {*symbols, *free, t, *integrand.atoms(Parameter)}
+    foreign = sorted(integrand.free_symbols - known, key=str)
     if foreign:
         raise ModelError(
             f"The cost contains {', '.join(map(str, foreign))}",
-            seen=str(integrand)[:80],
-            remedy="write it in symbols, inputs, parameters and time of the model",
+            str(integrand)[:80],
+            "write it in symbols, inputs, parameters and time of the model",
         )
-    return ControlProblem(
-        symbols,
-        free,
-        rates,
-        integrand,
-        relations,
-        {str(old): str(new) for old, new in renamed.items()},
-        dict(model.matrices) if isinstance(model, Flow) else {},
-        model.name,
-    )
+    names = {str(old): str(new) for old, new in renamed.items()}
+    matrices = dict(model.matrices) if isinstance(model, Flow) else {}
+    return ControlProblem(symbols, free, rates, integrand, relations, names, matrices, model.name)
 
 
-Parts = tuple[tuple[Coordinate, ...], tuple[sympy.Expr, ...], tuple[sympy.Expr, ...], dict[Any, Any]]
+Expressions = tuple[sympy.Expr, ...]
+Parts = tuple[tuple[Coordinate, ...], Expressions, Expressions, dict[Any, Any]]
 
 
 def _of_flow(flow: Flow, given: Mapping[Any, Any]) -> Parts:
@@ -154,27 +154,26 @@ def _of_flow(flow: Flow, given: Mapping[Any, Any]) -> Parts:
 
 
 def _of_system(system: System) -> Parts:
-    """Coordinates and velocities of the fastest form as symbols of a flow; momenta and speeds in the same way."""
+    """Coordinates and velocities (momenta, speeds) of the fastest form as symbols of a flow."""
     if system.unilateral:
-        raise ModelError(
-            "Optimal control cannot follow one-sided constraints",
-            seen=system.unilateral[0].name,
-            remedy="hold them, or leave them out",
-        )
+        what, sided = "Optimal control cannot follow one-sided constraints", system.unilateral[0]
+        raise ModelError(what, sided.name, "hold them, or leave them out")
     equations = derive(system, fastest_form(system))
     algebra = TreeAlgebra()
     blocks = equations.blocks(algebra)
     z = _solved(algebra, blocks)
     rates = blocks.rates.xreplace(dict(zip(blocks.unknowns, z, strict=True)))
     renamed: dict[Any, Any] = {symbol: _flow_symbol(symbol) for symbol in equations.state}
-    # All velocities may stand in the cost, also those that the form does not keep.
-    renamed |= {v: e.xreplace(renamed) for v, e in zip(system.velocities, blocks.velocities, strict=True) if v not in renamed}
+    # All velocities may occur in the cost, also those that the form does not keep.
+    velocities = zip(system.velocities, blocks.velocities, strict=True)
+    renamed |= {v: e.xreplace(renamed) for v, e in velocities if v not in renamed}
     symbols = tuple(renamed[symbol] for symbol in equations.state)
     relations = [*blocks.position.residual, *blocks.velocity.residual]
-    return symbols, tuple(e.xreplace(renamed) for e in rates), tuple(e.xreplace(renamed) for e in relations), renamed
+    moved, obeyed = (tuple(e.xreplace(renamed) for e in block) for block in (rates, relations))
+    return symbols, moved, obeyed, renamed
 
 
-def _flow_symbol(symbol: Any) -> Coordinate:
+def _flow_symbol(symbol: sympy.Symbol) -> Coordinate:
     if isinstance(symbol, Velocity):
         return Coordinate(f"v_{symbol.coordinate.name}")
     if isinstance(symbol, Momentum):
@@ -182,7 +181,7 @@ def _flow_symbol(symbol: Any) -> Coordinate:
     return symbol if isinstance(symbol, Coordinate) else Coordinate(symbol.name)
 
 
-def _solved(algebra: TreeAlgebra, blocks: Any) -> Any:
+def _solved(algebra: TreeAlgebra, blocks: GaussBlocks) -> sympy.MatrixBase:
     """z of the Gauss problem with independent rows, as functions of the state."""
     free = blocks.free if blocks.free is not None else _divided(blocks.metric, blocks.force)
     if not blocks.rows.rows:
@@ -192,13 +191,13 @@ def _solved(algebra: TreeAlgebra, blocks: Any) -> Any:
     if reduced.rank() < reduced.rows:
         raise ModelError(
             "The constraints of the system depend on each other",
-            seen=f"rank {reduced.rank()} of {reduced.rows}",
-            remedy="leave out those that follow from the others",
+            f"rank {reduced.rank()} of {reduced.rows}",
+            "leave out those that follow from the others",
         )
     return free + compliance * _divided(reduced, blocks.right - blocks.rows * free)
 
 
-def _divided(matrix: Any, right: Any) -> Any:
+def _divided(matrix: sympy.MatrixBase, right: sympy.MatrixBase) -> sympy.MatrixBase:
     """matrix^-1 right without a limit of size: by the adjugate where that is short."""
     if matrix.is_diagonal():
         return sympy.Matrix(*right.shape, lambda i, j: right[i, j] / matrix[i, i])

@@ -1,21 +1,23 @@
 r"""A rigid body turned from rest to rest by torques of least effort, on SO(n) without charts.
 
-    minimise  int |tau|^2 / 2 dt     subject to   Q_dot = Q Omega,   M_dot = [M, Omega] + tau,   M = Lambda Omega + Omega Lambda
+    minimise    int |tau|^2 / 2 dt
+    subject to  Q_dot = Q Omega,   M_dot = [M, Omega] + tau,   M = Lambda Omega + Omega Lambda
 
-with <a, b> = -tr(a b)/2. Costates Pi of the attitude, seen from the body, and tau of the momentum give the normal extremals
+with <a, b> = -tr(a b)/2. Costates Pi of the attitude, seen from the body, and tau of the momentum
+give the normal extremals
 
     H = <Pi, Omega> + <tau, [M, Omega]> + |tau|^2 / 2,
     Pi_dot = [Pi, Omega],      tau_dot = [tau, Omega] - J^-1 (Pi + [tau, M])
 
-(Bloch and others, Supplement, section 7.7, with the dynamics of the body added). Q Pi Q^T stays. Where J is a multiple of the
-identity the body turns about a fixed axis by theta (3 s^2 - 2 s^3), s = t/T, at the cost 6 J^2 |log|^2 / T^3.
+(Bloch and others, Supplement, section 7.7, with the dynamics of the body added). Q Pi Q^T stays.
+Where J is a multiple of the identity the body turns about a fixed axis by theta (3 s^2 - 2 s^3), s
+= t/T, at the cost 6 J^2 |log|^2 / T^3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import sympy
@@ -26,14 +28,14 @@ from ...model.builders.bracket_flows import skew_symbols
 from ...model.builders.rigid_bodies import rigid_body
 from ...model.flow_system import Action, Flow
 from ...runtime.kernel import parameter_values
-from ...typing import ArrayLike, Expression, Values
+from ...typing import Array, ArrayLike, Expression, Values
 from .arc_sensitivities import Arcs
-from .conjugate_points import Canonical, ConjugateSearch
-from .extremal import Branch, Extremal
-from .first_guesses import continued, turn_name
+from .conjugate_points import CanonicalVariables, ConjugateSearch
+from .extremal import Branch, ControlExtremal, raise_unconverged
+from .first_guesses import approached, turn_name
 from .maximum import RUNNING_COST
-from .rotations import missed_rotation, skew_entries, turns
-from .shooting import LIMIT, Boundary, Shot, shoot
+from .rotations import logarithms, missed_rotation, skew_entries
+from .shooting import Boundary, Shot, shoot
 from .spans import read_span
 
 __all__ = ["rest_to_rest", "torque_flow"]
@@ -52,7 +54,8 @@ def torque_flow(inertias: int | Sequence[Expression]) -> Flow:
     velocity = _velocity(body)
     Pi, (symbols_of_tau, tau) = skew_symbols("Pi", n)[1], skew_symbols("tau", n)
     planes = list(combinations(range(n), 2))
-    derivatives = {(i, j): sympy.diff(velocity[i, j], M[i, j]) for i, j in planes}  # 1 / (Lambda_i + Lambda_j)
+    # 1 / (Lambda_i + Lambda_j)
+    derivatives = {(i, j): sympy.diff(velocity[i, j], M[i, j]) for i, j in planes}
     turned = Pi * velocity - velocity * Pi
     swung = tau * velocity - velocity * tau
     felt = Pi + tau * M - M * tau
@@ -62,7 +65,8 @@ def torque_flow(inertias: int | Sequence[Expression]) -> Flow:
     rates |= {tau[i, j]: swung[i, j] - derivatives[i, j] * felt[i, j] for i, j in planes}
     effort = sympy.Add(*(symbol**2 for symbol in symbols_of_tau)) / 2
     bent = M * velocity - velocity * M
-    hamiltonian = sympy.Add(*(Pi[i, j] * velocity[i, j] + tau[i, j] * bent[i, j] for i, j in planes)) + effort
+    terms = [Pi[i, j] * velocity[i, j] + tau[i, j] * bent[i, j] for i, j in planes]
+    hamiltonian = sympy.Add(*terms) + effort
     spatial = Q * Pi * Q.T
     return Flow(
         rates,
@@ -83,13 +87,14 @@ def rest_to_rest(
     *,
     parameters: Values | None = None,
     ways: int = 2,
-) -> Extremal:
+) -> ControlExtremal:
     """Torques of least effort that turn a body from rest to rest.
 
     Parameters
     ----------
     inertias : sequence of n numbers or expressions, or a Flow
-        Lambda, as for `rigid_body`; or the flow that `torque_flow` made of them, which saves its derivation.
+        Lambda, as for `rigid_body`; or the flow that `torque_flow` made of them, which saves its
+        derivation.
     start, end : matrices (n, n)
         Rotations.
     span : (t0, t1)
@@ -119,48 +124,51 @@ def rest_to_rest(
     table = dict(zip((symbol.name for symbol in flow.parameters), numbers.tolist(), strict=True))
     arcs = Arcs(flow, flow.own_outputs[RUNNING_COST], table)
     boundary = _boundary(n, first, last)
-    planes = list(combinations(range(n), 2))
-    velocity = [_velocity(flow)[i, j] for i, j in planes]
-    moments = [flow.matrices["M"][i, j] for i, j in planes]
-    values = {symbol: table[symbol.name] for symbol in flow.parameters}
-    inertia = np.array([1 / float(sympy.diff(e, m).xreplace(values)) for e, m in zip(velocity, moments, strict=True)])
+    inertia = _plane_inertias(flow, table)
     tried: list[tuple[Branch, Shot]] = []
-    for turn in turns(first.T @ last, max(1, ways)):
+    for turn in logarithms(first.T @ last, max(1, ways)):
         shot = _reach(arcs, boundary, times, inertia, skew_entries(turn.logarithm))
         if shot is not None:
             tried.append((Branch(turn_name(turn), shot.cost, shot.residual), shot))
-    tried.sort(key=lambda pair: (not pair[0].converged, pair[0].cost if pair[0].converged else pair[0].residual))
+    tried.sort(key=lambda pair: pair[0].rank)
     if not tried or not tried[0][0].converged:
-        raise RunError(
-            "No extremal from rest to rest was found",
-            seen=f"residual {tried[0][0].residual:.2g} (limit {LIMIT:g})" if tried else "no arc could be followed",
-            remedy="try more ways, or a longer span",
-        )
+        remedy = "try more ways, or a longer span"
+        raise_unconverged(tried, "No extremal from rest to rest was found", remedy)
     return _extremal(flow, arcs, boundary, times, table, tried)
 
 
-def _velocity(flow: Flow) -> Any:
+def _plane_inertias(flow: Flow, table: Mapping[str, float]) -> Array:
+    """J of each plane (i, j), Lambda_i + Lambda_j."""
+    values = {symbol: table[symbol.name] for symbol in flow.parameters}
+    velocity, momentum = _velocity(flow), flow.matrices["M"]
+    planes = list(combinations(range(momentum.rows), 2))
+    found = [sympy.diff(velocity[plane], momentum[plane]).xreplace(values) for plane in planes]
+    return np.array([1 / float(value) for value in found])
+
+
+def _velocity(flow: Flow) -> sympy.MatrixBase:
     """Omega of Q_dot = Q Omega."""
     right = flow.actions[0].right
     assert right is not None
     return -right
 
 
-def _rotation(value: Any, n: int, where: str) -> Any:
+def _rotation(value: ArrayLike, n: int, where: str) -> Array:
     matrix = np.asarray(value, dtype=float)
-    good = matrix.shape == (n, n) and np.allclose(matrix.T @ matrix, np.eye(n), atol=1e-8) and np.linalg.det(matrix) > 0
-    if not good:
-        raise StartError(f"The {where} is not a rotation", seen=f"shape {matrix.shape}", remedy=f"give Q in SO({n})")
+    good = matrix.shape == (n, n) and np.allclose(matrix.T @ matrix, np.eye(n), atol=1e-8)
+    if not good or np.linalg.det(matrix) <= 0:
+        what = f"The {where} is not a rotation"
+        raise StartError(what, f"shape {matrix.shape}", f"give Q in SO({n})")
     return matrix
 
 
-def _boundary(n: int, first: Any, last: Any) -> Boundary:
+def _boundary(n: int, first: Array, last: Array) -> Boundary:
     """Q and M = 0 are given at both ends; Pi and tau are unknown at the start."""
     d = n * (n - 1) // 2
     size = n * n + 3 * d
     base = np.concatenate([first.ravel(), np.zeros(3 * d)])
 
-    def missed(state: Any) -> tuple[Any, Any]:
+    def missed(state: Array) -> tuple[Array, Array]:
         values, derivatives = missed_rotation(state[: n * n].reshape(n, n), last)
         rows = np.zeros((2 * d, size))
         rows[:d, : n * n] = derivatives
@@ -170,44 +178,35 @@ def _boundary(n: int, first: Any, last: Any) -> Boundary:
     return Boundary(base, np.eye(size)[:, n * n + d :], missed)
 
 
-def _reach(arcs: Arcs, boundary: Boundary, span: tuple[float, float], inertia: Any, turn: Any) -> Shot | None:
-    """From the turn about fixed axes: tau = 6 J log / T^2 and Pi = 12 J^2 log / T^3 at the start."""
+def _reach(
+    arcs: Arcs, boundary: Boundary, span: tuple[float, float], inertia: Array, turn: Array
+) -> Shot | None:
+    """From the turn about fixed axes: tau = 6 J log / T^2, Pi = 12 J^2 log / T^3 at the start."""
     length = span[1] - span[0]
     guess = np.concatenate([12 * inertia**2 * turn / length**3, 6 * inertia * turn / length**2])
-
-    def attempt(share: float, unknowns: Any) -> Shot | None:
-        def end(state: Any) -> tuple[Any, Any]:
-            values, derivatives = boundary.end(state)
-            return values - (1 - share) * missed, derivatives
-
-        try:
-            return shoot(arcs, Boundary(boundary.base, boundary.directions, end), span, unknowns)
-        except RunError:
-            return None
-
-    missed = np.zeros(2 * len(turn))
-    shot = attempt(1.0, guess)
+    try:
+        shot = shoot(arcs, boundary, span, guess)
+    except RunError:
+        shot = None
     if shot is not None and shot.converged:
         return shot
-    try:
-        arrived = arcs.run(*span, boundary.base + boundary.directions @ guess, boundary.directions)
-    except RunError:
-        return shot
-    missed = boundary.end(arrived.state)[0]
-    return continued(attempt, guess) or shot
+    return approached(arcs, boundary, span, guess) or shot
 
 
-def _canonical(n: int) -> Canonical:
-    """xi = Q^T dQ with d Pi - [Pi, xi] / 2, and dM with d tau: <Pi, Q^-1 dQ> has the derivative d Pi ^ xi - <Pi, [xi, xi]>."""
+def _canonical(n: int) -> CanonicalVariables:
+    """xi = Q^T dQ with d Pi - [Pi, xi] / 2, and dM with d tau.
+
+    <Pi, Q^-1 dQ> has the derivative d Pi ^ xi - <Pi, [xi, xi]>.
+    """
     d = n * (n - 1) // 2
     rows, columns = np.triu_indices(n, 1)
 
-    def skew(entries: Any) -> Any:
+    def skew(entries: Array) -> Array:
         found = np.zeros((n, n))
         found[rows, columns] = entries
         return found - found.T
 
-    def read(state: Any, derivatives: Any) -> tuple[Any, Any]:
+    def read(state: Array, derivatives: Array) -> tuple[Array, Array]:
         Q, Pi = state[: n * n].reshape(n, n), skew(state[n * n + d : n * n + 2 * d])
         turned = [Q.T @ column.reshape(n, n) for column in derivatives[: n * n].T]
         bent = [Pi @ xi - xi @ Pi for xi in turned]
@@ -215,28 +214,30 @@ def _canonical(n: int) -> Canonical:
         M, dPi, dtau = np.split(derivatives[n * n :], 3)
         return np.vstack([xi, M]), np.vstack([dPi - half / 2, dtau])
 
-    def sizes(scale: Any) -> Any:
+    def sizes(scale: Array) -> Array:
         return np.concatenate([np.full(n * n, np.max(scale[:d])), scale[d:], 1 / scale])
 
-    return Canonical(read, sizes, 2 * d, True)
+    return CanonicalVariables(read, sizes, 2 * d, True)
 
 
 def _extremal(
-    flow: Flow, arcs: Arcs, boundary: Boundary, span: tuple[float, float], table: Mapping[str, float], tried: Any
-) -> Extremal:
+    flow: Flow, arcs: Arcs, boundary: Boundary, span: tuple[float, float],
+    table: Mapping[str, float], tried: Sequence[tuple[Branch, Shot]],
+) -> ControlExtremal:  # fmt: skip
     branch, shot = tried[0]
     n = flow.matrices["Q"].rows
     count = n * n + n * (n - 1) // 2
-    names = [symbol.name for symbol in flow.coordinates]
-    motion = simulate(flow, dict(zip(names, shot.nodes[0].tolist(), strict=True)), span, parameters=table, rtol=1e-11)
-
-    search = ConjugateSearch(arcs, shot.nodes[:1], np.array(span[:1]), boundary.directions, _canonical(n))
-    return Extremal(
+    names, node = [symbol.name for symbol in flow.coordinates], shot.nodes[0].tolist()
+    start = dict(zip(names, node, strict=True))
+    motion = simulate(flow, start, span, parameters=table, rtol=1e-11)
+    begin, directions = np.array(span[:1]), boundary.directions
+    search = ConjugateSearch(arcs, shot.nodes[:1], begin, directions, _canonical(n))
+    return ControlExtremal(
         flow=flow,
         motion=motion,
         span=span,
         cost=shot.cost,
-        costates={name: float(value) for name, value in zip(names[count:], shot.nodes[0][count:], strict=True)},
+        costates=dict(zip(names[count:], node[count:], strict=True)),
         residual=shot.residual,
         conjugate_points=search(span[1]),
         steps=shot.steps,

@@ -1,18 +1,18 @@
-r"""The search for an extremal between two ends: a transcription to begin with, then shooting; again where that fails."""
+r"""The search for an extremal between two ends: a transcription, then shooting, several times."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import sympy
 
 from ...errors import ModelError, RunError
-from ...model.symbols import t
-from ...typing import BySymbol
+from ...model.symbols import Parameter, t
+from ...typing import Array, BySymbol, Expression
 from .arc_sensitivities import Arcs
 from .ends import Ends, Relations
 from .maximum import costate_of
@@ -20,14 +20,18 @@ from .problem import ControlProblem
 from .shooting import LIMIT, Boundary, Shot, shoot
 from .transcription import Draft, transcribe
 
-__all__ = ["Found", "Task", "search"]
+__all__ = ["FoundExtremal", "TwoPointTask", "search"]
 
-#: How often one way is begun: from other random inputs, on a finer grid and a path that is bent more each time.
+#: How often one way is begun: from other random inputs, finer grids and paths bent more.
 TRIES = 3
+
+TimeFunction: TypeAlias = Callable[[float], float]
+#: Symbols and inputs as expressions or functions of time, or costates as numbers.
+Guess: TypeAlias = BySymbol["Expression | TimeFunction"]
 
 
 @dataclass(frozen=True)
-class Task:
+class TwoPointTask:
     """A two-point problem with its numbers, and how it is to be searched.
 
     Attributes
@@ -39,28 +43,28 @@ class Task:
     """
 
     problem: ControlProblem
-    symbols: Any
-    numbers: Any
+    symbols: Sequence[Parameter]
+    numbers: Array
     arcs: Arcs
     boundary: Boundary
     ends: Ends
     relations: Relations
     span: tuple[float, float]
-    guess: BySymbol[Any] | None
+    guess: Guess | None
     nodes: int
     segments: int
     seed: int
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundExtremal:
     """An extremal, and what happened on the way to it."""
 
     shot: Shot
     notes: tuple[str, ...]
 
 
-def search(task: Task, way: int = 0) -> Found:
+def search(task: TwoPointTask, way: int = 0) -> FoundExtremal:
     """One way from end to end: the straight one first, others from bent paths.
 
     Raises
@@ -69,11 +73,8 @@ def search(task: Task, way: int = 0) -> Found:
         Where the boundary conditions could not be met.
     """
     if task.nodes < 2 or task.segments < 1:
-        raise ModelError(
-            "The search needs 2 nodes and 1 segment at least",
-            seen=f"nodes={task.nodes}, segments={task.segments}",
-            remedy="leave them out",
-        )
+        seen = f"nodes={task.nodes}, segments={task.segments}"
+        raise ModelError("The search needs 2 nodes and 1 segment at least", seen, "leave them out")
     known = _costate_guess(task.problem, task.guess)
     functions = {} if known is not None else _guess_functions(task.problem, task.guess)
     best: Shot | None = None
@@ -83,11 +84,12 @@ def search(task: Task, way: int = 0) -> Found:
             if known is not None:
                 shot = _shoot_with(task, known)
             else:
-                draft = transcribe(
-                    task.problem, task.symbols, task.numbers, task.ends, task.span,
-                    task.nodes * (attempt + 1), task.seed + attempt + TRIES * way, functions, (attempt + way) / 2,
-                )  # fmt: skip
-                notes.append(f"transcription on {len(draft.midpoints)} steps: {draft.message}, cost {draft.cost:.6g}")
+                nodes, seed = task.nodes * (attempt + 1), task.seed + attempt + TRIES * way
+                draft = transcribe(task, nodes, seed, functions, (attempt + way) / 2)
+                steps = len(draft.midpoints)
+                notes.append(
+                    f"transcription on {steps} steps: {draft.message}, cost {draft.cost:.6g}"
+                )
                 shot = _shoot_from(task, draft)
         except RunError as error:
             notes.append(f"shooting failed: {error.what}")
@@ -95,22 +97,24 @@ def search(task: Task, way: int = 0) -> Found:
         if best is None or shot.residual < best.residual:
             best = shot
         if shot.converged:
-            return Found(shot, tuple(notes))
-    seen = [] if best is None else [f"residual {best.residual:.2g} (limit {LIMIT:g})"]
+            return FoundExtremal(shot, tuple(notes))
+    reached = [] if best is None else [f"residual {best.residual:.2g} (limit {LIMIT:g})"]
     raise RunError(
         "The boundary conditions could not be met by a normal extremal",
-        seen="; ".join([*seen, *notes[-1:]]),
-        remedy="try another guess, seed or more nodes; the end may be out of reach, or reached by abnormal extremals alone",
+        "; ".join([*reached, *notes[-1:]]),
+        "try another guess, seed or more nodes; the end may be out of reach, or reached by abnormal"
+        " extremals alone",
     )
 
 
-def _shoot_with(task: Task, costates: Any) -> Shot:
+def _shoot_with(task: TwoPointTask, costates: Array) -> Shot:
     """From costates that are given, in one arc."""
-    start = np.concatenate([task.ends.start, costates])
-    return shoot(task.arcs, task.boundary, task.span, task.boundary.directions.T @ (start - task.boundary.base))
+    start, boundary = np.concatenate([task.ends.start, costates]), task.boundary
+    unknowns = boundary.directions.T @ (start - boundary.base)
+    return shoot(task.arcs, boundary, task.span, unknowns)
 
 
-def _shoot_from(task: Task, draft: Draft) -> Shot:
+def _shoot_from(task: TwoPointTask, draft: Draft) -> Shot:
     """From a transcription, in several arcs."""
     times = np.linspace(task.span[0], task.span[1], task.segments + 1)
     states = np.array([draft.at(time) for time in times[:-1]])
@@ -125,7 +129,7 @@ def _shoot_from(task: Task, draft: Draft) -> Shot:
     return shoot(task.arcs, task.boundary, times, unknowns, states[1:])
 
 
-def _costate_guess(problem: ControlProblem, guess: BySymbol[Any] | None) -> Any:
+def _costate_guess(problem: ControlProblem, guess: Guess | None) -> Array | None:
     """The costates (n,) where they are given, in the order of the symbols."""
     table = {getattr(key, "name", str(key)): value for key, value in (guess or {}).items()}
     names = [costate_of(symbol).name for symbol in problem.symbols]
@@ -133,28 +137,27 @@ def _costate_guess(problem: ControlProblem, guess: BySymbol[Any] | None) -> Any:
         return None
     missing = [name for name in names if name not in table]
     if missing:
-        raise ModelError(
-            f"The guess lacks the costate {missing[0]}", seen=", ".join(table), remedy="give all costates at the start, or none"
-        )
-    return np.array([float(table[name]) for name in names])
+        remedy = "give all costates at the start, or none"
+        raise ModelError(f"The guess lacks the costate {missing[0]}", ", ".join(table), remedy)
+    return np.array([table[name] for name in names], dtype=float)
 
 
-def _guess_functions(problem: ControlProblem, guess: BySymbol[Any] | None) -> dict[str, Callable[[float], float]]:
+def _guess_functions(problem: ControlProblem, guess: Guess | None) -> dict[str, TimeFunction]:
     known = [symbol.name for symbol in (*problem.symbols, *problem.inputs)]
-    found: dict[str, Callable[[float], float]] = {}
+    found: dict[str, TimeFunction] = {}
     for key, value in (guess or {}).items():
         name = getattr(key, "name", str(key))
         name = problem.other_names.get(name, name)
         if name not in known:
-            raise ModelError(f"The guess names `{name}`", seen=", ".join(known), remedy="guess symbols and inputs, or costates")
+            remedy = "guess symbols and inputs, or costates"
+            raise ModelError(f"The guess names `{name}`", ", ".join(known), remedy)
         if callable(value) and not isinstance(value, sympy.Basic):
             found[name] = value
         else:
             expression = sympy.Float(value) if isinstance(value, (int, float)) else value
             if not isinstance(expression, sympy.Expr) or expression.free_symbols - {t}:
-                raise ModelError(
-                    f"The guess of `{name}` must be a function of time", seen=str(value)[:60], remedy="use da.t alone"
-                )
+                what = f"The guess of `{name}` must be a function of time"
+                raise ModelError(what, str(value)[:60], "use da.t alone")
             found[name] = partial(_value, expression)
     return found
 

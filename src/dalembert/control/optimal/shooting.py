@@ -1,29 +1,33 @@
-r"""Indirect multiple shooting: the unknown start of an extremal, and its states at nodes on the way, by damped Newton steps.
+r"""Indirect multiple shooting: the unknown start of an extremal, by damped Newton steps.
 
-    y(t0) = b + Z a,      y_k+1 = arc(y_k),      r(y(t1)) = 0             unknowns a (d,), y_1 ... y_N-1 (n, each)
+    y(t0) = b + Z a,      y_k+1 = arc(y_k),      r(y(t1)) = 0
 
-The steps are those of Levenberg and Marquardt with the damping m |F| of Fan and Yuan: they minimise |J s + F|^2 + m |F| |s|^2,
-so that more conditions than unknowns (entries of a matrix that moves on an orbit) and whole families of solutions (ends
-that are conjugate to the start) need no decision of rank, and convergence stays quadratic in both cases. The minimum is a Gauss
-problem in (s, w) with the rows J s - w = -F. Symbols and costates that are larger than one are measured by their own size, both
-as unknowns and in the conditions: costates of 1e8 can meet at a node to 1e-10 of their size, not to 1e-10.
+in the unknowns a (d,) and the states at nodes on the way, y_1 ... y_N-1 (n, each).
+
+The steps are those of Levenberg and Marquardt with the damping m |F| of Fan and Yuan: they minimise
+|J s + F|^2 + m |F| |s|^2, so that more conditions than unknowns (entries of a matrix that moves on
+an orbit) and whole families of solutions (ends that are conjugate to the start) need no decision of
+rank, and convergence stays quadratic in both cases. The minimum is a Gauss problem in (s, w) with
+the rows J s - w = -F. Symbols and costates that are larger than one are measured by their own size,
+both as unknowns and in the conditions: costates of 1e8 can meet at a node to 1e-10 of their size,
+not to 1e-10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...errors import RunError
 from ...runtime.gauss.constrained_solve import solve
+from ...typing import Array, ArrayLike
 from .arc_sensitivities import Arcs
 
 __all__ = ["LIMIT", "Boundary", "Shot", "damped_step", "shoot"]
 
-#: Boundary conditions are met where they are off by no more than this, relative to symbols that are larger than one.
+#: The largest residual of boundary conditions that are met, relative to symbols larger than one.
 LIMIT = 1e-10
 #: Where the search stops: nothing is gained below.
 GOAL = 1e-13
@@ -42,9 +46,9 @@ class Boundary:
         r (q,) and its derivative (q, n) at a state.
     """
 
-    base: Any
-    directions: Any
-    end: Callable[[Any], tuple[Any, Any]]
+    base: Array
+    directions: Array
+    end: Callable[[Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,14 @@ class Shot:
     nodes : array (N, n)
         The state at the start of each arc.
     residual : float
-        The largest of the conditions, gaps between arcs included, relative to symbols that are larger than one.
+        The largest of the conditions, gaps between arcs included, relative to symbols that are
+        larger than one.
     cost : float
     steps : int
     """
 
-    unknowns: Any
-    nodes: Any
+    unknowns: Array
+    nodes: Array
     residual: float
     cost: float
     steps: int
@@ -74,45 +79,50 @@ class Shot:
         return bool(self.residual <= LIMIT)
 
 
-def damped_step(derivatives: Any, values: Any, damping: float) -> Any:
+def damped_step(derivatives: Array, values: Array, damping: float) -> Array:
     """s that minimises |J s + F|^2 + damping |s|^2, for J (q, p) and F (q,)."""
     q, p = derivatives.shape
     weights = np.concatenate([np.full(p, damping), np.ones(q)])
-    return solve(np.diag(weights), np.zeros(p + q), np.hstack([derivatives, -np.eye(q)]), -values).z[:p]
+    rows = np.hstack([derivatives, -np.eye(q)])
+    step: Array = solve(np.diag(weights), np.zeros(p + q), rows, -values).z[:p]
+    return step
 
 
 class _Conditions:
     """F and J of a chain of arcs."""
 
-    def __init__(self, arcs: Arcs, boundary: Boundary, times: Any) -> None:
+    def __init__(self, arcs: Arcs, boundary: Boundary, times: Array) -> None:
         self.arcs, self.boundary, self.times = arcs, boundary, times
         self.n, self.d = boundary.directions.shape
         self.count = len(times) - 1
 
-    def nodes(self, unknowns: Any) -> Any:
+    def nodes(self, unknowns: Array) -> Array:
         first = self.boundary.base + self.boundary.directions @ unknowns[: self.d]
         return np.vstack([first, unknowns[self.d :].reshape(self.count - 1, self.n)])
 
-    def scales(self, unknowns: Any) -> tuple[Any, Any]:
-        """The sizes of the conditions (q,) and of the unknowns (p,), from those of the symbols; one at least."""
+    def scales(self, unknowns: Array) -> tuple[Array, Array]:
+        """The sizes of the conditions (q,) and of the unknowns (p,), one at least."""
         nodes = self.nodes(unknowns)
         symbols = np.maximum(np.max(np.abs(nodes), axis=0), 1.0)
         derivatives = self.boundary.end(nodes[-1])[1]
         end = np.maximum(np.max(np.abs(derivatives) * symbols, axis=1, initial=1.0), 1.0)
-        first = np.maximum(np.max(np.abs(self.boundary.directions) * symbols[:, None], axis=0, initial=1.0), 1.0)
+        moved = np.abs(self.boundary.directions) * symbols[:, None]
+        first = np.maximum(np.max(moved, axis=0, initial=1.0), 1.0)
         inner = np.tile(symbols, self.count - 1)
         return np.concatenate([inner, end]), np.concatenate([first, inner])
 
-    def at(self, unknowns: Any) -> tuple[Any, Any, float]:
+    def at(self, unknowns: Array) -> tuple[Array, Array, float]:
         """F, J and the cost."""
         nodes, n, d = self.nodes(unknowns), self.n, self.d
         values, rows, cost = [], [], 0.0
         for k in range(self.count):
-            # Arcs on the way have all directions; the equations with d columns would be compiled for the first alone.
+            # Several arcs all have n directions: one set of compiled equations serves them.
             columns = self.boundary.directions if self.count == 1 else np.eye(n)
             arc = self.arcs.run(self.times[k], self.times[k + 1], nodes[k], columns)
             cost += arc.cost
-            derivatives = arc.derivatives @ self.boundary.directions if k == 0 and self.count > 1 else arc.derivatives
+            derivatives = arc.derivatives
+            if k == 0 and self.count > 1:
+                derivatives = derivatives @ self.boundary.directions
             state = arc.state
             row = np.zeros((n, d + n * (self.count - 1)))
             own = slice(0, d) if k == 0 else slice(d + n * (k - 1), d + n * k)
@@ -130,7 +140,13 @@ class _Conditions:
         return np.concatenate(values), np.vstack(rows), cost
 
 
-def shoot(arcs: Arcs, boundary: Boundary, times: Any, unknowns: Any, nodes: Any = None) -> Shot:
+def shoot(
+    arcs: Arcs,
+    boundary: Boundary,
+    times: ArrayLike,
+    unknowns: ArrayLike,
+    nodes: ArrayLike | None = None,
+) -> Shot:
     """Search the unknown start, and the states at inner times, from a guess.
 
     Parameters

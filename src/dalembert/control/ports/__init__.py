@@ -1,1 +1,3 @@
-"""Systems as ports: energy balances, interconnection, and tests that tell Hamiltonian systems by input and output."""
+"""Systems as ports: energy balances, interconnection, and tests that tell Hamiltonian systems by
+input and output.
+"""

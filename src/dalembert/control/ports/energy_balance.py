@@ -2,15 +2,15 @@ r"""The energy balance of a motion: what was stored, supplied, dissipated.
 
     H(t) - H(0) = int y . u dt - int D dt + int P_rest dt + int dH/dt|_x dt
 
-with D = q_dot^T R q_dot. The integrals are taken over the steps of the motion by the rule of Gauss on dense output, each from
-its own expression; what they leave open is the residual.
+with D = q_dot^T R q_dot. The integrals are taken over the steps of the motion by the rule of Gauss
+on dense output, each from its own expression; what they leave open is the residual.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -20,7 +20,7 @@ from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError
 from ...integrate.motion import Motion
 from ...model.flow_system import Flow
-from ...model.read_only import freeze_arrays
+from ...model.read_only import ReadOnlyArrays
 from ...model.symbols import t
 from ...model.system import System
 from ...typing import Array, Path
@@ -35,8 +35,8 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 
 @dataclass(frozen=True, repr=False)
-class EnergyBalance:
-    """Energies along a motion, all (nt,) and zero at the start; printed, it is one line with the values at the end.
+class EnergyBalance(ReadOnlyArrays):
+    """Energies along a motion, all (nt,) and zero at the start; printed with the values at the end.
 
     Attributes
     ----------
@@ -53,7 +53,8 @@ class EnergyBalance:
     residual : array
         stored - supplied + dissipated - other - explicit.
     least_dissipation : float
-        The smallest power of the damping along the motion: not negative where the system is passive.
+        The smallest power of the damping along the motion: not negative where the system is
+        passive.
     energy : array
         H itself.
     """
@@ -68,20 +69,20 @@ class EnergyBalance:
     least_dissipation: float
     energy: Array
 
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
     def __repr__(self) -> str:
         terms = [(values[-1], f"by {name}") for name, values in self.supplied.items()]
         terms.append((-self.dissipated[-1], "dissipated"))
         further = ((self.other, "by other forces"), (self.explicit, "by explicit time"))
         terms += [(values[-1], word) for values, word in further if np.any(values)]
-        work = "".join(f" {'+' if size > 0 else '-'} {abs(size):.4g} {word}" for size, word in terms)
+        signed = [f" {'+' if size > 0 else '-'} {abs(size):.4g} {word}" for size, word in terms]
+        work = "".join(signed).removeprefix(" +")
         left = float(np.max(np.abs(self.residual)))
         span = f"t = {self.t[0]:.6g} to {self.t[-1]:.6g}"
-        return f"<EnergyBalance, {span}: {self.stored[-1]:.4g} stored ={work.removeprefix(' +')}; open {left:.1e}>"
+        return f"<EnergyBalance, {span}: {self.stored[-1]:.4g} stored ={work}; open {left:.1e}>"
 
-    def plot(self, *, path: Path | None = None, style: str | Style = "light", title: str | None = None) -> Picture:
+    def plot(
+        self, *, path: Path | None = None, style: str | Style = "light", title: str | None = None
+    ) -> Picture:
         """Draw the energies over time, and below them what their sum leaves open.
 
         Parameters
@@ -98,27 +99,31 @@ class EnergyBalance:
     @property
     def worst(self) -> float:
         """The largest residual, relative to the largest energy that was there or moved."""
-        parts = [self.energy, self.stored, self.dissipated, self.other, self.explicit, *self.supplied.values()]
+        moved = (self.energy, self.stored, self.dissipated, self.other, self.explicit)
+        parts = [*moved, *self.supplied.values()]
         size = max(float(np.max(np.abs(part), initial=0.0)) for part in parts) or 1.0
         return float(np.max(np.abs(self.residual))) / size
 
     @property
     def is_passive(self) -> bool:
-        """Whether no more was stored than was supplied at any time, and nothing but ports brought energy in."""
+        """Whether stored energy never exceeds the supplied, and only ports brought energy in."""
         total = sum(self.supplied.values(), np.zeros_like(self.t))
         size = max(1.0, float(np.max(np.abs(self.stored))))
-        closed = max(float(np.max(np.abs(part), initial=0.0)) for part in (self.other, self.explicit)) <= 1e-9 * size
+        apart = [float(np.max(np.abs(p), initial=0.0)) for p in (self.other, self.explicit)]
         scale = max(1e-12, float(np.max(np.abs(self.dissipated), initial=0.0)), size)
-        return bool(closed and self.least_dissipation >= -1e-9 * scale and np.all(self.stored <= total + 1e-7 * scale))
+        is_damped = self.least_dissipation >= -1e-9 * scale
+        is_bounded = bool(np.all(self.stored <= total + 1e-7 * scale))
+        return max(apart) <= 1e-9 * size and is_damped and is_bounded
 
 
 def energy_balance(motion: Motion, form: PortForm | None = None) -> EnergyBalance:
-    """The energy balance of a motion of a System, or of the flow of a `PortForm` (then passed, too).
+    """The energy balance of a motion of a System, or of the flow of a `PortForm` (then passed).
 
     Raises
     ------
     ModelError
-        Where an input was a function and not an expression, constraints do work, or an impact took energy away.
+        Where an input was a function and not an expression, constraints do work, or an impact took
+        energy away.
 
     Examples
     --------
@@ -126,28 +131,38 @@ def energy_balance(motion: Motion, form: PortForm | None = None) -> EnergyBalanc
     >>> from sympy import sin
     >>> x = da.coordinates("x")
     >>> u = da.inputs("u")
-    >>> mass = da.System([x], kinetic=x.dot**2/2, potential=x**2, dissipation=x.dot**2/4, forces={x: u}, inputs=[u])
+    >>> stated = {"potential": x**2, "dissipation": x.dot**2 / 4, "forces": {x: u}}
+    >>> mass = da.System([x], kinetic=x.dot**2 / 2, inputs=[u], **stated)
     >>> balance = energy_balance(da.simulate(mass, {x: 1.0}, (0, 5), inputs={u: sin(3*da.t)}))
     >>> balance.worst < 1e-9, balance.is_passive
     (True, True)
     """
     system = motion.system
     if motion.impacts:
+        first, name = motion.impacts[0][:2]
         raise ModelError(
             "Impacts take energy away that no port accounts for",
-            seen=f"{len(motion.impacts)} impacts, the first at t = {motion.impacts[0][0]:.6g} on {motion.impacts[0][1]!r}",
-            remedy="take the balance of a motion that ends before the first impact",
+            f"{len(motion.impacts)} impacts, the first at t = {first:.6g} on {name!r}",
+            "take the balance of a motion that ends before the first impact",
         )
     if isinstance(system, Flow):
         if form is None:
-            raise ModelError("A flow does not say what its energy is", remedy="pass the PortForm it came from")
+            what = "A flow does not say what its energy is"
+            raise ModelError(what, remedy="pass the PortForm it came from")
         expressions = _of_form(form, system)
     else:
         linear_rows(system)
         expressions = _of_system(system, {symbol.name for symbol in motion.state})
-    free = sorted({s.name for e in expressions.values() for s in e.free_symbols} & {u.name for u in system.inputs})
+    used = {s.name for e in expressions.values() for s in e.free_symbols}
+    free = sorted(used & {u.name for u in system.inputs})
     if free:
-        raise ModelError("An input has no law", seen=", ".join(free), remedy="pass inputs as expressions of time and state")
+        remedy = "pass inputs as expressions of time and state"
+        raise ModelError("An input has no law", ", ".join(free), remedy)
+    return _balance(motion, expressions)
+
+
+def _balance(motion: Motion, expressions: Mapping[str, sympy.Expr]) -> EnergyBalance:
+    """Integrate the powers, the expressions after the first, over the steps of the motion."""
     evaluate = _evaluator(motion, list(expressions.values()))
     times = motion.t
     edges, places = motion.panels()
@@ -155,12 +170,15 @@ def energy_balance(motion: Motion, form: PortForm | None = None) -> EnergyBalanc
     nodes = (middles[:, None] + halves[:, None] * NODES[None, :]).ravel()
     powers = evaluate(nodes).reshape(len(expressions), len(middles), len(NODES))
     pieces = np.sum(powers * WEIGHTS, axis=2) * halves
-    work = np.concatenate([np.zeros((len(expressions), 1)), np.cumsum(pieces, axis=1)], axis=1)[:, places]
+    sums = np.cumsum(pieces, axis=1)
+    work = np.concatenate([np.zeros((len(expressions), 1)), sums], axis=1)[:, places]
     energy = evaluate(times)[0]
     table = dict(zip(expressions, work, strict=True))
-    supplied = {key.removeprefix("port "): value for key, value in table.items() if key.startswith("port ")}
+    ports = [key for key in table if key.startswith("port ")]
+    supplied = {key.removeprefix("port "): table[key] for key in ports}
     stored = energy - energy[0]
-    residual = stored - sum(supplied.values(), np.zeros_like(times)) + table["dissipated"] - table["other"] - table["explicit"]
+    given = sum(supplied.values(), np.zeros_like(times))
+    residual = stored - given + table["dissipated"] - table["other"] - table["explicit"]
     least = float(np.min(powers[list(expressions).index("dissipated")], initial=np.inf))
     losses = (table["dissipated"], table["other"], table["explicit"])
     return EnergyBalance(times, stored, supplied, *losses, residual, least, energy)
@@ -178,9 +196,14 @@ def _of_system(system: System, state: set[str]) -> dict[str, sympy.Expr]:
     else:
         energy = sum((w * sympy.diff(E, w) for w in v), sympy.S.Zero) - E
         explicit = -sympy.diff(E, t)
-    ports = {f"port {u.name}": (forces.columns[:, k].T * v)[0] * u for k, u in enumerate(forces.inputs)}
-    damping = (v.T * forces.friction * v)[0]
-    table = {"energy": energy, "dissipated": damping, "other": (v.T * forces.rest)[0], "explicit": explicit, **ports}
+    work = [(forces.columns[:, k].T * v)[0] * u for k, u in enumerate(forces.inputs)]
+    table = {
+        "energy": energy,
+        "dissipated": (v.T * forces.friction * v)[0],
+        "other": (v.T * forces.rest)[0],
+        "explicit": explicit,
+        **{f"port {u.name}": power for u, power in zip(forces.inputs, work, strict=True)},
+    }
     return {key: value.xreplace(laws).xreplace(speed) for key, value in table.items()}
 
 
@@ -189,13 +212,14 @@ def _of_form(form: PortForm, flow: Flow) -> dict[str, sympy.Expr]:
     symbols = form.flow_symbols
     laws = {s: law for s, law in flow.inputs.items() if law is not None}
     ports = {f"port {u.name}": y * u for u, y in zip(form.inputs, form.outputs, strict=True)}
-    other = (form.gradient.T * form.rest)[0]
     energy = form.hamiltonian
-    table = {"energy": energy, "dissipated": form.dissipated, "other": other, "explicit": sympy.diff(energy, t), **ports}
+    other, explicit = (form.gradient.T * form.rest)[0], sympy.diff(energy, t)
+    losses = {"dissipated": form.dissipated, "other": other, "explicit": explicit}
+    table = {"energy": energy, **losses, **ports}
     return {key: value.xreplace(symbols).xreplace(laws) for key, value in table.items()}
 
 
-def _evaluator(motion: Motion, expressions: list[sympy.Expr]) -> Any:
+def _evaluator(motion: Motion, expressions: list[sympy.Expr]) -> Callable[[Array], Array]:
     """A function of times (k,) that gives the expressions along the motion, (number, k)."""
     algebra = GraphAlgebra()
     block = ca.densify(ca.vertcat(*(algebra.scalar(e) for e in expressions)))
@@ -203,7 +227,7 @@ def _evaluator(motion: Motion, expressions: list[sympy.Expr]) -> Any:
     function = ca.Function("powers", [algebra.symbols[s] for s in symbols], [block])
     places = {symbol.name: k for k, symbol in enumerate(motion.state)}
 
-    def evaluate(times: Any) -> Any:
+    def evaluate(times: Array) -> Array:
         states = motion.sol(times)
         rows = []
         for s in symbols:
@@ -215,6 +239,7 @@ def _evaluator(motion: Motion, expressions: list[sympy.Expr]) -> Any:
                 rows.append(np.full(len(times), motion.parameters[s.name]))
         if not rows:
             return np.repeat(np.asarray(function()["o0"], dtype=float), len(times), axis=1)
-        return np.asarray(function.map(len(times))(*(np.atleast_2d(row) for row in rows)), dtype=float)
+        values = function.map(len(times))(*(np.atleast_2d(row) for row in rows))
+        return np.asarray(values, dtype=float)
 
     return evaluate

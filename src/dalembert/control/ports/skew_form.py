@@ -1,23 +1,25 @@
-r"""The variational test whether a system with inputs and outputs is Hamiltonian (Crouch and van der Schaft, Bloch 4.7.6).
+r"""The variational test whether a system with inputs and outputs is Hamiltonian.
+
+Crouch and van der Schaft; Bloch 4.7.6.
 
 Along a trajectory (x, u, y) of x_dot = f(x, u), y = h(x, u), variations obey
 
     dx_dot = f_x dx + f_u du,        dy = h_x dx + h_u du.
 
-Those that vanish with their states before and after some interval are admissible, and the behaviour of a Hamiltonian system is
-isotropic for
+Those that vanish with their states before and after some interval are admissible, and the behaviour
+of a Hamiltonian system is isotropic for
 
     omega((d1 u, d1 y), (d2 u, d2 y)) = int (d2 y . d1 u - d1 y . d2 u) dt,
 
-because its integrand is, up to sign, the rate of the symplectic product of d1 x and d2 x. The test takes more variations of the
-input than there are states, keeps the combinations that bring the state back to zero, and evaluates omega on every pair.
+because its integrand is, up to sign, the rate of the symplectic product of d1 x and d2 x. The test
+takes more variations of the input than there are states, keeps the combinations that bring the
+state back to zero, and evaluates omega on every pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import sympy
@@ -27,9 +29,9 @@ from ...errors import ModelError, RunError
 from ...integrate.options import Inputs
 from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
-from ...model.symbols import Coordinate, as_expression, t
+from ...model.symbols import Coordinate, Input, as_expression, t
 from ...runtime.gauss.constrained_solve import rank
-from ...typing import Values
+from ...typing import Array, Values
 
 __all__ = ["SkewForm", "variational_skew_form"]
 
@@ -50,7 +52,7 @@ class SkewForm:
         The largest entry of the matrix, relative to the scale.
     """
 
-    matrix: Any
+    matrix: Array
     scale: float
     residual: float
 
@@ -93,23 +95,27 @@ def variational_skew_form(
     True
     """
     free = [symbol for symbol, law in flow.inputs.items() if law is None]
-    laws = {symbol: as_expression({str(k): v for k, v in inputs.items()}.get(symbol.name, 0)) for symbol in free}
+    given = {str(key): value for key, value in inputs.items()}
+    laws = {symbol: as_expression(given.get(symbol.name, 0)) for symbol in free}
     if len(outputs) != len(free) or any(name not in flow.outputs for name in outputs):
         raise ModelError(
             "The skew form pairs each free input with an output",
-            seen=f"inputs {', '.join(map(str, free)) or 'none'}; outputs {', '.join(outputs) or 'none'}",
-            remedy="name one output for each input, in their order",
+            f"inputs {', '.join(map(str, free)) or 'none'}; outputs {', '.join(outputs) or 'none'}",
+            "name one output for each input, in their order",
         )
     n = len(flow.coordinates)
     shapes = _shapes(free, n, span)
     varied, probes = _varied(flow, laws, shapes, [flow.outputs[name] for name in outputs])
     nodes, weights = _nodes(span)
-    motion = simulate(varied, start, span, parameters=parameters, at=[*nodes, float(span[1])], rtol=1e-11)
+    at = [*nodes, float(span[1])]
+    motion = simulate(varied, start, span, parameters=parameters, at=at, rtol=1e-11)
     if not motion.success:
-        raise RunError("The trajectory ends before its span does", seen=motion.message, remedy="take a shorter span")
+        what = "The trajectory ends before its span does"
+        raise RunError(what, motion.message, "take a shorter span")
     y = np.array([[motion[name][:-1] for name in row] for row in probes])
     bumps = np.array([[_values(bump, nodes) for bump in shape] for shape in shapes])
-    ends = np.array([[motion[f"{q.name}_var{k}"][-1] for k in range(len(shapes))] for q in flow.coordinates])
+    numbers = range(len(shapes))
+    ends = np.array([[motion[f"{q.name}_var{k}"][-1] for k in numbers] for q in flow.coordinates])
     admissible = rank(ends, 1e-9).null_space
     crossed = np.einsum("lit,kit,t->kl", y, bumps, weights)
     size = np.einsum("lit,kit,t->kl", np.abs(y), np.abs(bumps), weights)
@@ -118,30 +124,32 @@ def variational_skew_form(
     return SkewForm(form, scale, float(np.max(np.abs(form), initial=0.0)) / scale)
 
 
-def _shapes(free: Sequence[Any], n: int, span: Sequence[float]) -> list[list[sympy.Expr]]:
-    """Variations of the inputs that vanish with their derivatives at both ends: more than there are states."""
+def _shapes(free: Sequence[Input], n: int, span: Sequence[float]) -> list[list[sympy.Expr]]:
+    """More variations of the inputs than states, which vanish with their rates at both ends."""
     first, last = (sympy.Float(float(end)) for end in span)
     s = (t - first) / (last - first)
     count = -(-(n + 4) // len(free))
     found = []
     for k in range(1, count + 1):
         for place in range(len(free)):
-            bump = sympy.sin(sympy.pi * s) ** 2 * sympy.cos((k - 1 + sympy.Rational(place, 3)) * sympy.pi * s)
+            angle = (k - 1 + sympy.Rational(place, 3)) * sympy.pi * s
+            bump = sympy.sin(sympy.pi * s) ** 2 * sympy.cos(angle)
             found.append([bump if i == place else sympy.S.Zero for i in range(len(free))])
     return found
 
 
 def _varied(
-    flow: Flow, laws: Mapping[Any, sympy.Expr], shapes: Sequence[Sequence[sympy.Expr]], outputs: Sequence[sympy.Expr]
-) -> tuple[Flow, list[list[str]]]:
+    flow: Flow, laws: Mapping[Input, sympy.Expr], shapes: Sequence[Sequence[sympy.Expr]],
+    outputs: Sequence[sympy.Expr],
+) -> tuple[Flow, list[list[str]]]:  # fmt: skip
     """The flow with its variations beside it, and the names of their outputs."""
     x, u = list(flow.coordinates), list(laws)
     imposed = {s: law for s, law in flow.inputs.items() if law is not None}
     f = sympy.Matrix([rate.xreplace(imposed) for rate in flow.rates.values()])
     h = sympy.Matrix([y.xreplace(imposed) for y in outputs])
     fx, fu, hx, hu = f.jacobian(x), f.jacobian(u), h.jacobian(x), h.jacobian(u)
-    rates: dict[Any, Any] = {q: rate.xreplace(dict(laws)) for q, rate in zip(x, f, strict=True)}
-    found: dict[str, Any] = {}
+    rates = {q: rate.xreplace(dict(laws)) for q, rate in zip(x, f, strict=True)}
+    found: dict[str, sympy.Expr] = {}
     names: list[list[str]] = []
     for k, shape in enumerate(shapes):
         symbols = sympy.Matrix([Coordinate(f"{q.name}_var{k}") for q in x])
@@ -152,7 +160,7 @@ def _varied(
     return Flow(rates, outputs=found, name=f"{flow.name} with variations"), names
 
 
-def _nodes(span: Sequence[float]) -> tuple[Any, Any]:
+def _nodes(span: Sequence[float]) -> tuple[Array, Array]:
     """Nodes and weights of Gauss's rule on equal panels."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     edges = np.linspace(float(span[0]), float(span[1]), PANELS + 1)
@@ -160,7 +168,8 @@ def _nodes(span: Sequence[float]) -> tuple[Any, Any]:
     return (middles[:, None] + halves[:, None] * nodes).ravel(), (halves[:, None] * weights).ravel()
 
 
-def _values(expression: sympy.Expr, times: Any) -> Any:
+def _values(expression: sympy.Expr, times: Array) -> Array:
     if not expression.has(t):
         return np.full(len(times), float(expression))
-    return tabulated([t], [expression])([times])[0]
+    found: Array = tabulated([t], [expression])([times])[0]
+    return found

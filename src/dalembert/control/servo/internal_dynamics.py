@@ -1,19 +1,21 @@
 r"""What moves on its own while requirements are held: the linearised internal dynamics.
 
-Where every level of the chains of `inversion.py` vanishes, the state lies on a manifold of dimension n - sum r that the closed
-loop does not leave. At a rest x* of the loop on it, with the requirements frozen at an instant, its tangent space is the null
-space E of the levels' derivatives, and the internal dynamics are
+Where every level of the chains of `inversion.py` vanishes, the state lies on a manifold of
+dimension n - sum r that the closed loop does not leave. At a rest x* of the loop on it, with the
+requirements frozen at an instant, its tangent space is the null space E of the levels' derivatives,
+and the internal dynamics are
 
     w_dot = E^T F_x(x*) E w          (E orthonormal).
 
-An eigenvalue in the right half plane makes the requirements non-minimum phase: holding them exactly lets something else grow.
+An eigenvalue in the right half plane makes the requirements non-minimum phase: holding them exactly
+lets something else grow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -26,6 +28,7 @@ from ...model.symbols import t
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank, solve
 from ...runtime.parameter_values import named_parameters
+from ...typing import Array, ComplexArray, Values
 from .affine import Instants
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ __all__ = ["InternalDynamics", "held_state", "linearised_internal_dynamics"]
 ACCURACY = 1e-13
 #: The longest step towards a rest, in units of the state.
 REACH = 0.3
+#: Of a state (n,): rates and what is held (n + m,), their derivatives (n, n) and (m, n).
+Field: TypeAlias = "Callable[[Array], tuple[Array, Array, Array]]"
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,8 @@ class InternalDynamics:
     Attributes
     ----------
     verdict : "none", "stable", "marginal", "unstable" or "undecided"
-        Marginal where an eigenvalue cannot be told from the imaginary axis within its error; undecided where the closed loop
-        has no rest near the state.
+        Marginal where an eigenvalue cannot be told from the imaginary axis within its error;
+        undecided where the closed loop has no rest near the state.
     eigenvalues : array of complex (dimension,)
         By real part, largest first.
     rest : mapping of symbol to value
@@ -55,13 +60,13 @@ class InternalDynamics:
     """
 
     verdict: str
-    eigenvalues: Any
+    eigenvalues: ComplexArray
     rest: Mapping[str, float]
     why: str
 
 
 def linearised_internal_dynamics(
-    loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, Any] | None, time: float
+    loop: Servo, near: Values, parameters: Values | None, time: float
 ) -> InternalDynamics:
     """See `Servo.internal_dynamics`."""
     nothing = np.zeros(0, dtype=complex)
@@ -77,7 +82,8 @@ def linearised_internal_dynamics(
     field = _field(frozen, values | {"t": time})
     x = _rest(field, np.array([place.get(symbol.name, 0.0) for symbol in symbols]))
     if x is None:
-        return InternalDynamics("undecided", nothing, {}, "no rest of the closed loop was found near the state")
+        why = "no rest of the closed loop was found near the state"
+        return InternalDynamics("undecided", nothing, {}, why)
     _, derivative, held = field(x)
     tangent = rank(held, 1e-9).null_space
     doubt = ACCURACY * np.abs(tangent.T) @ np.abs(derivative) @ np.abs(tangent)
@@ -91,41 +97,41 @@ def linearised_internal_dynamics(
     return InternalDynamics(verdict, eigenvalues, rest, f"largest real part {worst:.4g}")
 
 
-def _field(loop: Servo, values: Mapping[str, float]) -> Any:
-    """A function of the state: the rates of the closed loop and what is held (n + m,), the derivatives (n, n) and (m, n)."""
-    dynamics = loop.dynamics
-    algebra = GraphAlgebra()
-    states = [algebra.scalar(symbol) for symbol in dynamics.symbols]
+def _field(loop: Servo, values: Mapping[str, float]) -> Field:
+    """The rates of the closed loop, what is held, and their derivatives."""
+    dynamics, algebra = loop.dynamics, GraphAlgebra()
+    state = ca.vertcat(*(algebra.scalar(symbol) for symbol in dynamics.symbols))
     efforts = [algebra.scalar(effort) for effort in loop.efforts.values()]
-    columns = [[algebra.scalar(entry) for entry in dynamics.fields.row(k)] for k in range(len(states))]
-    rates = ca.vertcat(
-        *(
-            algebra.scalar(drift) + sum((g * u for g, u in zip(row, efforts, strict=True)), ca.SX(0))
-            for drift, row in zip(dynamics.drift, columns, strict=True)
-        )
-    )
+    pushed = []
+    for k, drift in enumerate(dynamics.drift):
+        row = [algebra.scalar(entry) for entry in dynamics.fields.row(k)]
+        effort = sum((g * u for g, u in zip(row, efforts, strict=True)), ca.SX(0))
+        pushed.append(algebra.scalar(drift) + effort)
+    rates = ca.vertcat(*pushed)
     held = ca.vertcat(*(algebra.scalar(h) for h in (*loop.inversion.levels, *dynamics.relations)))
-    state = ca.vertcat(*states)
     rest = [symbol for symbol in algebra.symbols if symbol not in dynamics.symbols]
     blocks = [ca.vertcat(rates, held), ca.jacobian(rates, state), ca.jacobian(held, state)]
-    function = ca.Function("loop", [state, *(algebra.symbols[s] for s in rest)], [ca.densify(block) for block in blocks])
+    arguments = [state, *(algebra.symbols[s] for s in rest)]
+    function = ca.Function("loop", arguments, [ca.densify(block) for block in blocks])
     numbers = [values.get(s.name, 0.0) for s in rest]
 
-    def field(x: Any) -> tuple[Any, Any, Any]:
-        first, second, third = function.call([x, *numbers])
-        return np.asarray(first, dtype=float).ravel(), np.asarray(second, dtype=float), np.asarray(third, dtype=float)
+    def field(x: Array) -> tuple[Array, Array, Array]:
+        found = function.call([x, *numbers])
+        first, second, third = (np.asarray(block, dtype=float) for block in found)
+        return first.ravel(), second, third
 
     return field
 
 
-def _rest(field: Any, x: Any) -> Any | None:
-    """A rest near x, on what is held, by Newton's method with short least steps; None where none is found."""
+def _rest(field: Field, x: Array) -> Array | None:
+    """A rest near x, on what is held, by Newton's method with short least steps, or None."""
     for _ in range(200):
         residual, moving, held = field(x)
         derivative = np.vstack([moving, held])
         if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(derivative))):
             return None
-        if np.max(np.abs(residual)) <= 1e-12 * (1.0 + np.max(np.abs(derivative)) * np.max(np.abs(x))):
+        size = 1.0 + np.max(np.abs(derivative)) * np.max(np.abs(x))
+        if np.max(np.abs(residual)) <= 1e-12 * size:
             return x
         try:
             step = solve(derivative.T @ derivative, -derivative.T @ residual, gauge=True).z
@@ -135,16 +141,17 @@ def _rest(field: Any, x: Any) -> Any | None:
     return None
 
 
-def held_state(loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, Any] | None, time: float) -> dict[str, float]:
-    """See `Servo.start`: Newton's method with the least change, by the Gauss solve with the identity for a metric."""
+def held_state(
+    loop: Servo, near: Values, parameters: Values | None, time: float
+) -> dict[str, float]:
+    """See `Servo.start`: Newton's method with the least change, by the Gauss solve."""
     values = named_parameters(loop.system.parameters, parameters) | {"t": time}
     place = numbers_by_name(near)
     known = [symbol.name for symbol in loop.dynamics.symbols]
     strange = [name for name in place if name not in known]
     if strange:
-        raise ModelError(
-            f"The closed loop has no symbol `{strange[0]}`", seen=", ".join(known), remedy="name a state in these symbols"
-        )
+        what = f"The closed loop has no symbol `{strange[0]}`"
+        raise ModelError(what, ", ".join(known), "name a state in these symbols")
     symbols, levels = loop.dynamics.symbols, loop.inversion.levels
     derivatives = [sympy.diff(h, x) for h in levels for x in symbols]
     x = np.array([place.get(symbol.name, 0.0) for symbol in symbols])
@@ -153,14 +160,15 @@ def held_state(loop: Servo, near: Mapping[Any, Any], parameters: Mapping[Any, An
         found = probe.here([*levels, *derivatives], 1, dict(zip(symbols, x, strict=True)))[0]
         if not np.all(np.isfinite(found)):
             break
-        residual, derivative = found[: len(levels)], found[len(levels) :].reshape(len(levels), len(symbols))
+        residual = found[: len(levels)]
+        derivative = found[len(levels) :].reshape(len(levels), len(symbols))
         if np.max(np.abs(residual)) <= 1e-13 * (1.0 + np.max(np.abs(x))):
             return {symbol.name: float(value) for symbol, value in zip(symbols, x, strict=True)}
         x = x + solve(np.eye(len(symbols)), np.zeros(len(symbols)), derivative, -residual).z
     raise RunError(
         "No state was found from which the requirements hold",
-        seen=f"a residual of {np.max(np.abs(found[: len(levels)])):.2g}",
-        remedy="begin nearer to one, or start off them and let them decay",
+        f"a residual of {np.max(np.abs(found[: len(levels)])):.2g}",
+        "begin nearer to one, or start off them and let them decay",
     )
 
 

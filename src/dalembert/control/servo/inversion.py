@@ -1,22 +1,23 @@
-r"""The structure algorithm: how often requirements must be differentiated before inputs answer for them.
+r"""The structure algorithm: how often requirements must be differentiated until inputs occur.
 
 Along x_dot = f + g u the requirement h(x, t) = 0 is replaced, again and again, by the law
 
     e = h_dot + k h = L_f h + h_t + k h + (L_g h) u = 0,
 
-which lets h decay with the rate k where it does not vanish. If L_g h = 0, e is a function of state and time again and takes the
-place of h. If L_g h adds to the rank of the rows that are found already, e = a + D u is a new row. If L_g h = c D depends on
-them, e - c (a + D u) contains no input and takes the place of h: the rows are held exactly, so that it vanishes with e
-(Silverman and Singh's structure algorithm, with decay). A requirement that takes r differentiations is the end of a chain with
-the polynomial (s + k)^r; the differential-algebraic equations of requirement, state and input have the index max r + 1. What is
-not held by the chains, n - sum r states, moves on its own: the internal dynamics.
+which lets h decay with the rate k where it does not vanish. If L_g h = 0, e is a function of state
+and time again and takes the place of h. If L_g h adds to the rank of the rows that are found
+already, e = a + D u is a new row. If L_g h = c D depends on them, e - c (a + D u) contains no input
+and takes the place of h: the rows are held exactly, so that it vanishes with e (Silverman and
+Singh's structure algorithm, with decay). A requirement that takes r differentiations is the end of
+a chain with the polynomial (s + k)^r; the differential-algebraic equations of requirement, state
+and input have the index max r + 1. What is not held by the chains, n - sum r states, moves on its
+own: the internal dynamics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import sympy
@@ -35,13 +36,13 @@ EFFORT = 40_000
 
 @dataclass
 class Chain:
-    """A requirement and what follows from it: levels h_0, ..., h_(r-1), and the row a + D u = 0 at their end."""
+    """A requirement: levels h_0, ..., h_(r-1), and the row a + D u = 0 at their end."""
 
     name: str
     rate: sympy.Expr
     levels: list[sympy.Expr]
     right: sympy.Expr = sympy.S.Zero
-    row: Any = None
+    row: sympy.MatrixBase = field(default_factory=lambda: sympy.zeros(1, 0))
     mixed: bool = False
 
     @property
@@ -61,8 +62,8 @@ class Inversion:
     redundant : tuple of str
         Requirements that follow from the others.
     first_rank : int
-        The rank of the rows in which inputs appear for the first time; smaller than the number of requirements where the
-        inputs reach some of them through the same combination only.
+        The rank of the rows in which inputs appear for the first time; smaller than the number of
+        requirements where the inputs reach some of them through the same combination only.
     right : sympy.Matrix (m x 1)
         a(x, t).
     matrix : sympy.Matrix (m x k)
@@ -72,8 +73,8 @@ class Inversion:
     chains: tuple[Chain, ...]
     redundant: tuple[str, ...]
     first_rank: int
-    right: Any
-    matrix: Any
+    right: sympy.MatrixBase
+    matrix: sympy.MatrixBase
     instants: Instants = field(repr=False)
 
     @property
@@ -89,25 +90,28 @@ def invert(
 ) -> Inversion:
     """Rows of the inputs that hold requirements (name, expression, rate).
 
-    Where inputs reach several of them through the same combination, one of them is chosen to be answered at once: the one that
-    it moves most at the place `near`, and the first of them without such a place.
+    Where inputs reach several of them through the same combination, one of them is chosen to be
+    answered at once: the one that it moves most at the place `near`, and the first of them without
+    such a place.
 
     Raises
     ------
     ModelError
-        Where inputs cannot answer for all of them, with the rank that was seen; where two contradict each other.
+        Where inputs cannot answer for all of them, with the rank that was seen; where two
+        contradict each other.
     """
     instants = Instants(near)
     pending = [Chain(name, rate, [h]) for name, h, rate in requirements]
     done: list[Chain] = []
     redundant: list[str] = []
-    firsts: list[Any] = []
+    firsts: list[sympy.MatrixBase] = []
     while pending:
         rest: list[Chain] = []
         for chain in pending:
             _check_state(chain, dynamics, done, len(requirements) - len(redundant))
             h = chain.levels[-1]
-            chain.right, chain.row = dynamics.along_drift(h) + chain.rate * h, dynamics.along_fields(h)
+            chain.right = dynamics.along_drift(h) + chain.rate * h
+            chain.row = dynamics.along_fields(h)
         for chain in _strongest_first(pending, instants):
             h = chain.levels[-1]
             seen = not all(instants.vanishing(entry).holds_to_rounding for entry in chain.row)
@@ -118,7 +122,10 @@ def invert(
                 chain.right = _short(chain.right)
                 done.append(chain)
                 continue
-            following = _short(chain.right - _combination(chain.row, done, instants)) if seen else _short(chain.right)
+            following = chain.right
+            if seen:
+                following = chain.right - _combination(chain.row, done, instants)
+            following = _short(following)
             if instants.vanishing(following).holds_to_rounding:
                 redundant.append(chain.name)
                 continue
@@ -129,25 +136,27 @@ def invert(
     done.sort(key=lambda chain: order[chain.name])
     columns = len(dynamics.inputs)
     matrix = sympy.Matrix.vstack(sympy.zeros(0, columns), *(c.row for c in done))
+    right = sympy.Matrix([c.right for c in done])
     rank_first = instants.rank(firsts)
-    return Inversion(tuple(done), tuple(redundant), rank_first, sympy.Matrix([c.right for c in done]), matrix, instants)
+    return Inversion(tuple(done), tuple(redundant), rank_first, right, matrix, instants)
 
 
 def _check_state(chain: Chain, dynamics: AffineField, done: Sequence[Chain], wanted: int) -> None:
-    """A level must contain the state, and there is no end to be expected after as many as there are states."""
+    """Check that a level contains the state, and that the chain is not longer than the state."""
     h = chain.levels[-1]
     if not h.has(*dynamics.symbols):
         raise ModelError(
             f"The requirement `{chain.name}` contradicts the motion or the other requirements",
-            seen=f"after {chain.degree - 1} differentiations {sympy.sstr(h)[:80]} = 0 is left, without any symbol of the state",
-            remedy="write it in the coordinates and velocities, or remove one of the requirements",
+            f"after {chain.degree - 1} differentiations {sympy.sstr(h)[:80]} = 0 is left, without"
+            " any symbol of the state",
+            "write it in the coordinates and velocities, or remove one of the requirements",
         )
     if chain.degree > len(dynamics.symbols) or len(done) == len(dynamics.inputs):
         raise ModelError(
             f"The actuators cannot hold the requirement `{chain.name}`",
-            seen=f"rank {len(done)} of the {wanted} that the requirements need, with {len(dynamics.inputs)} actuators, "
-            f"after {chain.degree - 1} differentiations of it",
-            remedy="add an actuator that moves it, or drop a requirement",
+            f"rank {len(done)} of the {wanted} that the requirements need, with"
+            f" {len(dynamics.inputs)} actuators, after {chain.degree - 1} differentiations of it",
+            "add an actuator that moves it, or drop a requirement",
         )
 
 
@@ -163,18 +172,20 @@ def _strongest_first(chains: Sequence[Chain], instants: Instants) -> list[Chain]
     return sorted(chains, key=lambda chain: -strength(chain))
 
 
-def _combination(row: Any, done: Sequence[Chain], instants: Instants) -> sympy.Expr:
+def _combination(row: sympy.MatrixBase, done: Sequence[Chain], instants: Instants) -> sympy.Expr:
     """c a with c D = row: what is subtracted to remove the inputs."""
     matrix = sympy.Matrix.vstack(*(c.row for c in done))
     value = instants(list(matrix), matrix.rows)[0]
     if instants.has_place:
         here = instants.here(list(matrix), matrix.rows)
-        value = here if np.all(np.isfinite(here)) and rank(here, 1e-9).rank == matrix.rows else value
+        is_full = np.all(np.isfinite(here)) and rank(here, 1e-9).rank == matrix.rows
+        value = here if is_full else value
     columns = [int(k) for k in rank(value.T, 1e-9).independent]
     square = matrix.extract(list(range(matrix.rows)), columns)
     right = row.extract([0], columns)
     factors = small_solve(square.T, right.T)
-    return sum((_short(factor) * chain.right for factor, chain in zip(factors, done, strict=True)), sympy.S.Zero)
+    terms = [_short(factor) * c.right for factor, c in zip(factors, done, strict=True)]
+    return sum(terms, sympy.S.Zero)
 
 
 def _short(expression: sympy.Expr) -> sympy.Expr:

@@ -1,1 +1,3 @@
-"""Where inputs can lead: brackets, holonomy, loops, and the laws that bring systems to rest by them."""
+"""Where inputs can lead: brackets, holonomy, loops, and the laws that bring systems to rest by
+them.
+"""

@@ -1,8 +1,9 @@
-r"""Lie brackets of the fields of a control system, one for each Lyndon word, with their values at a point and at generic ones.
+r"""Lie brackets of control fields, one for each Lyndon word, at a point and at generic ones.
 
-The symbols of a word are f, g_1, ..., g_m. A Lyndon word is less than all of its proper ends; w = u v, with v its longest end
-that is one, stands for [u, v], and these brackets are a basis of the free Lie algebra (Chen, Fox and Lyndon). What is asked of
-all brackets of a degree needs to be asked of these alone. Brackets are those of `geometry.distributions`.
+The symbols of a word are f, g_1, ..., g_m. A Lyndon word is less than all of its proper ends; w = u
+v, with v its longest end that is one, stands for [u, v], and these brackets are a basis of the free
+Lie algebra (Chen, Fox and Lyndon). What is asked of all brackets of a degree needs to be asked of
+these alone. Brackets are those of `geometry.distributions`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import TypeAlias
 
 import casadi as ca
 import numpy as np
 
 from ...geometry.distributions import bracket
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array
 from .input_fields import NOISY, ControlAffine
 
 __all__ = ["Bracket", "Brackets", "bracketing", "is_spanned", "lyndon_words", "rank_of"]
@@ -29,7 +31,7 @@ DEPENDENT = 1e-8
 MOST, MOST_NODES = 900, 1_000_000
 
 #: A symbol (0 is the drift, a the input a), or a pair of trees.
-Tree = Any
+Tree: TypeAlias = "int | tuple[Tree, Tree]"
 
 
 def lyndon_words(symbols: int, length: int) -> Iterator[tuple[int, ...]]:
@@ -80,7 +82,7 @@ class Bracket:
 
     name: str
     counts: tuple[int, ...]
-    values: Any
+    values: Array
     tree: Tree
 
     @property
@@ -105,8 +107,9 @@ class Brackets:
         self.system = system
         m = len(system.inputs)
         self._names = ["f", *([f"g{a}" for a in range(1, m + 1)] if m > 1 else ["g"])]
-        self._fields: dict[Tree, Any] = {0: system.drift} | {a + 1: system.fields[:, a] for a in range(m)}
-        self._values: dict[Tree, Any] = {}
+        self._fields: dict[Tree, ca.SX] = {0: system.drift}
+        self._fields |= {a + 1: system.fields[:, a] for a in range(m)}
+        self._values: dict[Tree, Array] = {}
         self._levels: list[tuple[Bracket, ...]] = []
         self._first = 1 if system.is_driftless else 0
         self._made = self._nodes = 0
@@ -139,12 +142,13 @@ class Brackets:
         """All brackets that are not longer."""
         return [one for k in range(1, length + 1) for one in self.of_length(k)]
 
-    def symmetrised(self, one: Bracket) -> Any:
+    def symmetrised(self, one: Bracket) -> Array:
         """The sum over all permutations of the inputs, at the point (n,)."""
         inputs = range(1, len(self._names))
         total = np.zeros(len(self.system.symbols))
         for chosen in permutations(inputs):
-            total = total + self._value(_renamed(one.tree, dict(zip(inputs, chosen, strict=True))))[0]
+            renamed = _renamed(one.tree, dict(zip(inputs, chosen, strict=True)))
+            total = total + self._value(renamed)[0]
         return total
 
     def _bracket(self, tree: Tree) -> Bracket:
@@ -153,19 +157,22 @@ class Brackets:
         return Bracket(self._name(tree), tuple(counts), self._value(tree), tree)
 
     def _name(self, tree: Tree) -> str:
-        return self._names[tree] if isinstance(tree, int) else f"[{self._name(tree[0])}, {self._name(tree[1])}]"
+        if isinstance(tree, int):
+            return self._names[tree]
+        return f"[{self._name(tree[0])}, {self._name(tree[1])}]"
 
-    def _value(self, tree: Tree) -> Any:
+    def _value(self, tree: Tree) -> Array:
         """A bracket at all places, (places, n)."""
         if tree not in self._values:
             self._values[tree] = self._evaluate(tree)
         return self._values[tree]
 
-    def _evaluate(self, tree: Tree) -> Any:
+    def _evaluate(self, tree: Tree) -> Array:
         system = self.system
         if isinstance(tree, int):
             found = system.values(self._fields[tree])[:, :, 0]
-            return np.where(np.abs(found) > ROUNDING * np.abs(found).max() + self._noise(self._fields[tree]), found, 0.0)
+            rounding = ROUNDING * np.abs(found).max() + self._noise(self._fields[tree])
+            return np.where(np.abs(found) > rounding, found, 0.0)
         first, second = (self._field(part) for part in tree)
         field = bracket(system.chart, first, second)
         self._nodes += int(ca.n_nodes(field))
@@ -173,15 +180,16 @@ class Brackets:
         values = system.values(ca.horzcat(field, terms, first, second))
         sizes = np.linalg.norm(values, axis=1)
         scale = sizes[:, 1] + sizes[:, 2] * sizes[:, 3] + sizes[:, 0]
-        found = np.where(np.abs(values[:, :, 0]) > ROUNDING * scale[:, None] + self._noise(field), values[:, :, 0], 0.0)
-        # A bracket that vanishes everywhere is kept as nothing, so that longer ones of it stay small.
+        rounding = ROUNDING * scale[:, None] + self._noise(field)
+        found = np.where(np.abs(values[:, :, 0]) > rounding, values[:, :, 0], 0.0)
+        # A bracket that vanishes everywhere becomes a sparse zero: longer ones of it stay small.
         self._fields[tree] = field if np.any(found) else ca.SX(len(system.symbols), 1)
         return found
 
-    def _noise(self, field: Any) -> Any:
+    def _noise(self, field: ca.SX) -> Array:
         return NOISY * self.system.noise(field)[:, :, 0]
 
-    def _field(self, tree: Tree) -> Any:
+    def _field(self, tree: Tree) -> ca.SX:
         if tree not in self._fields:
             self._value(tree)
         return self._fields[tree]
@@ -196,16 +204,18 @@ def _count(tree: Tree, counts: list[int]) -> None:
 
 
 def _renamed(tree: Tree, table: dict[int, int]) -> Tree:
-    return table.get(tree, tree) if isinstance(tree, int) else tuple(_renamed(part, table) for part in tree)
+    if isinstance(tree, int):
+        return table.get(tree, tree)
+    return _renamed(tree[0], table), _renamed(tree[1], table)
 
 
-def rank_of(vectors: Sequence[Any]) -> int:
+def rank_of(vectors: Sequence[Array]) -> int:
     """The dimension of the span of some vectors."""
     table = [vector for vector in vectors if np.any(vector)]
     return int(rank(np.array(table), DEPENDENT).rank) if table else 0
 
 
-def is_spanned(vector: Any, by: Sequence[Any]) -> bool:
+def is_spanned(vector: Array, by: Sequence[Array]) -> bool:
     """Whether a vector lies in the span of others."""
     if not np.any(vector):
         return True

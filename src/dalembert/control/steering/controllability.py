@@ -1,14 +1,17 @@
 r"""What a control system y_dot = f(y) + sum_a g_a(y) u_a can reach from a point: `controllability`.
 
-- *Accessible*: the states reached have an interior, where all brackets of f and the g_a span the directions there (Chow,
-  Lobry, Krener). *Strongly*, those reached at each one time, where the brackets with at least one g_a do (Sussmann, Jurdjevic).
-- Without drift the ranks of brackets up to length 1, 2, ... are the *growth vector*; the length at which they span is the
-  degree of nonholonomy, and what is accessible is controllable.
-- *Small-time locally controllable*: a neighbourhood is reached in any short time. Sussmann's condition (1987) is sufficient: a
-  bracket is bad where f stands in it an odd number of times and each g_a an even number; each bad one, summed over permutations
-  of the inputs, must be in the span of good ones of lower degree at the point. Degrees count the inputs and a weight
-  0 < w <= 1 for each drift.
-- The linear part, and Brockett's condition for a smooth stabilising feedback, are those of `stabilisability`.
+- *Accessible*: the states reached have an interior, where all brackets of f and the g_a span the
+  directions there (Chow, Lobry, Krener). *Strongly*, those reached at each one time, where the
+  brackets with at least one g_a do (Sussmann, Jurdjevic).
+- Without drift the ranks of brackets up to length 1, 2, ... are the *growth vector*; the length at
+  which they span is the degree of nonholonomy, and what is accessible is controllable.
+- *Small-time locally controllable*: a neighbourhood is reached in any short time. Sussmann's
+  condition (1987) is sufficient: a bracket is bad where f stands in it an odd number of times and
+  each g_a an even number; each bad one, summed over permutations of the inputs, must be in the span
+  of good ones of lower degree at the point. Degrees count the inputs and a weight 0 < w <= 1 for
+  each drift.
+- The linear part, and Brockett's condition for a smooth stabilising feedback, are those of
+  `stabilisability`.
 """
 
 from __future__ import annotations
@@ -96,7 +99,9 @@ class Controllability(Report):
 
     @property
     def is_accessible(self) -> bool:
-        """Whether brackets span all directions at the point. False means: not up to the length that was looked at."""
+        """Whether brackets span all directions at the point. False means: not up to the length that
+        was looked at.
+        """
         return self.rank == self.dimension
 
     @property
@@ -111,38 +116,46 @@ class Controllability(Report):
         return len(self.growth) if full else None
 
     def _title(self) -> str:
-        place = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.system.symbols, self.system.point, strict=True) if x)
+        place = ", ".join(
+            f"{name} = {x:.6g}"
+            for name, x in zip(self.system.symbols, self.system.point, strict=True)
+            if x
+        )
         return f"Controllability of {self.system.name} at {place or 'the origin'}"
 
     def _sections(self) -> list[Section]:
         of = f"of {self.dimension}"
+        here, generic = f"rank {self.rank} {of}", f"{self.generic_rank} at generic points"
+        strong, generic_strong = f"rank {self.strong_rank} {of}", self.generic_strong_rank
         reach = [
-            ("accessible", f"{_yes(self.is_accessible)}: rank {self.rank} {of}, {self.generic_rank} at generic points"),
+            ("accessible", f"{_yes(self.is_accessible)}: {here}, {generic}"),
             (
                 "strongly",
-                f"{_yes(self.is_strongly_accessible)}: rank {self.strong_rank} {of},"
-                f" {self.generic_strong_rank} at generic points",
+                f"{_yes(self.is_strongly_accessible)}: {strong}, {generic_strong} at generic"
+                " points",
             ),
             ("brackets", ", ".join(self.basis)),
             ("length", f"up to {self.length}"),
         ]
         if self.growth:
-            reach.append(("growth", f"{_vector(self.growth)}, {_vector(self.generic_growth)} at generic points"))
+            growths = f"{_vector(self.growth)}, {_vector(self.generic_growth)} at generic points"
+            reach.append(("growth", growths))
             degree = self.degree_of_nonholonomy
-            reach.append(("degree", f"of nonholonomy {degree}" if degree else "brackets of this length do not span"))
-        bad = [
-            (one.name, f"degree {one.degree:g}, " + ("compensated" if one.compensated else "not compensated by good ones"))
-            for one in self.bad
-        ]
-        here = [("small time", f"{self.small_time}: {self.small_time_reason}")]
+            shown = f"of nonholonomy {degree}" if degree else "brackets of this length do not span"
+            reach.append(("degree", shown))
+        found = {True: "compensated", False: "not compensated by good ones"}
+        bad = [(one.name, f"degree {one.degree:g}, {found[one.compensated]}") for one in self.bad]
+        locally = [("small time", f"{self.small_time}: {self.small_time_reason}")]
         feedback = []
         if self.linear is not None and self.brockett is not None:
             left = ", ".join(_complex(value) for value in self.linear.fixed)
+            fixed = f", fixed eigenvalues {left}" if left else ""
             feedback = [
-                ("linear part", f"rank {self.linear.rank} {of}" + (f", fixed eigenvalues {left}" if left else "")),
+                ("linear part", f"rank {self.linear.rank} {of}{fixed}"),
                 ("Brockett", f"{self.brockett.verdict}: {self.brockett.reason}"),
             ]
-        return [("Reach", reach), ("Locally", here), ("Bad brackets", bad), ("Feedback", feedback)]
+        sections = {"Reach": reach, "Locally": locally, "Bad brackets": bad, "Feedback": feedback}
+        return list(sections.items())
 
 
 def _complex(value: complex) -> str:
@@ -165,7 +178,7 @@ def controllability(
     parameters: Values | None = None,
     longest: int = 7,
 ) -> Controllability:
-    """What a system that is affine in its inputs can reach from a point, and whether a smooth feedback can stabilise it.
+    """Find what a system affine in its inputs can reach from a point, and its stabilisability.
 
     Parameters
     ----------
@@ -220,7 +233,8 @@ def _report(system: ControlAffine, brackets: Brackets, longest: int) -> Controll
     linear = linear_part(system) if rests else None
     spans = _spans(brackets, length, d)
     verdict, reason, bad = _small_time(system, brackets, longest, linear, spans)
-    growths = [tuple(_ranks(brackets.up_to(k))[place] for k in range(1, length + 1)) for place in (0, 1)]
+    lengths = [brackets.up_to(k) for k in range(1, length + 1)]
+    growths = [tuple(_ranks(level)[place] for level in lengths) for place in (0, 1)]
     return Controllability(
         system=system,
         dimension=d,
@@ -260,12 +274,13 @@ def _spans(brackets: Brackets, length: int, dimension: int) -> bool:
 def _first_basis(found: list[Bracket]) -> tuple[str, ...]:
     chosen: list[Bracket] = []
     for one in found:
-        if np.any(one.values[0]) and not is_spanned(one.values[0], [other.values[0] for other in chosen]):
+        spanned = is_spanned(one.values[0], [other.values[0] for other in chosen])
+        if np.any(one.values[0]) and not spanned:
             chosen.append(one)
     return tuple(one.name for one in chosen)
 
 
-# -- Sussmann ----------------------------------------------------------------------------------------------------------
+# -- Sussmann --------------------------------------------------------------------------------------
 
 
 def _small_time(
@@ -281,7 +296,8 @@ def _small_time(
         return "controllable", "the linear part is", ()
     turned_away = _one_sided(brackets) if len(system.inputs) == 1 else None
     if turned_away is not None:
-        return "not controllable", f"{turned_away.name} is outside the span of brackets with one input", (turned_away,)
+        reason = f"{turned_away.name} is outside the span of brackets with one input"
+        return "not controllable", reason, (turned_away,)
     failures = []
     for weight in WEIGHTS:
         reason, bad, fulfilled = _sussmann(system, brackets, longest, weight)
@@ -292,7 +308,7 @@ def _small_time(
 
 
 def _one_sided(brackets: Brackets) -> BadBracket | None:
-    """[[f, g], g] of a single input where it is outside the span of g, [f, g], [f, [f, g]], ... (Sussmann 1983, necessary)."""
+    """[[f, g], g] outside the span of g, [f, g], [f, [f, g]], ... (Sussmann 1983, necessary)."""
     found = brackets.up_to(max(3, len(brackets.system.symbols)))
     linear = [one.values[0] for one in found if one.counts[1] == 1]
     (square,) = (one for one in found if one.counts == (1, 2))
@@ -302,13 +318,18 @@ def _one_sided(brackets: Brackets) -> BadBracket | None:
 def _sussmann(
     system: ControlAffine, brackets: Brackets, longest: int, weight: float
 ) -> tuple[str, tuple[BadBracket, ...], bool]:
-    """Sussmann's condition with one weight: what it says, the bad brackets, and whether it holds."""
+    """Sussmann's condition with one weight: what it says, the bad brackets, whether it holds."""
     found = brackets.up_to(longest)
     longest = min(longest, brackets.longest)
     complete = weight * (longest + 1)  # brackets of a lower degree are all there
     good = [one for one in found if not one.is_bad]
     degrees = sorted({one.degree(weight) for one in good})
-    full = next((d for d in degrees if rank_of([g.values[0] for g in good if g.degree(weight) <= d]) == system.dimension), None)
+
+    def is_full(degree: float) -> bool:
+        chosen = [g.values[0] for g in good if g.degree(weight) <= degree]
+        return rank_of(chosen) == system.dimension
+
+    full = next((degree for degree in degrees if is_full(degree)), None)
     most = complete if full is None else full
     bad = []
     for one in found:
@@ -321,8 +342,8 @@ def _sussmann(
     if full is None or full >= complete:
         why = ", and longer ones are too large to be made" if brackets.is_exhausted else ""
         return f"good brackets up to length {longest} do not span{why}", tuple(bad), False
-    count = len(bad)
-    which = f"no bad bracket up to degree {full:g} is left" if not bad else f"{count} bad up to degree {full:g}"
+    left = f"{len(bad)} bad up to degree {full:g}"
+    which = left if bad else f"no bad bracket up to degree {full:g} is left"
     if all(one.compensated for one in bad):
         says = f"good brackets span at degree {full:g}, {which}" + (", compensated" if bad else "")
         return f"Sussmann's condition with weight {weight:g}: {says}", tuple(bad), True

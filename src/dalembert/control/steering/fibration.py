@@ -4,9 +4,10 @@ r"""Base and fibre of a control system: symbols that the inputs steer, and symbo
     b_dot = s,   s_dot = a(y) + D(y) u                   (its dynamic extension, order 2)
     z_dot = A(b, z) b_dot                                (the fibre follows, whichever it is)
 
-The base b goes where one wants it to, D being invertible; a closed path of it leaves the fibre z displaced by the holonomy
-(Bloch and others, Supplement, section 6.6: b = (z_1, z_2), z_3' = -z_1 z_2'). A purely kinematic system with a symmetry group
-is of this kind, with shapes for its base (`da.symmetry.connection`); so are chained forms.
+The base b goes where one wants it to, D being invertible; a closed path of it leaves the fibre z
+displaced by the holonomy (Bloch and others, Supplement, section 6.6: b = (z_1, z_2), z_3' = -z_1
+z_2'). A purely kinematic system with a symmetry group is of this kind, with shapes for its base
+(`da.symmetry.connection`); so are chained forms.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import TypeAlias
 
 import sympy
 
@@ -32,6 +33,8 @@ from ...typing import Symbols
 __all__ = ["Fibration", "fibration", "kinematic_flow"]
 
 ZERO = sympy.Integer(0)
+#: The rate of each symbol.
+Rates: TypeAlias = Mapping[Coordinate, sympy.Expr]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,38 +77,39 @@ class Fibration:
 
     @cached_property
     def curvature(self) -> dict[tuple[int, int], sympy.ImmutableMatrix]:
-        """B = dA_j/db_i - dA_i/db_j (k x 1) for each pair i < j of base symbols; horizontal derivatives where A has z in it."""
+        """B = dA_j/db_i - dA_i/db_j (k x 1) for base symbols i < j; horizontal derivatives."""
         found = {}
         for i, j in combinations(range(len(self.base)), 2):
-            found[i, j] = sympy.ImmutableMatrix((self._along(j, i) - self._along(i, j)).applyfunc(sympy.simplify))
+            bent = self._along(j, i) - self._along(i, j)
+            found[i, j] = sympy.ImmutableMatrix(bent.applyfunc(sympy.simplify))
         return found
 
     def _along(self, column: int, direction: int) -> sympy.Matrix:
         """The derivative of a column of A along the horizontal lift of a base direction."""
-        derivative = self.coefficients[:, column].diff(self.base[direction])
+        coefficients = self.coefficients[:, column]
+        derivative = coefficients.diff(self.base[direction])
         if not self.fibre:
             return sympy.Matrix(derivative)
-        bent = self.coefficients[:, column].jacobian(list(self.fibre)) * self.coefficients[:, direction]
+        bent = coefficients.jacobian(list(self.fibre)) * self.coefficients[:, direction]
         return sympy.Matrix(derivative + bent)
 
     def inputs_for(self, wanted: Sequence[sympy.Expr]) -> dict[Input, sympy.Expr]:
         """The inputs that give the base these rates (order 1) or accelerations (order 2)."""
-        solved = self.gain.adjugate() * (sympy.Matrix(list(wanted)) - self.offset) / self.gain.det(method="berkowitz")
+        rest = sympy.Matrix(list(wanted)) - self.offset
+        solved = self.gain.adjugate() * rest / self.gain.det(method="berkowitz")
         return dict(zip(self.inputs, solved, strict=True))
 
     @cached_property
     def chain(self) -> tuple[int, tuple[int, ...]] | None:
-        """For chained forms, b_2 = z_0 and z_k' = z_{k-1} b_1': the place of b_1 in the base, and the fibre in this order."""
+        """For chained forms, b_2 = z_0, z_k' = z_{k-1} b_1': the index of b_1, and the fibre."""
         if len(self.base) != 2 or self.speeds:
             return None
         for driver in (0, 1):
-            order, last = [], self.base[1 - driver]
+            order: list[int] = []
+            last = self.base[1 - driver]
+            rows = [(k, *self.coefficients[k, :]) for k in range(len(self.fibre))]
             while True:
-                following = [
-                    k
-                    for k in range(len(self.fibre))
-                    if self.coefficients[k, driver] == last and self.coefficients[k, 1 - driver] == 0
-                ]
+                following = [k for k, *row in rows if row[driver] == last and row[1 - driver] == 0]
                 if len(following) != 1 or following[0] in order:
                     break
                 order.append(following[0])
@@ -124,8 +128,9 @@ class Fibration:
 
     @cached_property
     def line(self) -> dict[Coordinate, sympy.Expr]:
-        """A straight leg over 0 <= t <= 1, by the parameters leg_from_b and leg_step_b of each base symbol b."""
-        return {q: Parameter(f"leg_from_{q.name}") + t * Parameter(f"leg_step_{q.name}") for q in self.base}
+        """A straight leg over 0 <= t <= 1, by parameters leg_from_b and leg_step_b."""
+        ends = {q: (f"leg_from_{q.name}", f"leg_step_{q.name}") for q in self.base}
+        return {q: Parameter(first) + t * Parameter(step) for q, (first, step) in ends.items()}
 
     def following(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
         """z_dot = A(b(t), z) b_dot(t) for a path of the base; that of straight legs is kept."""
@@ -139,7 +144,8 @@ class Fibration:
 
     def _followed(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
         speed = sympy.Matrix([sympy.diff(place[q], t) for q in self.base])
-        return derive(Flow(dict(zip(self.fibre, self.coefficients.xreplace(dict(place)) * speed, strict=True))))
+        rates = self.coefficients.xreplace(dict(place)) * speed
+        return derive(Flow(dict(zip(self.fibre, rates, strict=True))))
 
 
 def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibration:
@@ -148,9 +154,11 @@ def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibra
     Parameters
     ----------
     model : Flow, Connection or Fibration
-        A flow with as many inputs as base symbols; or a purely kinematic connection of `da.symmetry.connection`.
+        A flow with as many inputs as base symbols; or a purely kinematic connection of
+        `da.symmetry.connection`.
     base : sequence of symbols
-        Those whose rates, or whose speeds' rates, the inputs set; by default the symbols whose rate is an input or a speed.
+        Those whose rates, or whose speeds' rates, the inputs set; by default the symbols whose rate
+        is an input or a speed.
 
     Raises
     ------
@@ -173,15 +181,15 @@ def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibra
     if not isinstance(model, Flow):
         raise ModelError(
             "Base and fibre are those of a Flow or of a connection",
-            seen=type(model).__name__,
-            remedy="state its kinematics as a Flow, or pass da.symmetry.connection(system, group)",
+            type(model).__name__,
+            "state its kinematics as a Flow, or pass da.symmetry.connection(system, group)",
         )
     inputs = tuple(symbol for symbol, value in model.inputs.items() if value is None)
-    rates = {
-        symbol: rate.xreplace({s: v for s, v in model.inputs.items() if v is not None}) for symbol, rate in model.rates.items()
-    }
+    imposed = {symbol: value for symbol, value in model.inputs.items() if value is not None}
+    rates = {symbol: rate.xreplace(imposed) for symbol, rate in model.rates.items()}
     if not inputs or any(rate.has(t) for rate in rates.values()):
-        raise FormError("Base and fibre need free inputs, and rates without time", seen=model.name, remedy="leave inputs free")
+        what = "Base and fibre need free inputs, and rates without time"
+        raise FormError(what, model.name, "leave inputs free")
     steered = [symbol for symbol, rate in rates.items() if rate.free_symbols & set(inputs)]
     chosen = _named(model, base)
     slow = [symbol for symbol in steered if not any(rates[other] == symbol for other in rates)]
@@ -190,75 +198,84 @@ def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibra
     return _kinematic(model, rates, inputs, chosen)
 
 
-def _named(model: Flow, base: Sequence[Any]) -> tuple[Coordinate, ...]:
+def _named(model: Flow, base: Symbols) -> tuple[Coordinate, ...]:
     table = {symbol.name: symbol for symbol in model.coordinates}
     names = [str(getattr(item, "name", item)) for item in base]
     strange = [name for name in names if name not in table]
     if strange:
-        raise ModelError(f"The flow has no symbol `{strange[0]}`", seen=", ".join(table), remedy="choose the base among these")
+        what = f"The flow has no symbol `{strange[0]}`"
+        raise ModelError(what, ", ".join(table), "choose the base among these")
     return tuple(table[name] for name in names)
 
 
-def _with_rates(rates: Mapping[Coordinate, sympy.Expr], wanted: Sequence[sympy.Symbol]) -> tuple[Coordinate, ...]:
+def _with_rates(rates: Rates, wanted: Sequence[sympy.Symbol]) -> tuple[Coordinate, ...]:
     """The symbols whose rates are these symbols, in their order, as many as there are."""
-    return tuple(q for symbol in wanted for q in [q for q, rate in rates.items() if rate == symbol][:1])
+    found = [[q for q, rate in rates.items() if rate == symbol][:1] for symbol in wanted]
+    return tuple(q for first in found for q in first)
 
 
-def _kinematic(model: Flow, rates: Any, inputs: tuple[Input, ...], chosen: tuple[Coordinate, ...]) -> Fibration:
+def _kinematic(
+    model: Flow, rates: Rates, inputs: tuple[Input, ...], chosen: tuple[Coordinate, ...]
+) -> Fibration:
     base = chosen or _with_rates(rates, inputs)
     if len(base) != len(inputs):
-        raise FormError(
-            "The base could not be read off the rates", seen=model.name, remedy=f"pass base= with {len(inputs)} of its symbols"
-        )
+        remedy = f"pass base= with {len(inputs)} of its symbols"
+        raise FormError("The base could not be read off the rates", model.name, remedy)
     fibre = tuple(q for q in rates if q not in base)
     gain = sympy.Matrix([rates[q] for q in base]).jacobian(list(inputs))
-    follow = sympy.Matrix([rates[q] for q in fibre]).jacobian(list(inputs)) if fibre else sympy.zeros(0, len(inputs))
+    follow = sympy.zeros(0, len(inputs))
+    if fibre:
+        follow = sympy.Matrix([rates[q] for q in fibre]).jacobian(list(inputs))
     for q, rate in rates.items():
         rest = rate.xreplace(dict.fromkeys(inputs, ZERO))
         if sympy.simplify(rest) != 0:
-            raise FormError(f"`{q}` drifts without inputs", seen=str(rest)[:60], remedy="state its kinematics alone")
+            what = f"`{q}` drifts without inputs"
+            raise FormError(what, str(rest)[:60], "state its kinematics alone")
     determinant = _checked_gain(gain, inputs, model)
     solved = gain.adjugate() / determinant
     coefficients = (follow * solved).applyfunc(sympy.simplify)
-    zeros = sympy.zeros(len(base), 1)
-    return Fibration(model, base, fibre, (), inputs, *map(sympy.ImmutableMatrix, (gain, zeros, coefficients)))
+    blocks = gain, sympy.zeros(len(base), 1), coefficients
+    return Fibration(model, base, fibre, (), inputs, *map(sympy.ImmutableMatrix, blocks))
 
 
 def _dynamic(
-    model: Flow, rates: Any, inputs: tuple[Input, ...], speeds: Sequence[Coordinate], chosen: tuple[Coordinate, ...]
-) -> Fibration:
+    model: Flow, rates: Rates, inputs: tuple[Input, ...], speeds: Sequence[Coordinate],
+    chosen: tuple[Coordinate, ...],
+) -> Fibration:  # fmt: skip
     base = chosen or _with_rates(rates, speeds)
     if len(base) != len(inputs) or len(speeds) != len(inputs):
         raise FormError(
             "The base could not be read off the rates",
-            seen=f"inputs in the rates of {', '.join(q.name for q in speeds)}",
-            remedy=f"a base of {len(inputs)} symbols must have these as its rates",
+            f"inputs in the rates of {', '.join(q.name for q in speeds)}",
+            f"a base of {len(inputs)} symbols must have these as its rates",
         )
     order = tuple(rates[q] for q in base)
     fibre = tuple(q for q in rates if q not in (*base, *speeds))
     pushed = sympy.Matrix([rates[s] for s in order])
     follow = sympy.Matrix([rates[q] for q in fibre])
-    coefficients = follow.jacobian(list(order)) if fibre else sympy.zeros(0, len(base))
-    left = (follow - coefficients * sympy.Matrix(order)).applyfunc(sympy.simplify) if fibre else sympy.zeros(0, 1)
+    coefficients, left = sympy.zeros(0, len(base)), sympy.zeros(0, 1)
+    if fibre:
+        coefficients = follow.jacobian(list(order))
+        left = (follow - coefficients * sympy.Matrix(order)).applyfunc(sympy.simplify)
     if any(left) or coefficients.free_symbols & set(order):
-        raise FormError(
-            "The fibre does not follow the base alone",
-            seen=str(list(left))[:80],
-            remedy="its rates must be linear in those of the base",
-        )
+        remedy = "its rates must be linear in those of the base"
+        raise FormError("The fibre does not follow the base alone", str(list(left))[:80], remedy)
     gain = pushed.jacobian(list(inputs))
     _checked_gain(gain, inputs, model)
     offset = (pushed - gain * sympy.Matrix(inputs)).applyfunc(sympy.expand)
-    return Fibration(model, base, fibre, order, inputs, *map(sympy.ImmutableMatrix, (gain, offset, coefficients)))
+    blocks = map(sympy.ImmutableMatrix, (gain, offset, coefficients))
+    return Fibration(model, base, fibre, order, inputs, *blocks)
 
 
-def _checked_gain(gain: Any, inputs: tuple[Input, ...], model: Flow) -> Any:
+def _checked_gain(gain: sympy.MatrixBase, inputs: tuple[Input, ...], model: Flow) -> sympy.Expr:
     """det D, for D square, without inputs and not singular everywhere."""
     if gain.shape[0] != gain.shape[1] or gain.free_symbols & set(inputs):
-        raise FormError("The inputs must set the base, and affinely", seen=model.name, remedy="as many base symbols as inputs")
+        what = "The inputs must set the base, and affinely"
+        raise FormError(what, model.name, "as many base symbols as inputs")
     determinant = sympy.simplify(gain.det(method="berkowitz"))
     if determinant == 0:
-        raise FormError("The inputs cannot set the base", seen=f"{model.name}: det D = 0", remedy="choose another base")
+        seen = f"{model.name}: det D = 0"
+        raise FormError("The inputs cannot set the base", seen, "choose another base")
     return determinant
 
 
@@ -267,23 +284,23 @@ def _of_connection(connection: Connection) -> Fibration:
     if connection.kind != "purely kinematic" or any(connection.drift):
         raise FormError(
             "Only the constraints of a purely kinematic system move its group",
-            seen=f"{connection.system.name} is {connection.kind}: momenta move it, too",
-            remedy="follow its shape with da.symmetry.follow_shape, which carries the momenta along",
+            f"{connection.system.name} is {connection.kind}: momenta move it, too",
+            "follow its shape with da.symmetry.follow_shape, which carries the momenta along",
         )
-    group = [
-        connection.system.coordinates[k] for k in range(len(connection.system.coordinates)) if k not in connection.bundle.shape
-    ]
+    shape = connection.bundle.shape
+    group = [q for k, q in enumerate(connection.system.coordinates) if k not in shape]
     inputs = [Input(f"w_{q.name}") for q in connection.shape]
-    moved = sympy.Matrix(connection.horizontal_lift)[len(connection.shape) :, :] * sympy.Matrix(inputs)
+    lift = sympy.Matrix(connection.horizontal_lift)[len(connection.shape) :, :]
+    moved = lift * sympy.Matrix(inputs)
     by_name = dict(zip((q.name for q in connection.group.symbols), moved, strict=True))
     rates = dict(zip(connection.shape, inputs, strict=True)) | {q: by_name[q.name] for q in group}
     return fibration(Flow(rates, inputs=inputs, name=f"{connection.system.name}, kinematic"))
 
 
 def kinematic_flow(system: System) -> Flow:
-    """The kinematics of a system with velocity constraints: its independent velocities become inputs.
+    """The kinematics of a system with velocity constraints, by its independent velocities.
 
-    The chosen ones, by name ``w_x``, are those of Maggi's form.
+    These become inputs; they are chosen as in Maggi's form and are called ``w_x``.
 
     Examples
     --------
@@ -291,18 +308,23 @@ def kinematic_flow(system: System) -> Flow:
     >>> from sympy import cos, sin
     >>> x, y, theta = da.coordinates("x y theta")
     >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta))
-    >>> flow = kinematic_flow(da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2)/2, constraints=[blade]))
+    >>> energy = (x.dot**2 + y.dot**2 + theta.dot**2) / 2
+    >>> flow = kinematic_flow(da.System([x, y, theta], kinetic=energy, constraints=[blade]))
     >>> sorted(map(str, flow.inputs))
     ['w_theta', 'w_y']
     """
     if not isinstance(system, System):
-        raise ModelError("Kinematics are those of a System", seen=type(system).__name__, remedy="a Flow is kinematic already")
+        what = "Kinematics are those of a System"
+        raise ModelError(what, type(system).__name__, "a Flow is kinematic already")
     equations = derive(system, "maggi")
     blocks = equations.blocks(TreeAlgebra())
-    free = {symbol: Input(f"w_{symbol.coordinate.name}") for symbol in system.velocities if symbol.name in equations.chart}
+    chosen = [symbol for symbol in system.velocities if symbol.name in equations.chart]
+    free = {symbol: Input(f"w_{symbol.coordinate.name}") for symbol in chosen}
     rates = [sympy.simplify(rate.xreplace(free)) for rate in blocks.velocities]
     for q, rate in zip(system.coordinates, rates, strict=True):
         rest = rate.xreplace(dict.fromkeys(free.values(), ZERO))
         if sympy.simplify(rest) != 0 or rate.has(t):
-            raise FormError(f"The constraints move `{q}` by themselves", seen=str(rest)[:60], remedy="they must be homogeneous")
-    return Flow(dict(zip(system.coordinates, rates, strict=True)), inputs=list(free.values()), name=f"{system.name}, kinematic")
+            what = f"The constraints move `{q}` by themselves"
+            raise FormError(what, str(rest)[:60], "they must be homogeneous")
+    moved = dict(zip(system.coordinates, rates, strict=True))
+    return Flow(moved, inputs=list(free.values()), name=f"{system.name}, kinematic")

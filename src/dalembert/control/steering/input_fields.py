@@ -2,9 +2,10 @@ r"""Systems that are affine in their inputs, as fields on their state.
 
     y_dot = f(y) + sum_a g_a(y) u_a
 
-A `Flow` states this itself. A `System` is brought to it by its equations of motion: y are coordinates and velocities, where
-there are velocity constraints the independent ones alone (Maggi's form), so that holonomic constraints are the only relations
-that are left among the symbols. Fields are graphs with numbers for the parameters.
+A `Flow` states this itself. A `System` is brought to it by its equations of motion: y are
+coordinates and velocities, where there are velocity constraints the independent ones alone (Maggi's
+form), so that holonomic constraints are the only relations that are left among the symbols. Fields
+are graphs with numbers for the parameters.
 """
 
 from __future__ import annotations
@@ -12,24 +13,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from ...algebra.graph import GraphAlgebra
 from ...analysis.sampling import generic_parameters
 from ...errors import FormError, ModelError, nearest
 from ...formulations.equations import Equations
 from ...formulations.registry import derive, fastest_form
-from ...geometry.distributions import Chart
-from ...model.constraints import HolonomicConstraint
+from ...geometry.distributions import SampledChart
 from ...model.flow_system import Flow
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank, solve
-from ...runtime.kernel import kernel_of
-from ...typing import Values
+from ...runtime.kernel import Kernel, kernel_of
+from ...typing import Array, Values
 
 __all__ = ["ControlAffine", "control_affine"]
 
@@ -39,7 +39,7 @@ POINTS, RADIUS = 6, 0.7
 SHAKEN, SHAKES = 1e-13, 3
 #: Values below this multiple of that are rounding.
 NOISY = 30.0
-#: The part of its terms up to which a relation of the point, and a rate there, is rounding of the numbers given for it.
+#: The share of its terms up to which a relation or a rate at the point is rounding of its numbers.
 ON_RELATIONS, ROUNDING = 1e-7, 2.0**-50
 
 
@@ -67,34 +67,36 @@ class ControlAffine:
     name: str
     symbols: tuple[str, ...]
     inputs: tuple[str, ...]
-    algebra: Any
-    state: Any
-    drift: Any
-    fields: Any
-    relations: Any
-    point: Any
-    sizes: Any
+    algebra: GraphAlgebra
+    state: ca.SX
+    drift: ca.SX
+    fields: ca.SX
+    relations: ca.SX
+    point: Array
+    sizes: Array
 
     @cached_property
-    def places(self) -> Any:
-        """The point, and generic ones near it, on the relations and with finite fields, (1 + POINTS at most, n)."""
+    def places(self) -> Array:
+        """The point and generic ones near it, on the relations, (1 + POINTS at most, n)."""
         random = np.random.default_rng(11)
-        whole = ca.Function("fields", [self.state], [ca.densify(ca.horzcat(self.drift, self.fields))])
+        fields = ca.densify(ca.horzcat(self.drift, self.fields))
+        whole = ca.Function("fields", [self.state], [fields])
+        scale = np.maximum(1.0, np.abs(self.point))
         found = [self.point]
         for radius in RADIUS * np.array([1.0] * POINTS + [0.3] * POINTS + [0.1] * POINTS):
             if len(found) <= POINTS:
-                step = radius * random.uniform(-1, 1, len(self.point)) * np.maximum(1.0, np.abs(self.point))
+                step = radius * random.uniform(-1, 1, len(self.point)) * scale
                 place = self._rounded(self.point + step)
                 if np.all(np.isfinite(np.asarray(whole(place), dtype=float))):
                     found.append(place)
         return np.array(found)
 
-    def _rounded(self, place: Any) -> Any:
+    def _rounded(self, place: Array) -> Array:
         """The nearest place that obeys the relations, by Newton's method with least steps."""
         if not self.relations.numel():
             return place
-        derivative = ca.jacobian(self.relations, self.state)
-        function = ca.Function("relations", [self.state], [ca.densify(self.relations), ca.densify(derivative)])
+        blocks = self.relations, ca.jacobian(self.relations, self.state)
+        function = ca.Function("relations", [self.state], [ca.densify(block) for block in blocks])
         n = len(place)
         for _ in range(30):
             residual, rows = (np.asarray(part, dtype=float) for part in function(place))
@@ -104,32 +106,35 @@ class ControlAffine:
                 break
         return place
 
-    def values(self, block: Any, places: Any = None) -> Any:
+    def values(self, block: ca.SX, places: Array | None = None) -> Array:
         """A block (r x c) at all places, or at others, (places, r, c)."""
         function = ca.Function("block", [self.state], [ca.densify(block)])
         chosen = self.places if places is None else places
-        return np.array([np.asarray(function(place), dtype=float).reshape(block.shape) for place in chosen])
+        found = [np.asarray(function(place), dtype=float) for place in chosen]
+        return np.array([value.reshape(block.shape) for value in found])
 
-    def noise(self, block: Any) -> Any:
-        """By how much a block (r x c) changes where the places are off by rounding, such as pi/2 in a float, (places, r, c)."""
+    def noise(self, block: ca.SX) -> Array:
+        """The change of a block (r x c) where places are off by rounding, (places, r, c)."""
         count = len(self.places)
         signs = np.random.default_rng(13).choice([-1.0, 1.0], (SHAKES, *self.places.shape))
         sizes = np.abs(self.places)
         if self.relations.numel():  # solving them leaves rounding of the other symbols
             sizes = np.maximum(sizes, np.max(sizes, axis=1, keepdims=True))
         moved = self.places + SHAKEN * signs * sizes
-        values = self.values(block, np.concatenate([self.places, *moved])).reshape(1 + SHAKES, count, *block.shape)
-        return np.max(np.abs(values[1:] - values[0]), axis=0)
+        values = self.values(block, np.concatenate([self.places, *moved]))
+        values = values.reshape(1 + SHAKES, count, *block.shape)
+        changes: Array = np.max(np.abs(values[1:] - values[0]), axis=0)
+        return changes
 
-    def at_point(self, block: Any) -> Any:
+    def at_point(self, block: ca.SX) -> Array:
         """A block at the point, (r, c); entries that its rounding may have made are zero."""
         values = self.values(block)[0]
         return np.where(np.abs(values) > NOISY * self.noise(block)[0], values, 0.0)
 
     @cached_property
-    def chart(self) -> Chart:
+    def chart(self) -> SampledChart:
         """The states as a space on which fields have brackets."""
-        return Chart(self.algebra, self.state, self.values, rank)
+        return SampledChart(self.algebra, self.state, self.values, rank)
 
     @cached_property
     def dimension(self) -> int:
@@ -146,13 +151,15 @@ class ControlAffine:
 
     @cached_property
     def rest(self) -> float:
-        """The largest rate at the point, as a part of its terms; infinite where it has a single one."""
+        """The largest rate at the point as a share of its terms; infinite for a single term."""
         rates = np.abs(self.values(self.drift)[0][:, 0])
         parts = np.divide(rates, self.sizes, out=np.full(len(rates), np.inf), where=self.sizes > 0)
         return float(np.max(np.where(rates > 0, parts, 0.0), initial=0.0))
 
 
-def control_affine(model: Any, at: Values | None = None, parameters: Values | None = None) -> ControlAffine:
+def control_affine(
+    model: System | Flow | Scenario, at: Values | None = None, parameters: Values | None = None
+) -> ControlAffine:
     """The fields of a model with inputs.
 
     Parameters
@@ -175,11 +182,11 @@ def control_affine(model: Any, at: Values | None = None, parameters: Values | No
     values |= numbers_by_name(parameters)
     stated = model.system if isinstance(model, Scenario) else model
     if not isinstance(stated, (Flow, System)):
-        raise ModelError(
-            "Controllability is a question about a Flow or a System", seen=type(stated).__name__, remedy="pass one with inputs"
-        )
+        what = "Controllability is a question about a Flow or a System"
+        raise ModelError(what, type(stated).__name__, "pass one with inputs")
     if not stated.inputs:
-        raise ModelError("The model has no inputs", seen=stated.name, remedy="state da.inputs(...) in its rates or forces")
+        remedy = "state da.inputs(...) in its rates or forces"
+        raise ModelError("The model has no inputs", stated.name, remedy)
     place = numbers_by_name(at)
     equations = _equations(stated.driven(dict.fromkeys(stated.inputs)), place, values)
     kernel = kernel_of(equations, equations.system.parameters)
@@ -187,47 +194,62 @@ def control_affine(model: Any, at: Values | None = None, parameters: Values | No
     inputs = tuple(symbol.name for symbol in kernel.free_inputs)
     _check_names(place, names, inputs, equations)
     if kernel.solved is None:
-        raise FormError("The equations have no direct solution", seen=equations.form, remedy="state fewer unknowns")
+        what = "The equations have no direct solution"
+        raise FormError(what, equations.form, "state fewer unknowns")
     unknowns = ca.vertcat(kernel.solved.z, kernel.solved.multipliers)
     rates = kernel.algebra.substitute(kernel.graph.rates, kernel._unknown_symbols, unknowns)
+    imposed = {s.name for s in stated.parameters} - {s.name for s in kernel.parameters}
+    values = {key: value for key, value in values.items() if key not in imposed}
+    return _fields_at(stated.name, names, inputs, kernel, rates, place, values)
+
+
+def _fields_at(
+    name: str, names: tuple[str, ...], inputs: tuple[str, ...], kernel: Kernel, rates: ca.SX,
+    place: Mapping[str, float], values: Mapping[str, float],
+) -> ControlAffine:  # fmt: skip
+    """The fields of rates (n x 1) near a place, with numbers for the parameters."""
     time, state, constants, symbols, _ = kernel._inputs()
-    known = {symbol.name for symbol in (*stated.parameters, *kernel.parameters)}  # those of imposed inputs play no part
-    values = {key: value for key, value in values.items() if key not in known - {s.name for s in kernel.parameters}}
     numbers = generic_parameters(kernel.parameters, values, np.random.default_rng(3))
     relations = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
     zero = np.array([place.get(name, 0.0) for name in inputs])
     point = np.array([place.get(name, 0.0) for name in names])
-    variables, at_point = ca.vertcat(state, constants, symbols), np.concatenate([point, numbers, zero])
+    variables = ca.vertcat(state, constants, symbols)
+    at_point = np.concatenate([point, numbers, zero])
     sizes = [_sizes(block, time, variables, at_point) for block in (rates, relations)]
-    rates, relations = (ca.substitute(ca.densify(block), constants, ca.SX(ca.DM(numbers))) for block in (rates, relations))
+    known = ca.SX(ca.DM(numbers))
+    rates = ca.substitute(ca.densify(rates), constants, known)
+    relations = ca.substitute(ca.densify(relations), constants, known)
     if ca.depends_on(rates, time):
-        raise FormError(
-            "The rates depend on time",
-            seen=stated.name,
-            remedy="make time a symbol with the rate 1, or impose no inputs in time",
-        )
-    _check_affine(rates, symbols, stated)
+        remedy = "make time a symbol with the rate 1, or impose no inputs in time"
+        raise FormError("The rates depend on time", name, remedy)
+    fields = ca.densify(ca.jacobian(rates, symbols))
+    if ca.depends_on(fields, symbols):
+        remedy = "make u a symbol with a rate of its own, u_dot = w"
+        raise FormError("The inputs do not enter affinely", name, remedy)
+    drift = ca.substitute(rates, symbols, ca.SX(ca.DM(zero)))
     found = ControlAffine(
-        stated.name, names, inputs, kernel.algebra, state,
-        ca.substitute(rates, symbols, ca.SX(ca.DM(zero))), ca.densify(ca.jacobian(rates, symbols)), relations,
-        point, sizes[0],
-    )  # fmt: skip
+        name, names, inputs, kernel.algebra, state, drift, fields, relations, point, sizes[0]
+    )
     _check_point(found, sizes[1])
     return found
 
 
-def _sizes(block: Any, time: Any, variables: Any, values: Any) -> Any:
-    """The sizes of the terms of a block (r x 1) at a point, sum_k |d block / d w_k| |w_k|, in its units, (r,)."""
+def _sizes(block: ca.SX, time: ca.SX, variables: ca.SX, values: Array) -> Array:
+    """The sizes of the terms of a block at a point, sum_k |d block / d w_k| |w_k|, (r,)."""
     function = ca.Function("sizes", [time, variables], [ca.densify(ca.jacobian(block, variables))])
     with np.errstate(invalid="ignore"):  # a point that is not finite is found next
-        return np.abs(np.asarray(function(0.0, values), dtype=float)) @ np.abs(values)
+        sizes: Array = np.abs(np.asarray(function(0.0, values), dtype=float)) @ np.abs(values)
+    return sizes
 
 
-def _check_point(found: ControlAffine, sizes: Any) -> None:
-    """The point has finite fields and obeys the relations."""
-    shown = ", ".join(f"{name} = {value:g}" for name, value in zip(found.symbols, found.point, strict=True))
-    if not all(np.all(np.isfinite(found.values(block)[0])) for block in (found.drift, found.fields)):
-        raise ModelError("The fields are not finite at the point", seen=shown, remedy="choose another one: at={...}")
+def _check_point(found: ControlAffine, sizes: Array) -> None:
+    """Check that the point has finite fields and obeys the relations."""
+    point = zip(found.symbols, found.point, strict=True)
+    shown = ", ".join(f"{name} = {value:g}" for name, value in point)
+    fields = [found.values(block)[0] for block in (found.drift, found.fields)]
+    if not all(np.all(np.isfinite(values)) for values in fields):
+        what = "The fields are not finite at the point"
+        raise ModelError(what, shown, "choose another one: at={...}")
     if not found.relations.numel():
         return
     derivative = found.values(ca.jacobian(found.relations, found.state))[0]
@@ -235,50 +257,45 @@ def _check_point(found: ControlAffine, sizes: Any) -> None:
     residual = np.abs(found.values(found.relations)[0][:, 0])
     off = float(np.max(residual))
     if np.any(residual > ON_RELATIONS * sizes + rounding):
-        raise ModelError(
-            "The point does not obey the relations of the model", seen=f"{shown}: off by {off:.3g}", remedy="choose one on them"
-        )
+        what = "The point does not obey the relations of the model"
+        raise ModelError(what, f"{shown}: off by {off:.3g}", "choose one on them")
 
 
-def _equations(model: Flow | System, place: Mapping[str, float], values: Mapping[str, Any]) -> Equations:
-    """Equations in symbols with as few relations as there may be, chosen near the place for the values of the parameters."""
+def _equations(
+    model: Flow | System, place: Mapping[str, float], values: Mapping[str, float]
+) -> Equations:
+    """Equations with as few relations as possible, partitioned near the place and the values."""
     if isinstance(model, Flow):
         return derive(model)
     if model.unilateral:
-        raise FormError(
-            "One-sided constraints switch the fields", seen=model.unilateral[0].name, remedy="hold them, or leave them out"
-        )
-    velocity = [c for c in model.constraints if not isinstance(c, HolonomicConstraint)]
+        sided, remedy = model.unilateral[0].name, "hold them, or leave them out"
+        raise FormError("One-sided constraints switch the fields", sided, remedy)
+    velocity = [c for c in model.constraints if not c.is_position_level]
     if velocity and len(velocity) == len(model.constraints):
         try:
             found = derive(model, "maggi")
         except FormError:  # stated by a Hamiltonian, or by an image
             return derive(model, fastest_form(model))
-        given = {symbol.name: values[symbol.name] for symbol in model.parameters if symbol.name in values}
+        names = [symbol.name for symbol in model.parameters]
+        given = {name: values[name] for name in names if name in values}
         numbers = generic_parameters(model.parameters, given, np.random.default_rng(3))
-        near = {symbol.name: float(number) for symbol, number in zip(model.parameters, numbers, strict=True)}
+        near = dict(zip(names, map(float, numbers), strict=True))
         near |= {q.name: place.get(q.name, 0.0) for q in model.coordinates}
         return found.rechoose(near) if found.rechoose is not None else found
     return derive(model, fastest_form(model))
 
 
-def _check_names(place: Mapping[str, float], names: Any, inputs: Any, equations: Equations) -> None:
-    """Names of the point are symbols, inputs, or dependent velocities, which follow."""
+def _check_names(
+    place: Mapping[str, float],
+    names: tuple[str, ...],
+    inputs: tuple[str, ...],
+    equations: Equations,
+) -> None:
+    """Check that names of the point are symbols, inputs, or dependent velocities."""
     follow = {v.name for v in equations.system.velocities} - set(names)
     known = [*names, *inputs]
     for name in place:
         if name not in known and name not in follow:
             near = nearest(name, known)
-            raise ModelError(
-                f"The state has no symbol `{name}`",
-                seen=", ".join(known),
-                remedy=f"did you mean {near}" if near else "use one of these",
-            )
-
-
-def _check_affine(rates: Any, inputs: Any, model: Any) -> None:
-    derivative = ca.jacobian(rates, inputs)
-    if ca.depends_on(derivative, inputs):
-        raise FormError(
-            "The inputs do not enter affinely", seen=model.name, remedy="make u a symbol with a rate of its own, u_dot = w"
-        )
+            remedy = f"did you mean {near}" if near else "use one of these"
+            raise ModelError(f"The state has no symbol `{name}`", ", ".join(known), remedy)

@@ -1,6 +1,7 @@
-r"""Feedback by loops: the piecewise law that brings base and fibre to the origin, where no smooth one can.
+r"""Feedback by loops: a piecewise law that brings base and fibre to the origin.
 
-The algorithm of Bloch, Reyhanoglu and McClamroch (Bloch and others, Supplement, section 6.6), on base and fibre:
+The algorithm of Bloch, Reyhanoglu and McClamroch (Bloch and others, Supplement, section 6.6), on
+base and fibre:
 
 1. bring the base to the origin, at rest;
 2. read the fibre, and lead the base round a loop whose holonomy is minus the fibre;
@@ -10,21 +11,22 @@ Every stage is planned from the state at its beginning and tracked by feedback,
 
     b_dot = r_dot + k (r - b)   or   b_ddot = r_ddot + 2 k (r_dot - b_dot) + k^2 (r - b),
 
-so that errors of one round are the start of the next. Loops are rectangles for one fibre symbol; for chained forms,
-z_j' = z_{j-1} b_1' with z_0 = b_2, they are b_1' = a sin(w t), b_2' = c cos(j w t) over T = 2 pi / w, which move z_j by
+so that errors of one round are the start of the next. Loops are rectangles for one fibre symbol;
+for chained forms, z_j' = z_{j-1} b_1' with z_0 = b_2, they are b_1' = a sin(w t), b_2' = c cos(j w
+t) over T = 2 pi / w, which move z_j by
 
     (a / 2 w)^j c T / j!
 
-and none before it (Murray and Sastry 1993); for any other fibre they are extremals of least effort (`da.control.optimal`).
+and none before it (Murray and Sastry 1993); for any other fibre they are extremals of least effort
+(`da.control.optimal`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import factorial, pi
-from typing import Any
 
 import numpy as np
 import sympy
@@ -38,9 +40,9 @@ from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Parameter, t
 from ...model.values import numbers_by_name
-from ...typing import Symbols, Values
+from ...typing import Array, Symbols, Values
 from .fibration import Fibration, fibration
-from .holonomy import holonomy_loop
+from .holonomy_loops import holonomy_loop
 from .stages import Stage, Stages
 
 __all__ = ["LoopStabilisation", "stabilise_by_loops"]
@@ -88,9 +90,8 @@ class LoopStabilisation(Report):
     def _sections(self) -> list[Section]:
         rows = [("start", f"largest symbol {self.norms[0]:.3g}")]
         rows += [(f"round {k}", f"{norm:.3g}") for k, norm in enumerate(self.norms[1:], start=1)]
-        end = (
-            f"{'reached' if self.success else 'missed'} {self.tolerance:g} in {len(self.stages)} stages, t = {self.duration:g}"
-        )
+        end = f"{'reached' if self.success else 'missed'} {self.tolerance:g}"
+        end += f" in {len(self.stages)} stages, t = {self.duration:g}"
         return [("Rounds", rows), ("End", [("result", end)])]
 
 
@@ -116,8 +117,9 @@ def stabilise_by_loops(
     start : mapping of symbol to value
         Any state; symbols that are left out are zero.
     plant : Flow
-        What is really steered, with the symbols and inputs of the model; the model itself by default. Where they differ a loop
-        leaves something over, and the next round takes what is left for its start.
+        What is really steered, with the symbols and inputs of the model; the model itself by
+        default. Where they differ a loop leaves something over, and the next round takes what is
+        left for its start.
     parameters : mapping of parameter to value
     leg : float
         How long a straight leg takes; a sinusoidal loop takes four of them.
@@ -140,27 +142,33 @@ def stabilise_by_loops(
     """
     found = fibration(model, base)
     if not (leg > 0 and gain > 0 and tolerance > 0 and rounds >= 1):
-        raise ModelError("leg, gain and tolerance must be positive, and rounds at least 1", seen=(leg, gain, tolerance, rounds))
+        what = "leg, gain and tolerance must be positive, and rounds at least 1"
+        raise ModelError(what, (leg, gain, tolerance, rounds))
     state = dict.fromkeys((q.name for q in found.flow.coordinates), 0.0)
     strange = [name for name in numbers_by_name(start) if name not in state]
     if strange:
-        raise ModelError(f"The flow has no symbol `{strange[0]}`", seen=", ".join(state), remedy="start from its own symbols")
+        what = f"The flow has no symbol `{strange[0]}`"
+        raise ModelError(what, ", ".join(state), "start from its own symbols")
     state |= numbers_by_name(start)
-    run = _Run(found, plant or found.flow, numbers_by_name(parameters), leg, gain, rtol, state)
+    given = numbers_by_name(parameters)
+    run = _LoopRun(found, plant or found.flow, given, leg, gain, rtol, state)
     norms = [run.norm]
     while norms[-1] > tolerance and len(norms) <= rounds:
         run.round(0.1 * tolerance)
         norms.append(run.norm)
-    return LoopStabilisation(found, Stages(tuple(run.stages)), len(norms) - 1, tuple(norms), dict(run.state), tolerance)
+    stages = Stages(tuple(run.stages))
+    rounds = len(norms) - 1
+    return LoopStabilisation(found, stages, rounds, tuple(norms), dict(run.state), tolerance)
 
 
 class _Laws:
-    """The closed loops of a fibration: each a flow under a feedback whose references have parameters."""
+    """The closed loops of a fibration: each a flow under a feedback with parameters."""
 
     def __init__(self, found: Fibration, plant: Flow) -> None:
         self.found, self.plant = found, plant
         self._beside: Equations | None = None
-        self.gain, self.begin, self.length = (Parameter(name) for name in ("loop_gain", "loop_begin", "loop_length"))
+        names = ("loop_gain", "loop_begin", "loop_length")
+        self.gain, self.begin, self.length = (Parameter(name) for name in names)
 
     def _driven(self, references: Sequence[sympy.Expr]) -> Equations:
         """The plant while the base tracks references, expressions of time."""
@@ -171,9 +179,11 @@ class _Laws:
             if found.order == 1:
                 wanted.append(rates[place] + k * (r - q))
             else:
-                wanted.append(sympy.diff(r, t, 2) + 2 * k * (rates[place] - found.speeds[place]) + k**2 * (r - q))
+                error = 2 * k * (rates[place] - found.speeds[place]) + k**2 * (r - q)
+                wanted.append(sympy.diff(r, t, 2) + error)
         table = {u.name: law for u, law in found.inputs_for(wanted).items()}
-        return derive(self.plant.driven({u: table[u.name] for u in self.plant.inputs if u.name in table}))
+        laws = {u: table[u.name] for u in self.plant.inputs if u.name in table}
+        return derive(self.plant.driven(laws))
 
     @cached_property
     def straight(self) -> Equations:
@@ -182,7 +192,8 @@ class _Laws:
         references = []
         for q in self.found.base:
             p, v, goal = (Parameter(f"loop_{word}_{q.name}") for word in ("from", "speed", "to"))
-            references.append(p + (goal - p) * s**2 * (3 - 2 * s) + self.length * v * s * (1 - s) ** 2)
+            cubic = (goal - p) * s**2 * (3 - 2 * s)
+            references.append(p + cubic + self.length * v * s * (1 - s) ** 2)
         return self._driven(references)
 
     @cached_property
@@ -201,24 +212,28 @@ class _Laws:
         return found
 
     def following(self, extremal: Flow) -> Equations:
-        """Along an extremal over unit time, which runs beside the plant in symbols `ref_` of its own."""
+        """Along an extremal over unit time, which runs beside the plant in symbols `ref_`."""
         if self._beside is None:
-            found, given = self.found, {s: value for s, value in extremal.inputs.items() if value is not None}
+            found = self.found
+            given = {s: value for s, value in extremal.inputs.items() if value is not None}
             copies = {q: Coordinate(f"ref_{q.name}") for q in extremal.coordinates}
-            rates = {copies[q]: e.xreplace(given).xreplace(copies) / self.length for q, e in extremal.rates.items()}
+            copied = {q: e.xreplace(given).xreplace(copies) for q, e in extremal.rates.items()}
+            rates = {copies[q]: e / self.length for q, e in copied.items()}
             wanted = [rates[copies[q]] + self.gain * (copies[q] - q) for q in found.base]
             table = {u.name: law for u, law in found.inputs_for(wanted).items()}
             laws = {u: table.get(u.name, value) for u, value in self.plant.inputs.items()}
-            self._beside = derive(self.plant.replacing(rates={**self.plant.rates, **rates}, inputs=laws))
+            whole = {**self.plant.rates, **rates}
+            self._beside = derive(self.plant.replacing(rates=whole, inputs=laws))
         return self._beside
 
 
-class _Run:
+class _LoopRun:
     """One run of the algorithm."""
 
     def __init__(
-        self, found: Fibration, plant: Flow, values: State, leg: float, gain: float, rtol: float, state: State
-    ) -> None:
+        self, found: Fibration, plant: Flow, values: State, leg: float, gain: float, rtol: float,
+        state: State,
+    ) -> None:  # fmt: skip
         _check_plant(found, plant)
         self.found, self.values, self.leg, self.gain, self.rtol = found, values, leg, gain, rtol
         self.laws = _laws(found, plant)
@@ -229,7 +244,7 @@ class _Run:
     def norm(self) -> float:
         return max(abs(value) for value in self.state.values())
 
-    def _read(self, symbols: Sequence[Coordinate]) -> Any:
+    def _read(self, symbols: Sequence[Coordinate]) -> Array:
         return np.array([self.state[q.name] for q in symbols])
 
     def round(self, small: float) -> None:
@@ -241,81 +256,87 @@ class _Run:
         if not len(fibre) or np.abs(fibre).max() <= small:
             return
         if len(fibre) == 1:
-            loop = holonomy_loop(
-                found, -fibre, parameters=self.values, start=dict(zip((q.name for q in found.fibre), fibre, strict=True))
-            )
+            start = dict(zip((q.name for q in found.fibre), fibre, strict=True))
+            loop = holonomy_loop(found, -fibre, parameters=self.values, start=start)
+            assert loop.corners is not None
             for number, corner in enumerate(np.roll(loop.corners, -1, axis=0), start=1):
                 self.straight(f"side {number}", corner)
         elif found.chain is not None:
             for j, place in enumerate(found.chain[1], start=1):
                 here = self.state[found.fibre[place].name]
                 if abs(here) > small:
-                    self.wave(j, -here)
+                    self.sinusoid(j, -here)
         else:
             self.extremal(-fibre)
 
-    def straight(self, name: str, goal: Any) -> None:
+    def straight(self, name: str, goal: Array) -> None:
         """The base to a place, at rest."""
         found = self.found
         numbers: State = {}
         for k, q in enumerate(found.base):
             speed = self.state[found.speeds[k].name] if found.speeds else 0.0
-            numbers |= {f"loop_from_{q.name}": self.state[q.name], f"loop_speed_{q.name}": speed, f"loop_to_{q.name}": goal[k]}
+            here = {"from": self.state[q.name], "speed": speed, "to": goal[k]}
+            numbers |= {f"loop_{word}_{q.name}": value for word, value in here.items()}
         self._go(name, self.laws.straight, self.leg, numbers)
 
-    def wave(self, j: int, wanted: float) -> None:
+    def sinusoid(self, j: int, wanted: float) -> None:
         """Sinusoids that move the link j of a chain."""
         length = 4 * self.leg
         share = (abs(wanted) * factorial(j) / length) ** (1 / (j + 1))  # a / 2w, and |c|
         high = wanted * factorial(j) / (length * share**j)
         w = 2 * pi / length
-        self._go(f"wave {j}", self.laws.sinusoids[j], length, {"loop_wide": 2 * share, "loop_high": high / w})
+        amplitudes = {"loop_wide": 2 * share, "loop_high": high / w}
+        self._go(f"wave {j}", self.laws.sinusoids[j], length, amplitudes)
 
-    def extremal(self, wanted: Any) -> None:
+    def extremal(self, wanted: Array) -> None:
         """The loop of least effort, tracked."""
         found = self.found
         if found.order != 1:
             raise FormError(
                 "Loops of least effort are followed by kinematic systems",
-                seen="inputs that are accelerations",
-                remedy="state the kinematics alone: b_dot = u",
+                "inputs that are accelerations",
+                "state the kinematics alone: b_dot = u",
             )
-        loop = holonomy_loop(
-            found, wanted, "optimal", parameters=self.values, start={q.name: self.state[q.name] for q in found.fibre}
-        )
+        start = {q.name: self.state[q.name] for q in found.fibre}
+        loop = holonomy_loop(found, wanted, "optimal", parameters=self.values, start=start)
+        assert loop.extremal is not None
         flow, motion = loop.extremal.flow, loop.extremal.motion
         beside = {f"ref_{q.name}": float(motion[q.name][0]) for q in flow.coordinates}
         self._go("extremal", self.laws.following(flow), 4 * self.leg, {}, beside)
 
-    def _go(self, name: str, law: Equations, length: float, numbers: State, beside: State | None = None) -> None:
+    def _go(
+        self, name: str, law: Equations, length: float, numbers: State, beside: State | None = None
+    ) -> None:
         known = {symbol.name for symbol in law.system.parameters}
-        given = {**self.values, **numbers, "loop_gain": self.gain, "loop_begin": self.time, "loop_length": length}
-        motion = simulate(
-            law, {**self.state, **(beside or {})}, (self.time, self.time + length), rtol=self.rtol,
-            parameters={key: value for key, value in given.items() if key in known},
-        )  # fmt: skip
+        own = {"loop_gain": self.gain, "loop_begin": self.time, "loop_length": length}
+        given = {**self.values, **numbers, **own}
+        used = {key: value for key, value in given.items() if key in known}
+        start, span = {**self.state, **(beside or {})}, (self.time, self.time + length)
+        motion = simulate(law, start, span, rtol=self.rtol, parameters=used)
         if not motion.outcome.is_success:
-            raise RunError(f"The stage `{name}` ended early", seen=str(motion.outcome), remedy="choose another base or leg")
+            what = f"The stage `{name}` ended early"
+            raise RunError(what, str(motion.outcome), "choose another base or leg")
         self.stages.append(Stage(name, motion))
         self.time += length
         self.state = {q.name: float(motion[q.name][-1]) for q in self.found.flow.coordinates}
 
 
+@lru_cache(maxsize=8)
 def _laws(found: Fibration, plant: Flow) -> _Laws:
-    """The closed loops, made once for a fibration and a plant and kept with them."""
-    kept: dict[int, tuple[Flow, _Laws]] = found.__dict__.setdefault("_laws", {})
-    if id(plant) not in kept:
-        kept[id(plant)] = (plant, _Laws(found, plant))
-    return kept[id(plant)][1]
+    """The closed loops of a fibration and a plant, which several runs share."""
+    return _Laws(found, plant)
 
 
-def _check_plant(found: Fibration, plant: Any) -> None:
+def _check_plant(found: Fibration, plant: Flow) -> None:
     wanted = {q.name for q in found.flow.coordinates}
-    have = {q.name for q in plant.coordinates} if isinstance(plant, Flow) else set()
-    free = {u.name for u, value in plant.inputs.items() if value is None} if isinstance(plant, Flow) else set()
+    have, free = set[str](), set[str]()
+    if isinstance(plant, Flow):
+        have = {q.name for q in plant.coordinates}
+        free = {u.name for u, value in plant.inputs.items() if value is None}
     if have != wanted or {u.name for u in found.inputs} - free:
+        inputs = ", ".join(u.name for u in found.inputs)
         raise ModelError(
             "The plant must have the symbols and the free inputs of the model",
-            seen=", ".join(sorted([*have, *free])) or type(plant).__name__,
-            remedy=f"symbols {', '.join(sorted(wanted))}, inputs {', '.join(u.name for u in found.inputs)}",
+            ", ".join(sorted([*have, *free])) or type(plant).__name__,
+            f"symbols {', '.join(sorted(wanted))}, inputs {inputs}",
         )

@@ -1,16 +1,20 @@
-r"""Stabilisation of Brockett's form on so(n), x_dot = u, Y_dot = x u^T - u x^T (Bloch and others, Supplement, section 6.3).
+r"""Stabilisation of Brockett's form on so(n), x_dot = u, Y_dot = x u^T - u x^T.
+
+Bloch and others, Supplement, section 6.3.
 
 A pass takes one pair +-i omega out of the spectrum of Y, the largest:
 
-1. *align*: u = -lambda x + Y^T Y x with lambda = omega^2 the largest eigenvalue of Y^T Y. The spectrum of Y stays, and x
-   tends to the eigenspace of lambda.
-2. *check* that it has arrived. Where it cannot, since x has no part there, or would take too long, x is seeded again.
+1. *align*: u = -lambda x + Y^T Y x with lambda = omega^2 the largest eigenvalue of Y^T Y. The
+   spectrum of Y stays, and x tends to the eigenspace of lambda.
+2. *check* that it has arrived. Where it cannot, since x has no part there, or would take too long,
+   x is seeded again.
 3. *empty*: u = Y x. |x| stays, omega decays like exp(-|x|^2 t), all other pairs stay.
 4. *return*: u = -x. Y stays, x goes to zero.
 
-After 3 x is orthogonal to the eigenspaces that are left, and 1 would only shrink it: x must be **seeded again** before the next
-pass. Moves along a ray, u parallel to x, never change Y: so x returns to zero and goes out along another ray, by default an
-eigenvector of Y^T Y with its now largest eigenvalue. There are at most floor(n/2) pairs, and as many passes.
+After 3 x is orthogonal to the eigenspaces that are left, and 1 would only shrink it: x must be
+**seeded again** before the next pass. Moves along a ray, u parallel to x, never change Y: so x
+returns to zero and goes out along another ray, by default an eigenvector of Y^T Y with its now
+largest eigenvalue. There are at most floor(n/2) pairs, and as many passes.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from math import log
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,7 +34,7 @@ from ...integrate.simulate import simulate
 from ...model.builders.brockett_form import brockett_form, brockett_law
 from ...model.flow_system import Flow
 from ...model.symbols import Parameter
-from ...typing import ArrayLike
+from ...typing import Array, ArrayLike
 from .stages import Stage, Stages
 
 __all__ = ["Pass", "SoStabilisation", "stabilise_so"]
@@ -43,6 +47,9 @@ TOGETHER = 1e-6
 PATIENCE = 300.0
 #: The least share of x in the eigenspace of the largest eigenvalue.
 SHARE = 1e-3
+
+#: Where random rays come from; None for eigenvectors.
+Rays: TypeAlias = "np.random.Generator | None"
 
 
 @dataclass(frozen=True)
@@ -64,9 +71,9 @@ class Pass:
     """
 
     seeded: bool
-    before: Any
-    aligned: Any
-    after: Any
+    before: Array
+    aligned: Array
+    after: Array
     misalignment: float
     times: tuple[float, ...]
 
@@ -89,8 +96,8 @@ class SoStabilisation(Report):
     n: int
     passes: tuple[Pass, ...]
     stages: Stages
-    x: Any
-    Y: Any
+    x: Array
+    Y: Array
     tolerance: float
 
     @property
@@ -110,17 +117,14 @@ class SoStabilisation(Report):
         rows = []
         for number, one in enumerate(self.passes, start=1):
             left = ", ".join(f"{value:.3g}" for value in one.after[::2])
-            rows.append(
-                (
-                    f"pass {number}",
-                    f"lambda {one.before[0]:.6g}, x {'seeded' if one.seeded else 'as it was'}; left of the spectrum {left}",
-                )
-            )
+            seeded = "seeded" if one.seeded else "as it was"
+            text = f"lambda {one.before[0]:.6g}, x {seeded}; left of the spectrum {left}"
+            rows.append((f"pass {number}", text))
         at = f" at t = {self.stages.t[-1]:.4g}" if len(self.stages) else ""
         return [("Passes", rows), ("End", [("norm", f"{self.final_norm:.3g}{at}")])]
 
 
-def spectrum(Y: Any) -> Any:
+def spectrum(Y: ArrayLike) -> Array:
     """The eigenvalues of Y^T Y, largest first; nothing below zero."""
     return np.maximum(np.linalg.eigvalsh(np.asarray(Y).T @ np.asarray(Y))[::-1], 0.0)
 
@@ -160,13 +164,15 @@ def stabilise_so(
     """
     x, Y = np.asarray(x0, dtype=float), np.asarray(Y0, dtype=float)
     n = len(x) if x.ndim == 1 else 0
-    if n < 2 or Y.shape != (n, n) or not np.allclose(Y, -Y.T, atol=1e-12 * (1 + np.abs(Y).max(initial=0.0))):
-        raise ModelError(
-            "x must be a vector and Y a skew matrix of its size", seen=(x.shape, Y.shape), remedy="Y = -Y^T, n >= 2"
-        )
+    tiny = 1e-12 * (1 + np.abs(Y).max(initial=0.0))
+    if n < 2 or Y.shape != (n, n) or not np.allclose(Y, -Y.T, atol=tiny):
+        what = "x must be a vector and Y a skew matrix of its size"
+        raise ModelError(what, (x.shape, Y.shape), "Y = -Y^T, n >= 2")
     if seed not in ("eigenvector", "random") or not (tolerance > 0 and size > 0):
-        raise ModelError("The seed, the size or the tolerance is none", seen=(seed, size, tolerance), remedy='seed="random"')
-    run = _Run(x, Y, 0.3 * tolerance, size, rtol, np.random.default_rng(random) if seed == "random" else None)
+        what = "The seed, the size or the tolerance is none"
+        raise ModelError(what, (seed, size, tolerance), 'seed="random"')
+    rays = np.random.default_rng(random) if seed == "random" else None
+    run = _SoRun(x, Y, 0.3 * tolerance, size, rtol, rays)
     passes: list[Pass] = []
     while np.sqrt(spectrum(run.Y)[0]) > run.small and len(passes) < n // 2:
         passes.append(run.one_pass(first=not passes))
@@ -189,22 +195,27 @@ def _laws(n: int) -> tuple[Flow, dict[str, Equations]]:
     return flow, {name: derive(flow.driven(law)) for name, law in laws.items()}
 
 
-class _Run:
+class _SoRun:
     """One run: the state, the time, and the stages so far."""
 
-    def __init__(self, x: Any, Y: Any, small: float, size: float, rtol: float, random: Any) -> None:
-        self.x, self.Y, self.small, self.size, self.rtol, self.random = x, Y, small, size, rtol, random
+    def __init__(
+        self, x: Array, Y: Array, small: float, size: float, rtol: float, random: Rays
+    ) -> None:
+        self.x, self.Y, self.small, self.size = x, Y, small, size
+        self.rtol, self.random = rtol, random
         self.flow, self.laws = _laws(len(x))
         self.time = 0.0
         self.stages: list[Stage] = []
 
     def _go(self, name: str, duration: float, parameters: dict[str, float] | None = None) -> None:
-        start = {f"x_{k}": float(value) for k, value in enumerate(self.x, start=1)} | self.flow.start(Y=self.Y)
-        motion = simulate(
-            self.laws[name], start, (self.time, self.time + duration), parameters=parameters or {}, rtol=self.rtol
-        )
+        start = {f"x_{k}": float(value) for k, value in enumerate(self.x, start=1)}
+        start |= self.flow.start(Y=self.Y)
+        span = (self.time, self.time + duration)
+        law = self.laws[name]
+        motion = simulate(law, start, span, parameters=parameters or {}, rtol=self.rtol)
         if not motion.outcome.is_success:
-            raise RunError(f"The step `{name}` ended early", seen=str(motion.outcome), remedy="choose a smaller start")
+            what = f"The step `{name}` ended early"
+            raise RunError(what, str(motion.outcome), "choose a smaller start")
         self.stages.append(Stage(name, motion))
         self.time += duration
         self.x = np.array([motion[f"x_{k}"][-1] for k in range(1, len(self.x) + 1)])
@@ -224,12 +235,13 @@ class _Run:
         self._go("empty", max(log(pair / (0.1 * self.small)), 1.0) / float(self.x @ self.x))
         end = self.time
         self.return_home()
-        return Pass(seeded, before, aligned, spectrum(self.Y), missed, (began, middle, end, self.time))
+        times = (began, middle, end, self.time)
+        return Pass(seeded, before, aligned, spectrum(self.Y), missed, times)
 
-    # -- step 1 and what it needs --------------------------------------------------------------------------------
+    # -- step 1 and what it needs ------------------------------------------------------------------
 
-    def _top(self) -> tuple[float, float, Any]:
-        """The largest eigenvalue of Y^T Y, the next one that is not it, and an orthonormal basis of its eigenspace."""
+    def _top(self) -> tuple[float, float, Array]:
+        """The largest eigenvalue of Y^T Y, the next smaller one, and a basis of its eigenspace."""
         values, vectors = np.linalg.eigh(self.Y.T @ self.Y)
         own = values > (1 - TOGETHER) * values[-1]
         return float(values[-1]), float(values[~own].max(initial=0.0)), vectors[:, own]
@@ -237,13 +249,15 @@ class _Run:
     def _misalignment(self) -> float:
         largest, _, _ = self._top()
         length = float(np.linalg.norm(self.x))
-        return float(np.linalg.norm(self.Y.T @ (self.Y @ self.x) - largest * self.x)) / (largest * length + 1e-300)
+        missed = float(np.linalg.norm(self.Y.T @ (self.Y @ self.x) - largest * self.x))
+        return missed / (largest * length + 1e-300)
 
     def _can_align(self) -> bool:
         largest, following, space = self._top()
         length = float(np.linalg.norm(self.x))
         share = float(np.linalg.norm(space.T @ self.x)) / (length + 1e-300)
-        return length > 1e-3 * self.size and share > SHARE and log(1 / ALIGNED) / (largest - following) < PATIENCE / largest
+        near = length > 1e-3 * self.size and share > SHARE
+        return near and log(1 / ALIGNED) / (largest - following) < PATIENCE / largest
 
     def align(self) -> None:
         """Step 1, until x is in the eigenspace; step 2 is the question after each stretch of it."""
@@ -252,7 +266,8 @@ class _Run:
             if missed <= ALIGNED:
                 return
             largest, following, _ = self._top()
-            self._go("align", (log(missed / ALIGNED) + 1.0) / (largest - following), {"lambda": largest})
+            duration = (log(missed / ALIGNED) + 1.0) / (largest - following)
+            self._go("align", duration, {"lambda": largest})
         if self._misalignment() > 1e-6:
             self.reseed()
 
@@ -261,12 +276,13 @@ class _Run:
         self.return_home()
         largest, following, space = self._top()
         ray = space[:, 0]
-        if self.random is not None and log(1 / ALIGNED) / (largest - following) < PATIENCE / largest:
+        is_soon = log(1 / ALIGNED) / (largest - following) < PATIENCE / largest
+        if self.random is not None and is_soon:
             ray = self.random.normal(size=len(self.x))
             ray = ray / np.linalg.norm(ray)
         self._out(ray * self.size)
 
-    def _out(self, step: Any) -> None:
+    def _out(self, step: Array) -> None:
         self._go("out", 1.0, {f"ray_{k}": float(value) for k, value in enumerate(step, start=1)})
 
     def _stretch(self) -> None:

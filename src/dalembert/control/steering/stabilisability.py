@@ -1,23 +1,23 @@
-r"""Linear controllability at an equilibrium, and Brockett's necessary condition for a smooth stabilising feedback.
+r"""Linear controllability at an equilibrium, and Brockett's condition for smooth stabilisability.
 
-Near an equilibrium y_dot = F(y, u) has the linear part A y + B u. Kalman's matrix [B, AB, A^2 B, ...] spans what it can reach;
-the eigenvalues of A on what is left no feedback moves.
+Near an equilibrium y_dot = F(y, u) has the linear part A y + B u. Kalman's matrix [B, AB, A^2 B,
+...] spans what it can reach; the eigenvalues of A on what is left no feedback moves.
 
-A smooth feedback that stabilises y* asymptotically exists only where the image of (y, u) -> F(y, u) contains a neighbourhood
-of 0 (Brockett 1983). Three tests decide it where they can:
+A smooth feedback that stabilises y* asymptotically exists only where the image of (y, u) -> F(y, u)
+contains a neighbourhood of 0 (Brockett 1983). Three tests decide it where they can:
 
 - [A B] has full rank: F is open, the condition holds to first order.
-- Some rates F_K vanish with the variables V, fewer of them, and dF_K/dV has full rank at y*: then F_K = E(y, u) V with E smooth
-  (Hadamard) and of constant rank near y*, so that a continuous covector annihilates F, and its own multiples are never reached.
-  This is how every nonholonomic constraint that is linear in the velocities fails.
-- One direction lambda is missing in [A B]: the second derivative of lambda . F on the kernel of [A B] takes both signs, and F
-  is open, or only one, and half of the neighbourhood is missing.
+- Some rates F_K vanish with the variables V, fewer of them, and dF_K/dV has full rank at y*: then
+  F_K = E(y, u) V with E smooth (Hadamard) and of constant rank near y*, so that a continuous
+  covector annihilates F, and its own multiples are never reached. This is how every nonholonomic
+  constraint that is linear in the velocities fails.
+- One direction lambda is missing in [A B]: the second derivative of lambda . F on the kernel of [A
+  B] takes both signs, and F is open, or only one, and half of the neighbourhood is missing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -25,6 +25,7 @@ import sympy
 
 from ...algebra import structure
 from ...runtime.gauss.constrained_solve import rank
+from ...typing import Array, BoolArray, ComplexArray
 from .brackets import DEPENDENT
 from .input_fields import ControlAffine
 
@@ -44,10 +45,10 @@ class LinearPart:
         The eigenvalues that no linear feedback moves.
     """
 
-    A: Any
-    B: Any
+    A: Array
+    B: Array
     rank: int
-    fixed: Any
+    fixed: ComplexArray | Array
 
     @property
     def is_controllable(self) -> bool:
@@ -57,7 +58,7 @@ class LinearPart:
 
 @dataclass(frozen=True)
 class Brockett:
-    """Brockett's condition: "fails", "holds to first order", "holds to second order" or "undecided", and why."""
+    """Brockett's condition: "fails", "holds to first order" (or second) or "undecided", and why."""
 
     verdict: str
     reason: str
@@ -79,14 +80,15 @@ def linear_part(system: ControlAffine) -> LinearPart:
             break
         reached = longer
     left = rank(reached, DEPENDENT).null_space if len(reached) else np.eye(len(A))
-    return LinearPart(A, B, len(reached), np.linalg.eigvals(left.T @ scaled @ left) if left.size else np.zeros(0))
+    fixed = np.linalg.eigvals(left.T @ scaled @ left) if left.size else np.zeros(0)
+    return LinearPart(A, B, len(reached), fixed)
 
 
-def _units(A: Any, B: Any) -> tuple[Any, Any]:
-    """Factors (d,) that make all symbols that the inputs move equally large, and which symbols these are.
+def _units(A: Array, B: Array) -> tuple[Array, BoolArray]:
+    """Factors (d,) that give symbols moved by inputs equal sizes, and which symbols these are.
 
-    They come from the sizes sum_k (|A| / rho)^k |B| with the spectral radius rho of |A|, so that the units of symbols, inputs
-    and time play no part.
+    They come from the sizes sum_k (|A| / rho)^k |B| with the spectral radius rho of |A|, so that
+    the units of symbols, inputs and time play no part.
     """
     radius = float(np.abs(np.linalg.eigvals(np.abs(A))).max(initial=0.0)) or 1.0
     reach = following = np.abs(B)
@@ -96,7 +98,7 @@ def _units(A: Any, B: Any) -> tuple[Any, Any]:
     return structure.equilibrated(reach)[1][:, 0], np.any(reach > 0, axis=1)
 
 
-def _span(rows: Any) -> Any:
+def _span(rows: Array) -> Array:
     """An orthonormal basis (r, n) of the span of some rows."""
     kept = rows[np.any(rows != 0, axis=1)]
     if not len(kept):
@@ -104,12 +106,14 @@ def _span(rows: Any) -> Any:
     return np.linalg.qr(kept[rank(kept, DEPENDENT).independent].T)[0].T
 
 
-def _tangent(system: ControlAffine) -> Any:
+def _tangent(system: ControlAffine) -> Array:
     """An orthonormal basis (n, d) of the directions that the relations leave."""
     n = len(system.symbols)
     if not system.relations.numel():
         return np.eye(n)
-    return rank(system.values(ca.jacobian(system.relations, system.state))[0]).null_space
+    derivative = system.values(ca.jacobian(system.relations, system.state))[0]
+    basis: Array = rank(derivative).null_space
+    return basis
 
 
 def brockett_condition(system: ControlAffine, linear: LinearPart) -> Brockett:
@@ -129,7 +133,8 @@ def brockett_condition(system: ControlAffine, linear: LinearPart) -> Brockett:
             return Brockett("fails", reason)
     if size - found == 1:
         return whole.second_order(both, scales, missing)
-    return Brockett("undecided", f"{missing}; neither fewer variables nor one missing direction decide")
+    reason = f"{missing}; neither fewer variables nor one missing direction decide"
+    return Brockett("undecided", reason)
 
 
 class _Whole:
@@ -145,47 +150,53 @@ class _Whole:
         derivative = ca.jacobian(system.drift, system.state)
         self.derivative = np.hstack([system.at_point(derivative), system.at_point(system.fields)])
         free = [sympy.Dummy(name, real=True) for name in system.inputs]
-        self._symbols = {**system.algebra.symbols, **dict(zip(free, ca.vertsplit(inputs), strict=True))}
+        input_symbols = dict(zip(free, ca.vertsplit(inputs), strict=True))
+        self._symbols = {**system.algebra.symbols, **input_symbols}
 
     @property
     def without_inputs(self) -> list[int]:
-        """The rates in which no input stands."""
-        fields, algebra = self.system.fields, self.system.algebra
-        return [k for k in range(fields.shape[0]) if algebra.vanishing(fields[k, :]).holds_to_rounding]
+        """The rates that contain no input."""
+        fields, vanishing = self.system.fields, self.system.algebra.vanishing
+        return [k for k in range(fields.shape[0]) if vanishing(fields[k, :]).holds_to_rounding]
 
     def confined(self, rows: list[int]) -> str:
-        """Why the rates `rows` miss a neighbourhood of 0 because fewer variables move them; empty where they do not."""
+        """Why the rates `rows` miss a neighbourhood of 0, moved by fewer variables; else empty."""
         derivative = self.derivative[rows]
         moving = [k for k, column in enumerate(derivative.T) if np.any(column != 0)]
         scaled, _ = structure.equilibrated(derivative[:, moving].T)
         if len(moving) >= len(rows) or rank(scaled, DEPENDENT).rank < len(moving):
             return ""
-        at_rest = ca.substitute(self.rates[rows], self.variables[moving], ca.SX(ca.DM(self.center[moving])))
+        center = ca.SX(ca.DM(self.center[moving]))
+        at_rest = ca.substitute(self.rates[rows], self.variables[moving], center)
         if not structure.vanishing(self._symbols, at_rest).holds_to_rounding:
             return ""
         rates = ", ".join(self.names[k] for k in rows)
         few = ", ".join(self.names[k] for k in moving)
-        return f"the rates of {rates} vanish with {few}: {len(moving)} variables for {len(rows)} directions"
+        counts = f"{len(moving)} variables for {len(rows)} directions"
+        return f"the rates of {rates} vanish with {few}: {counts}"
 
-    def second_order(self, both: Any, scales: Any, missing: str) -> Brockett:
-        """The sign of the second derivative in the one direction that the first, scaled by row and column, leaves out."""
+    def second_order(self, both: Array, scales: Array, missing: str) -> Brockett:
+        """Decide by the second derivative in the one direction that the first leaves out."""
         rows = scales[:, 0]
         columns = scales[0] / rows[0]
         direction = rows * rank(both.T, DEPENDENT).null_space[:, 0]
         bend = ca.hessian(ca.dot(ca.SX(ca.DM(direction)), self.rates), self.variables)[0]
-        matrix = np.asarray(ca.Function("bend", [self.variables], [ca.densify(bend)])(self.center), dtype=float)
+        function = ca.Function("bend", [self.variables], [ca.densify(bend)])
+        matrix = np.asarray(function(self.center), dtype=float)
         kernel = columns[:, None] * rank(both, DEPENDENT).null_space
         bent, terms = kernel.T @ matrix @ kernel, np.abs(kernel).T @ np.abs(matrix) @ np.abs(kernel)
-        values, tiny = np.linalg.eigvalsh(_congruent(np.where(np.abs(bent) > 1e-12 * terms, bent, 0.0))), 1e-9
+        bent = np.where(np.abs(bent) > 1e-12 * terms, bent, 0.0)
+        values, tiny = np.linalg.eigvalsh(_congruent(bent)), 1e-9
         if values[0] < -tiny and values[-1] > tiny:
-            return Brockett("holds to second order", f"{missing}, and the missing direction bends to both sides")
+            reason = f"{missing}, and the missing direction bends to both sides"
+            return Brockett("holds to second order", reason)
         if np.all(values > tiny) or np.all(values < -tiny):
             return Brockett("fails", f"{missing}, and the missing direction bends to one side")
         return Brockett("undecided", f"{missing}, and the second order does not decide")
 
 
-def _congruent(matrix: Any) -> Any:
-    """A symmetric matrix D M D with entries of size one, whose eigenvalues have the signs of those of M."""
+def _congruent(matrix: Array) -> Array:
+    """A symmetric matrix D M D with entries of size one: its eigenvalues have the signs of M's."""
     for _ in range(16):
         largest = np.abs(matrix).max(axis=0, initial=0.0)
         factor = 1.0 / np.sqrt(np.where(largest > 0, largest, 1.0))

@@ -1,14 +1,14 @@
-"""Motions one after the other under laws that change: the stages of a piecewise feedback, and what they are together."""
+"""Stages of a piecewise feedback: motions one after the other under laws that change."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...errors import ModelError
 from ...integrate.motion import Motion
+from ...typing import Array, Symbol
 
 __all__ = ["Stage", "Stages"]
 
@@ -23,8 +23,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """Stages in their order. ``stages["x"]`` joins the columns of all motions; times at a switch stand there twice, since
-    inputs jump.
+    """Stages in order; ``stages["x"]`` joins the columns, with the time of each switch twice.
 
     Attributes
     ----------
@@ -34,20 +33,20 @@ class Stages:
     parts: tuple[Stage, ...]
 
     @property
-    def t(self) -> Any:
+    def t(self) -> Array:
         """All times (n,)."""
         return np.concatenate([part.motion.t for part in self.parts]) if self.parts else np.zeros(0)
 
-    def __getitem__(self, name: Any) -> Any:
+    def __getitem__(self, name: Symbol) -> Array:
         """A column of all motions: a symbol, an input or an output."""
         if not self.parts:
-            raise ModelError("There are no stages: nothing had to be done", seen=str(name), remedy="read the start")
+            raise ModelError("There are no stages, as nothing was to do", name, "read the start")
         return np.concatenate([part.motion[name] for part in self.parts])
 
     def __len__(self) -> int:
         return len(self.parts)
 
     @property
-    def switches(self) -> Any:
+    def switches(self) -> Array:
         """The times at which a stage ends (n,)."""
         return np.array([part.motion.t[-1] for part in self.parts])

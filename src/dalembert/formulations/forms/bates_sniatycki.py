@@ -1,36 +1,49 @@
-r"""Hamilton's equations on the constraint manifold: the canonical two-form, restricted to what the constraints allow.
+r"""Hamilton's equations on the constraint manifold: the canonical two-form, restricted.
 
-The Legendre map takes the constraints D to a manifold M = FL(D) in T*Q, here in the chart (q, y) with y_s = dL_c/dv_s, where
-L_c is the Lagrangian on the constraints v_D = phi(q, v_I, t) and F = dv/dv_I their frame (n x k):
+The Legendre map takes the constraints D to a manifold M = FL(D) in T*Q, here in the chart (q, y)
+with y_s = dL_c/dv_s, where L_c is the Lagrangian on the constraints v_D = phi(q, v_I, t) and F =
+dv/dv_I their frame (n x k):
 
-    p_I = y - (dphi/dv_I)^T p_D,     H_M(q, y, t) = p . v - L                                        (Bloch 5.9.2, 5.9.21)
-    Omega_M = dq ^ dp = [ P - P^T   p_y ],  P = p_q;   H = {(F a, b)} = TM and (T pi)^-1 D           (5.9.3, 5.9.22, 5.9.23)
+    p_I = y - (dphi/dv_I)^T p_D,     H_M(q, y, t) = p . v - L
+    (Bloch 5.9.2, 5.9.21) Omega_M = dq ^ dp = [ P - P^T   p_y ],  P = p_q;   H = {(F a, b)} = TM and
+    (T pi)^-1 D (5.9.3, 5.9.22, 5.9.23)
                         [  -p_y^T    0  ]
-    i_X Omega_H = dH_H - Q    on H, X in H                                                           (5.9.4, 5.9.24)
+    i_X Omega_H = dH_H - Q    on H, X in H
+    (5.9.4, 5.9.24)
 
-On H the form is nondegenerate where FL|_D is invertible, although L itself may be singular (5.9, diagnostic 1 after theorem
-5.9.2). Its vertical half gives a, the velocities, and its other half b = y_dot:
+On H the form is nondegenerate where FL|_D is invertible, although L itself may be singular (5.9,
+diagnostic 1 after theorem 5.9.2). Its vertical half gives a, the velocities, and its other half b =
+y_dot:
 
-    N^T a = dH/dy - p_y^T d,     N y_dot = F^T ((P^T - P) v - dH/dq - p_t + Q),     v = F a + d,     N = F^T p_y.
+    N^T a = dH/dy - p_y^T d,     N y_dot = F^T ((P^T - P) v - dH/dq - p_t + Q),     v = F a + d,
+    N = F^T p_y.
 
-The drift d is what an affine constraint prescribes; for a nonlinear one, whose F depends on the state, it is v - F v_I.
+The drift d is what an affine constraint prescribes; for a nonlinear one, whose F depends on the
+state, it is v - F v_I.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...model.legendre import conjugate_symbols
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..equations import Equations
+from ..form import Form
 from ..independent_velocities import Reduction, reduced_equations
 from .canonical_voronets import canonical_symbols, check_restricted_legendre
 
-__all__ = ["ConstraintManifold", "derive", "hypotheses"]
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
 
-CITATION = "Hamilton's equations on M = FL(D) (Bates and Sniatycki 1993; Bloch et al. eqs. 5.9.2-5.9.4, 5.9.21-5.9.24)"
+__all__ = ["FORM", "ConstraintManifold", "derive", "hypotheses"]
+
+CITATION = (
+    "Hamilton's equations on M = FL(D) (Bates and Sniatycki 1993; Bloch et al. eqs. 5.9.2-5.9.4,"
+    " 5.9.21-5.9.24)"
+)
 
 
 def hypotheses(system: System) -> None:
@@ -47,12 +60,14 @@ def derive(system: System) -> Equations:
     >>> from sympy import cos, sin
     >>> x, y, theta = da.coordinates("x y theta")
     >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta), name="blade")
-    >>> sleigh = da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2)/2, constraints=[blade])
+    >>> sleigh = da.System(
+    ...     [x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2, constraints=[blade]
+    ... )
     >>> [symbol.name for symbol in derive(sleigh).state]
     ['x', 'y', 'theta', 'y_y', 'y_theta']
     """
     hypotheses(system)
-    return reduced_equations(system, "bates-sniatycki", CITATION, derive_on, symbols=canonical_symbols)
+    return reduced_equations(system, FORM, derive_on, symbols=canonical_symbols)
 
 
 class ConstraintManifold:
@@ -76,19 +91,27 @@ class ConstraintManifold:
         algebra, split = reduction.algebra, reduction.split
         self.reduction, self.algebra = reduction, algebra
         self.y = algebra.vector(canonical_symbols(reduction.system, split).state)
-        self.independent = conjugate_symbols(algebra, reduction.here(reduction.lagrangian), reduction.independent, self.y)
+        self.independent = conjugate_symbols(
+            algebra, reduction.here(reduction.lagrangian), reduction.independent, self.y
+        )
         self.velocities, self.frame = self.on(reduction.velocities), self.on(reduction.frame)
         bound = algebra.part(self.on(reduction.momenta_at_velocity), split.dependent, [0])
         derivatives = algebra.part(self.frame, split.dependent, range(len(split.independent)))
         free = self.y - derivatives.T @ bound if split.dependent else self.y
         order = [*split.independent, *split.dependent]
-        self.momenta = algebra.part(algebra.stack([free, bound]), [order.index(k) for k in range(len(order))], [0])
-        self.hamiltonian = algebra.inner(self.momenta, self.velocities) - self.on(reduction.lagrangian)
+        self.momenta = algebra.part(
+            algebra.stack([free, bound]), [order.index(k) for k in range(len(order))], [0]
+        )
+        self.hamiltonian = algebra.inner(self.momenta, self.velocities) - self.on(
+            reduction.lagrangian
+        )
 
-    def on(self, block: Any) -> Any:
+    def on(self, block: Block) -> Block:
         """A block of q, v and t on M, in (q, y, t)."""
         reduction = self.reduction
-        return self.algebra.substitute(reduction.here(block), reduction.independent, self.independent)
+        return self.algebra.substitute(
+            reduction.here(block), reduction.independent, self.independent
+        )
 
     @property
     def point(self) -> Any:
@@ -96,7 +119,7 @@ class ConstraintManifold:
         return self.algebra.stack([self.reduction.q, self.y])
 
     @cached_property
-    def turning(self) -> Any:
+    def turning(self) -> Block:
         """P - P^T with P = p_q, (n x n): the two-form on two vectors along q."""
         derivative = self.algebra.jacobian(self.momenta, self.reduction.q)
         return derivative - derivative.T
@@ -118,7 +141,12 @@ class ConstraintManifold:
         """The frame (F, 0), (0, 1) of H, (n + k x 2k)."""
         algebra, (n, k) = self.algebra, self.frame.shape
         unit = algebra.jacobian(self.y, self.y)
-        return algebra.stack([algebra.columns([self.frame, algebra.zeros(n, k)]), algebra.columns([algebra.zeros(k, k), unit])])
+        return algebra.stack(
+            [
+                algebra.columns([self.frame, algebra.zeros(n, k)]),
+                algebra.columns([algebra.zeros(k, k), unit]),
+            ]
+        )
 
     @property
     def restricted(self) -> Any:
@@ -140,18 +168,22 @@ class ConstraintManifold:
         """d(q, y, t) with v = F v_I + d, (n x 1)."""
         reduction, algebra = self.reduction, self.algebra
         if self.is_affine:
-            return algebra.substitute(reduction.velocities, reduction.independent, algebra.zeros(self.y.shape[0]))
+            return algebra.substitute(
+                reduction.velocities, reduction.independent, algebra.zeros(self.y.shape[0])
+            )
         return self.velocities - self.frame @ self.independent
 
     @cached_property
     def pairing(self) -> Any:
-        """N = F^T p_y, (k x k): from y = F^T p it is 1 - <p, dF/dy>, and so the identity where F does not depend on y."""
+        """N = F^T p_y, (k x k): 1 - <p, dF/dy> by y = F^T p, the identity if F is free of y."""
         algebra, k = self.algebra, self.y.shape[0]
         unit = algebra.jacobian(self.y, self.y)
         if self.is_affine:
             return unit
         columns = [algebra.part(self.frame, range(self.frame.shape[0]), [s]) for s in range(k)]
-        return unit - algebra.stack([self.momenta.T @ algebra.jacobian(column, self.y) for column in columns])
+        return unit - algebra.stack(
+            [self.momenta.T @ algebra.jacobian(column, self.y) for column in columns]
+        )
 
     @cached_property
     def speeds(self) -> Any:
@@ -166,16 +198,22 @@ class ConstraintManifold:
         algebra, reduction = self.algebra, self.reduction
         velocities = self.frame @ self.speeds + self.drift
         force = self.on(reduction.applied_force) - algebra.gradient(self.hamiltonian, reduction.q)
-        return self.frame.T @ (force - self.turning @ velocities - algebra.jacobian(self.momenta, reduction.time))
+        return self.frame.T @ (
+            force - self.turning @ velocities - algebra.jacobian(self.momenta, reduction.time)
+        )
 
 
-def derive_on(reduction: Reduction) -> Blocks:
+def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra, manifold = reduction.algebra, ConstraintManifold(reduction)
     symbols = canonical_symbols(reduction.system, reduction.split)
     rates = algebra.vector(symbols.rates)
-    # The rates of momenta are measured in dv_I/dy, which makes the matrix of the unknowns symmetric, N = (F^T L_vv F) dv_I/dy.
+    # The rates of momenta are measured in dv_I/dy, which makes the matrix of the unknowns
+    # symmetric, N = (F^T L_vv F) dv_I/dy.
     measure = algebra.jacobian(manifold.independent, manifold.y)
     definition = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
     residual = measure.T @ (manifold.pairing @ rates - manifold.push)
     return reduction.in_symbols(residual, manifold.y, rates, manifold.speeds, definition)
+
+
+FORM = Form("bates-sniatycki", CITATION, hypotheses, derive)

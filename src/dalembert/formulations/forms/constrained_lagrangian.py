@@ -2,11 +2,12 @@ r"""The constrained Lagrangian with the curvature of the constraints' Ehresmann 
 
 For constraints s_dot^a = -A^a_al(r, s) r_dot^al, with L_c the Lagrangian on them,
 
-    d/dt dL_c/dr_dot^al - dL_c/dr^al + A^a_al dL_c/ds^a = -(dL/ds_dot^b) B^b_{al be} r_dot^be + (F^T Q)_al       (Bloch 5.2.17)
-    B^b_{al be} = d_be A^b_al - d_al A^b_be + A^a_al d_{s^a} A^b_be - A^a_be d_{s^a} A^b_al
+    d/dt dL_c/dr_dot^al - dL_c/dr^al + A^a_al dL_c/ds^a = -(dL/ds_dot^b) B^b_{al be} r_dot^be + (F^T
+    Q)_al       (Bloch 5.2.17) B^b_{al be} = d_be A^b_al - d_al A^b_be + A^a_al d_{s^a} A^b_be -
+    A^a_be d_{s^a} A^b_al
 
-with dL/ds_dot taken before the constraints are imposed. Where B vanishes the constraints are holonomic, and imposing them
-first is right.
+with dL/ds_dot taken before the constraints are imposed. Where B vanishes the constraints are
+holonomic, and imposing them first is right.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from typing import Any
 from ...errors import FormError
 from ...model.symbols import t
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..equations import Equations
+from ..form import Form
 from ..independent_velocities import Reduction, choose_split, reduced_equations
 
-__all__ = ["connection", "curvature", "derive", "hypotheses"]
+__all__ = ["FORM", "connection", "curvature", "derive", "hypotheses"]
 
 CITATION = "Constrained Lagrangian with Ehresmann curvature (Bloch et al. eq. 5.2.17)"
 
@@ -29,7 +31,11 @@ def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
     split = choose_split(system)
     if not split.dependent:
-        raise FormError("The constrained Lagrangian needs constraints", seen="none", remedy='use the form "lagrange"')
+        raise FormError(
+            "The constrained Lagrangian needs constraints",
+            seen="none",
+            remedy='use the form "lagrange"',
+        )
     reduction = Reduction.asked(system)
     algebra = reduction.algebra
     coefficients = connection(reduction)
@@ -38,17 +44,21 @@ def hypotheses(system: System) -> None:
     linear = not algebra.depends(coefficients, reduction.independent)
     if not linear or not all(zero[k].is_zero() for k in range(len(split.dependent))):
         raise FormError(
-            "The constrained Lagrangian needs constraints that are linear and homogeneous in the velocities",
+            "The constrained Lagrangian needs constraints that are linear and homogeneous in the"
+            " velocities",
             remedy='use the form "voronets"',
         )
     if algebra.depends(coefficients, algebra.vector([t])):
-        raise FormError("The constrained Lagrangian needs constraints without time", remedy='use the form "voronets"')
+        raise FormError(
+            "The constrained Lagrangian needs constraints without time",
+            remedy='use the form "voronets"',
+        )
 
 
 def derive(system: System) -> Equations:
     """Accelerations of the base velocities."""
     hypotheses(system)
-    return reduced_equations(system, "constrained-lagrangian", CITATION, derive_on)
+    return reduced_equations(system, FORM, derive_on)
 
 
 def connection(reduction: Reduction) -> Any:
@@ -63,13 +73,14 @@ def curvature(reduction: Reduction) -> list[Any]:
     found = []
     for b in range(len(split.dependent)):
         row = algebra.part(coefficients, [b], range(len(split.independent))).T
-        # The derivative of A^b_al along the horizontal lift of d/dr^be: d_be - A^a_be d_{s^a}; frame holds these lifts.
+        # The derivative of A^b_al along the horizontal lift of d/dr^be: d_be - A^a_be d_{s^a};
+        # frame holds these lifts.
         derivative = algebra.jacobian(row, reduction.q) @ reduction.frame
         found.append(derivative - derivative.T)
     return found
 
 
-def derive_on(reduction: Reduction) -> Blocks:
+def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra, here, split = reduction.algebra, reduction.here, reduction.split
     constrained = here(reduction.lagrangian)
@@ -83,3 +94,6 @@ def derive_on(reduction: Reduction) -> Blocks:
     for b, bend in enumerate(curvature(reduction)):
         residual = residual + (bend @ reduction.independent) @ algebra.part(momenta, [b], [0])
     return reduction.from_residual(residual)
+
+
+FORM = Form("constrained-lagrangian", CITATION, hypotheses, derive)

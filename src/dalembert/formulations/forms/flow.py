@@ -2,20 +2,24 @@ r"""First-order systems as a Gauss problem: the unknowns are the rates, the metr
 
     z = x_dot,   G = 1,   f = X(x, t, u),   no rows
 
-Invariant relations g(x) = 0 of the flow are kept by the position step, the least one in the Euclidean metric of the symbols.
+Invariant relations g(x) = 0 of the flow are kept by the position step, the least one in the
+Euclidean metric of the symbols.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import sympy
 
 from ...errors import FormError
 from ...model.flow_system import Flow
 from ...model.symbols import t
-from ..blocks import Blocks, Projection
+from ..blocks import GaussBlocks, Projection
 from ..equations import Equations
+
+if TYPE_CHECKING:
+    from ...algebra.protocol import Algebra, Block
 
 __all__ = ["FORM", "derive"]
 
@@ -42,7 +46,7 @@ def derive(flow: Flow, form: str | None = None) -> Equations:
     )
 
 
-def derive_with(flow: Flow, algebra: Any) -> Blocks:
+def derive_with(flow: Flow, algebra: Algebra) -> GaussBlocks:
     """The blocks in one algebra."""
     symbols, z = algebra.vector(flow.coordinates), algebra.vector(flow.velocities)
     field = algebra.vector(flow.rates.values())
@@ -51,8 +55,8 @@ def derive_with(flow: Flow, algebra: Any) -> Blocks:
     relations = algebra.vector([c.expression for c in flow.constraints])
     derivative = algebra.jacobian(relations, symbols) if flow.constraints else algebra.zeros(0, n)
     one = algebra.jacobian(z, z)
-    return Blocks(
-        metric=one,
+    return GaussBlocks(
+        stated_metric=one,
         force=field,
         rows=algebra.zeros(0, n),
         right=algebra.zeros(0),
@@ -66,13 +70,16 @@ def derive_with(flow: Flow, algebra: Any) -> Blocks:
         reactions={},
         position=Projection(relations if flow.constraints else algebra.zeros(0), derivative, one),
         velocity=Projection(algebra.zeros(0), algebra.zeros(0, n), one),
-        residuals=(relations if flow.constraints else algebra.zeros(0), _rates_of(algebra, derivative, field, flow)),
+        residuals=(
+            relations if flow.constraints else algebra.zeros(0),
+            _rates_of(algebra, derivative, field, flow),
+        ),
         outputs={name: algebra.scalar(value) for name, value in flow.outputs.items()},
         free=field,
         dual_rows=algebra.zeros(n, 0),
     )
 
 
-def _rates_of(algebra: Any, derivative: Any, field: Any, flow: Flow) -> Any:
+def _rates_of(algebra: Algebra, derivative: Block, field: Block, flow: Flow) -> Block:
     """How fast the relations change along the flow: zero where they are invariant."""
     return derivative @ field if flow.constraints else algebra.zeros(0)

@@ -1,8 +1,9 @@
-r"""The Gibbs-Appell equations: the function of accelerations S, differentiated by the independent ones.
+r"""The Gibbs-Appell equations: the derivatives of S by the independent accelerations.
 
     S = q_ddot^T M q_ddot / 2 + q_ddot^T c,    M q_ddot + c = d/dt L_v - L_q,    dS/dz_s = (F^T Q)_s
 
-with q_ddot = F z + d put into S before it is differentiated: S is Gauss's function up to terms without z.
+with q_ddot = F z + d put into S before it is differentiated: S is Gauss's function up to terms
+without z.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..equations import Equations
+from ..form import Form
 from ..independent_velocities import Reduction, choose_split, reduced_equations
 
-__all__ = ["appell_function", "derive", "hypotheses"]
+__all__ = ["FORM", "appell_function", "derive", "hypotheses"]
 
 CITATION = "Gibbs-Appell equations (Appell 1899)"
 
@@ -27,7 +29,7 @@ def hypotheses(system: System) -> None:
 def derive(system: System) -> Equations:
     """Accelerations of the independent velocities from the energy of acceleration."""
     hypotheses(system)
-    return reduced_equations(system, "gibbs-appell", CITATION, derive_on)
+    return reduced_equations(system, FORM, derive_on)
 
 
 def appell_function(reduction: Reduction) -> Any:
@@ -37,10 +39,15 @@ def appell_function(reduction: Reduction) -> Any:
     # Lagrange's record has M z = force with the applied force Q inside; without it, force = -c.
     inertia = -here(reduction.full.force - reduction.applied_force)
     acceleration = reduction.frame @ reduction.z + reduction.drift
-    return algebra.inner(acceleration, mass @ acceleration) / 2 + algebra.inner(acceleration, inertia)
+    return algebra.inner(acceleration, mass @ acceleration) / 2 + algebra.inner(
+        acceleration, inertia
+    )
 
 
-def derive_on(reduction: Reduction) -> Blocks:
+def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     derivative = reduction.algebra.gradient(appell_function(reduction), reduction.z)
     return reduction.from_residual(derivative - reduction.applied)
+
+
+FORM = Form("gibbs-appell", CITATION, hypotheses, derive)

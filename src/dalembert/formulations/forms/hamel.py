@@ -1,11 +1,13 @@
 r"""Hamel's equations in quasi-velocities adapted to the constraints, both kinds.
 
-The quasi-velocities are eta_s = f_s(q, v, t), k of them, free, and eta_a = f_a(q, v, t), the constraints themselves, which may
-be nonlinear. The free ones are the independent velocities, or what the caller states. With v = F(q, eta, t), L*(q, eta, t),
-F_is = dF_i/deta_s, d/dpi_s = F_is d/dq_i, and eta_a = 0 only after all derivatives are formed,
+The quasi-velocities are eta_s = f_s(q, v, t), k of them, free, and eta_a = f_a(q, v, t), the
+constraints themselves, which may be nonlinear. The free ones are the independent velocities, or
+what the caller states. With v = F(q, eta, t), L*(q, eta, t), F_is = dF_i/deta_s, d/dpi_s = F_is
+d/dq_i, and eta_a = 0 only after all derivatives are formed,
 
-    d/dt dL*/deta_s + dL*/deta_r W_s^r - dL*/dpi_s = (F^T Q)_s        W_s^r = F_js (d/dt df_r/dv_j - df_r/dq_j)
-    d/dt dL*/deta_s - (dL/dv_i)* T_s^i - dL*/dpi_s = (F^T Q)_s        T_s^i = d/dt F_is - dF_i/dpi_s
+    d/dt dL*/deta_s + dL*/deta_r W_s^r - dL*/dpi_s = (F^T Q)_s        W_s^r = F_js (d/dt df_r/dv_j -
+    df_r/dq_j) d/dt dL*/deta_s - (dL/dv_i)* T_s^i - dL*/dpi_s = (F^T Q)_s        T_s^i = d/dt F_is -
+    dF_i/dpi_s
 
 (Rumyantsev 3.2 and 3.3 with 1.21). The second kind needs F alone.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -23,13 +25,33 @@ from ...algebra.structure import Verdict
 from ...errors import FormError
 from ...model.symbols import Parameter, Speed, as_expression, t
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..constraint_equations import velocity_level
 from ..equations import Equations
-from ..independent_velocities import Reduction, Split, Symbols, choose_split, reduced_equations, velocity_symbols
+from ..form import Form
+from ..independent_velocities import (
+    FormSymbols,
+    Reduction,
+    Split,
+    choose_split,
+    reduced_equations,
+    velocity_symbols,
+)
 from .lagrange import lagrangian_and_momenta
 
-__all__ = ["KINDS", "QuasiVelocities", "derive", "hypotheses", "second_kind", "transitivity", "transitivity_of_inverse"]
+if TYPE_CHECKING:
+    from ...algebra.protocol import Block
+
+__all__ = [
+    "FORM",
+    "KINDS",
+    "QuasiVelocities",
+    "derive",
+    "hypotheses",
+    "second_kind",
+    "transitivity",
+    "transitivity_of_inverse",
+]
 
 CITATION = "Hamel's equations in nonlinear quasi-velocities (Rumyantsev eqs. 3.2, 3.3, 1.21)"
 #: With the symbols W of the quasi-velocities, or with the symbols T of their inverse.
@@ -57,13 +79,15 @@ def derive(
     Parameters
     ----------
     quasi_velocities : mapping of name to expression of q, q_dot and t
-        The free quasi-velocities, affine in the independent velocities once the constraints are solved; the independent
-        velocities themselves by default. There are as many as degrees of freedom; they become symbols of the state.
+        The free quasi-velocities, affine in the independent velocities once the constraints are
+        solved; the independent velocities themselves by default. There are as many as degrees of
+        freedom; they become symbols of the state.
     kind : "first" or "second"
         With W (Rumyantsev 3.2) or with T (3.3).
     velocities : mapping of coordinate to expression of q, t and speeds
-        The inverse v = F(q, eta, t) on the constraints in place of the quasi-velocities, for those that are nonlinear. The
-        speeds, made with `speeds`, are the quasi-velocities; the equations are of the second kind.
+        The inverse v = F(q, eta, t) on the constraints in place of the quasi-velocities, for those
+        that are nonlinear. The speeds, made with `speeds`, are the quasi-velocities; the equations
+        are of the second kind.
 
     Examples
     --------
@@ -71,27 +95,36 @@ def derive(
     >>> from sympy import cos, sin
     >>> x, y, theta = da.coordinates("x y theta")
     >>> blade = da.velocity(x.dot*sin(theta) - y.dot*cos(theta), name="blade")
-    >>> skate = da.System([x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2)/2, constraints=[blade])
+    >>> skate = da.System(
+    ...     [x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2, constraints=[blade]
+    ... )
     >>> speeds = {"forward": x.dot*cos(theta) + y.dot*sin(theta), "turn": theta.dot}
     >>> print(derive(skate, quasi_velocities=speeds).state)
     (x, y, theta, forward, turn)
     """
     if velocities is not None:
         if quasi_velocities is not None:
-            raise FormError("Give quasi-velocities, or velocities in terms of them", seen="both", remedy="leave one out")
+            raise FormError(
+                "Give quasi-velocities, or velocities in terms of them",
+                seen="both",
+                remedy="leave one out",
+            )
         return _by_inverse(system, velocities)
     if quasi_velocities is None:
         hypotheses(system)
     if kind not in KINDS:
-        raise FormError("Hamel's equations are of two kinds", seen=kind, remedy='pass kind="first" or kind="second"')
+        raise FormError(
+            "Hamel's equations are of two kinds",
+            seen=kind,
+            remedy='pass kind="first" or kind="second"',
+        )
     if quasi_velocities is None:
-        return reduced_equations(system, "hamel", CITATION, partial(derive_on, kind=kind), variant=kind)
+        return reduced_equations(system, FORM, partial(derive_on, kind=kind), variant=kind)
     stated = _stated(system, quasi_velocities)
-    symbols = Symbols.named(stated)
+    symbols = FormSymbols.named(stated)
     return reduced_equations(
         system,
-        "hamel",
-        CITATION,
+        FORM,
         partial(derive_on, kind=kind, stated=stated),
         allowed=lambda split: _fits(system, split, stated),
         symbols=lambda _system, _split: symbols,
@@ -101,15 +134,23 @@ def derive(
 
 def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
     """The second kind for a given inverse v = F(q, eta, t)."""
-    table = {str(getattr(key, "name", key)): as_expression(value) for key, value in velocities.items()}
+    table = {
+        str(getattr(key, "name", key)): as_expression(value) for key, value in velocities.items()
+    }
     missing = [q.name for q in system.coordinates if q.name not in table]
     strange = [name for name in table if name not in {q.name for q in system.coordinates}]
-    speeds = tuple(sorted({s for value in table.values() for s in value.atoms(Speed)}, key=lambda s: s.name))
+    speeds = tuple(
+        sorted({s for value in table.values() for s in value.atoms(Speed)}, key=lambda s: s.name)
+    )
     freedom = len(choose_split(system).independent)
     if missing or strange or len(speeds) != freedom:
         raise FormError(
-            "The velocities must be given for each coordinate, in as many speeds as degrees of freedom",
-            seen=f"{len(speeds)} speeds for {freedom} degrees of freedom, missing {', '.join(missing) or 'none'}",
+            "The velocities must be given for each coordinate, in as many speeds as degrees of"
+            " freedom",
+            seen=(
+                f"{len(speeds)} speeds for {freedom} degrees of freedom, missing"
+                f" {', '.join(missing) or 'none'}"
+            ),
             remedy="write q_dot = F(q, eta, t) with speeds eta",
         )
     given = tuple(table[q.name] for q in system.coordinates)
@@ -123,19 +164,22 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
         )
     _check_names(system, [s.name for s in speeds])
     obeyed = _check_inverse(system, given, speeds)
-    symbols = Symbols(speeds, Symbols.named(s.name for s in speeds).rates)
+    symbols = FormSymbols(speeds, FormSymbols.named(s.name for s in speeds).rates)
 
-    def derivation(reduction: Reduction) -> Blocks:
+    def derivation(reduction: Reduction) -> GaussBlocks:
         algebra = reduction.algebra
-        eta, rates, inverse = algebra.vector(speeds), algebra.vector(symbols.rates), algebra.vector(given)
+        eta, rates, inverse = (
+            algebra.vector(speeds),
+            algebra.vector(symbols.rates),
+            algebra.vector(given),
+        )
         residual = second_kind(reduction, eta, rates, inverse)
         independent = algebra.part(inverse, reduction.split.independent, [0])
         return reduction.in_symbols(residual, eta, rates, independent)
 
     return reduced_equations(
         system,
-        "hamel",
-        CITATION,
+        FORM,
         derivation,
         symbols=lambda _system, _split: symbols,
         variant=given,
@@ -143,8 +187,10 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
     )
 
 
-def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: tuple[sympy.Symbol, ...]) -> Verdict:
-    """The velocities must obey the constraints for all speeds, and reach all directions that these allow."""
+def _check_inverse(
+    system: System, velocities: tuple[sympy.Expr, ...], speeds: tuple[sympy.Symbol, ...]
+) -> Verdict:
+    """Check that the velocities obey the constraints and reach all directions they allow."""
     algebra = GraphAlgebra()
     level = velocity_level(system, algebra, lagrangian_and_momenta(system, algebra)[1])
     inverse = algebra.vector(velocities)
@@ -152,20 +198,29 @@ def _check_inverse(system: System, velocities: tuple[sympy.Expr, ...], speeds: t
     found = algebra.vanishing(left)
     if not found.holds_to_rounding:
         raise FormError(
-            f"The given velocities {'do not' if found.is_refuted else 'are not shown to'} obey the constraints for all speeds",
+            f"The given velocities {'do not' if found.is_refuted else 'are not shown to'} obey the"
+            " constraints for all speeds",
             seen=", ".join(c.name for c in system.bilateral),
-            remedy="write them so that every constraint holds, and declare speeds that have to be positive "
-            "with speeds(..., positive=True)",
+            remedy=(
+                "write them so that every constraint holds, and declare speeds that have to be"
+                " positive with speeds(..., positive=True)"
+            ),
         )
     rank = algebra.rank(algebra.jacobian(inverse, algebra.vector(speeds))).value
     if rank < len(speeds):
-        raise FormError("The speeds do not determine each other's directions", seen=f"rank {rank} of {len(speeds)}")
+        raise FormError(
+            "The speeds do not determine each other's directions",
+            seen=f"rank {rank} of {len(speeds)}",
+        )
     return found
 
 
 def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sympy.Expr]:
     """The caller's quasi-velocities by name, in the system's own symbols."""
-    found = {str(getattr(name, "name", name)): as_expression(value) for name, value in quasi_velocities.items()}
+    found = {
+        str(getattr(name, "name", name)): as_expression(value)
+        for name, value in quasi_velocities.items()
+    }
     freedom = len(choose_split(system).independent)
     if len(found) != freedom:
         raise FormError(
@@ -175,7 +230,12 @@ def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sy
         )
     _check_names(system, list(found))
     for name, value in found.items():
-        strange = value.free_symbols - {*system.coordinates, *system.velocities, *system.parameters, t}
+        strange = value.free_symbols - {
+            *system.coordinates,
+            *system.velocities,
+            *system.parameters,
+            t,
+        }
         if strange:
             raise FormError(
                 f"The quasi-velocity `{name}` contains symbols that have no place there",
@@ -187,18 +247,33 @@ def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sy
 
 def _check_names(system: System, names: list[str]) -> None:
     """A quasi-velocity is a symbol of the motion, beside all others."""
-    state = (*system.coordinates, *system.velocities, *system.momenta, *(q.ddot for q in system.coordinates))
-    taken = {"t", "energy", *system.outputs, *(s.name for s in (*state, *system.inputs)), *(f"{name}_dot" for name in names)}
+    state = (
+        *system.coordinates,
+        *system.velocities,
+        *system.momenta,
+        *(q.ddot for q in system.coordinates),
+    )
+    taken = {
+        "t",
+        "energy",
+        *system.outputs,
+        *(s.name for s in (*state, *system.inputs)),
+        *(f"{name}_dot" for name in names),
+    }
     for name in names:
         if name in taken or not name.isidentifier():
-            raise FormError(f"A quasi-velocity cannot be called `{name}`", remedy="give it a name of its own")
+            raise FormError(
+                f"A quasi-velocity cannot be called `{name}`", remedy="give it a name of its own"
+            )
 
 
 def _fits(system: System, split: Split, stated: Mapping[str, sympy.Expr]) -> bool:
-    """Whether the stated quasi-velocities can be solved for the independent velocities of a split."""
+    """Whether the quasi-velocities can be solved for the independent velocities of a split."""
     reduction = Reduction(system, GraphAlgebra(), split)
     algebra = reduction.algebra
-    derivative = algebra.jacobian(reduction.here(algebra.vector(stated.values())), reduction.independent)
+    derivative = algebra.jacobian(
+        reduction.here(algebra.vector(stated.values())), reduction.independent
+    )
     if algebra.without(derivative, reduction.independent) is None:
         return False
     return bool(algebra.rank(derivative).value == len(stated))
@@ -221,13 +296,21 @@ class QuasiVelocities:
         dF / d eta_s on the constraints: the virtual displacements are frame @ anything.
     """
 
-    def __init__(self, reduction: Reduction, stated: Mapping[str, sympy.Expr] | None = None) -> None:
+    def __init__(
+        self, reduction: Reduction, stated: Mapping[str, sympy.Expr] | None = None
+    ) -> None:
         algebra, split = reduction.algebra, reduction.split
         self.reduction = reduction
-        symbols = velocity_symbols(reduction.system, split) if stated is None else Symbols.named(stated)
+        symbols = (
+            velocity_symbols(reduction.system, split)
+            if stated is None
+            else FormSymbols.named(stated)
+        )
         self.free, self.rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
         names = [reduction.system.bilateral[k].name for k in split.rows]
-        self.bound = algebra.vector([Parameter(f"eta of {name}") for name in names])  # no symbol of a model has such a name
+        self.bound = algebra.vector(
+            [Parameter(f"eta of {name}") for name in names]
+        )  # no symbol of a model has such a name
         constraints = algebra.part(reduction.level.residual, split.rows, [0])
         given = reduction.independent if stated is None else algebra.vector(stated.values())
         self.definition = algebra.stack([given, constraints])
@@ -244,7 +327,7 @@ class QuasiVelocities:
         self.independent = self.bound_to_zero(independent)
         self.frame = self.bound_to_zero(algebra.jacobian(self.velocities, self.free))
 
-    def _solved(self, equations: Any, symbols: Any, values: Any) -> Any:
+    def _solved(self, equations: Block, symbols: Block, values: Block) -> Block:
         """The symbols from equations(symbols) = values that are affine in them."""
         algebra = self.reduction.algebra
         if not symbols.shape[0]:
@@ -253,18 +336,20 @@ class QuasiVelocities:
         rest = algebra.substitute(equations, symbols, algebra.zeros(symbols.shape[0]))
         return algebra.solve_square(matrix, values - rest)
 
-    def at(self, block: Any) -> Any:
+    def at(self, block: Block) -> Block:
         """A block of q and v as one of q and eta."""
         return self.reduction.algebra.substitute(block, self.reduction.v, self.velocities)
 
-    def bound_to_zero(self, block: Any) -> Any:
+    def bound_to_zero(self, block: Block) -> Block:
         """A block on the constraints."""
         algebra = self.reduction.algebra
         return algebra.substitute(block, self.bound, algebra.zeros(self.bound.shape[0]))
 
-    def rate(self, block: Any) -> Any:
-        """The time derivative of a column of (q, eta, t) along a motion on the constraints, where eta_a stays zero."""
-        return self.bound_to_zero(self.reduction.rate_of(block, self.free, self.rates, self.velocities))
+    def rate(self, block: Block) -> Block:
+        """The time derivative of a column of (q, eta, t) on the constraints, with eta_a = 0."""
+        return self.bound_to_zero(
+            self.reduction.rate_of(block, self.free, self.rates, self.velocities)
+        )
 
 
 def transitivity(quasi: QuasiVelocities) -> Any:
@@ -274,7 +359,9 @@ def transitivity(quasi: QuasiVelocities) -> Any:
     for r in range(quasi.definition.shape[0]):
         entry = algebra.part(quasi.definition, [r], [0])
         derivative = quasi.at(algebra.jacobian(entry, reduction.v).T)
-        turn = quasi.rate(derivative) - quasi.bound_to_zero(quasi.at(algebra.jacobian(entry, reduction.q).T))
+        turn = quasi.rate(derivative) - quasi.bound_to_zero(
+            quasi.at(algebra.jacobian(entry, reduction.q).T)
+        )
         rows.append((quasi.frame.T @ turn).T)
     return algebra.stack(rows)
 
@@ -289,18 +376,20 @@ def transitivity_of_inverse(quasi: QuasiVelocities) -> Any:
     return algebra.columns(turns) - spread
 
 
-def second_kind(reduction: Reduction, eta: Any, rates: Any, velocities: Any) -> Any:
-    """The left side of (3.3) less the applied force, (k x 1), for v = F(q, eta, t) on the constraints."""
+def second_kind(reduction: Reduction, eta: Block, rates: Block, velocities: Block) -> Block:
+    """The left side of (3.3) less the applied force, (k x 1), for v = F(q, eta, t)."""
     algebra = reduction.algebra
 
-    def at(block: Any) -> Any:
+    def at(block: Block) -> Block:
         return algebra.substitute(block, reduction.v, velocities)
 
     lagrangian, momenta = at(reduction.lagrangian), at(reduction.momenta_at_velocity)
     frame = algebra.jacobian(velocities, eta)
     places = range(frame.shape[0])
     columns = [algebra.part(frame, places, [s]) for s in range(frame.shape[1])]
-    turns = algebra.stack([reduction.rate_of(column, eta, rates, velocities).T @ momenta for column in columns])
+    turns = algebra.stack(
+        [reduction.rate_of(column, eta, rates, velocities).T @ momenta for column in columns]
+    )
     spread = algebra.jacobian(velocities, reduction.q) @ frame
     return (
         reduction.rate_of(algebra.gradient(lagrangian, eta), eta, rates, velocities)
@@ -310,14 +399,20 @@ def second_kind(reduction: Reduction, eta: Any, rates: Any, velocities: Any) -> 
     )
 
 
-def derive_on(reduction: Reduction, kind: str = "first", stated: Mapping[str, sympy.Expr] | None = None) -> Blocks:
+def derive_on(
+    reduction: Reduction, kind: str = "first", stated: Mapping[str, sympy.Expr] | None = None
+) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra = reduction.algebra
     quasi = QuasiVelocities(reduction, stated)
     stated_at_velocity = algebra.part(quasi.definition, range(quasi.free.shape[0]), [0])
     if kind == "second":
-        residual = second_kind(reduction, quasi.free, quasi.rates, quasi.bound_to_zero(quasi.velocities))
-        return reduction.in_symbols(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)
+        residual = second_kind(
+            reduction, quasi.free, quasi.rates, quasi.bound_to_zero(quasi.velocities)
+        )
+        return reduction.in_symbols(
+            residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity
+        )
     lagrangian = quasi.at(reduction.lagrangian)
     derivative = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
     force = algebra.gradient(lagrangian, reduction.q) + quasi.at(reduction.applied_force)
@@ -326,4 +421,9 @@ def derive_on(reduction: Reduction, kind: str = "first", stated: Mapping[str, sy
         + transitivity(quasi).T @ derivative
         - quasi.frame.T @ quasi.bound_to_zero(force)
     )
-    return reduction.in_symbols(residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity)
+    return reduction.in_symbols(
+        residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity
+    )
+
+
+FORM = Form("hamel", CITATION, hypotheses, derive)

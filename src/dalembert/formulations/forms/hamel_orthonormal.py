@@ -1,10 +1,12 @@
 r"""Hamel's equations in an orthonormal frame adapted to the constraints.
 
-The virtual displacements are spanned by vector fields e_s(q, t), orthonormal in the kinetic metric, found by Gram and Schmidt's
-process from those of the independent velocities. With v = e_s eta_s + (what the constraints prescribe), the metric of the
-Gauss problem is the identity, and nothing is solved:
+The virtual displacements are spanned by vector fields e_s(q, t), orthonormal in the kinetic metric,
+found by Gram and Schmidt's process from those of the independent velocities. With v = e_s eta_s +
+(what the constraints prescribe), the metric of the Gauss problem is the identity, and nothing is
+solved:
 
-    eta_dot_s = rest of  -d/dt dL*/deta_s + (dL/dv_i)* T_s^i + e_s(L*) + (e_s . Q)          (Rumyantsev 3.3)
+    eta_dot_s = rest of  -d/dt dL*/deta_s + (dL/dv_i)* T_s^i + e_s(L*) + (e_s . Q)
+    (Rumyantsev 3.3)
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from typing import Any
 
 from ...errors import FormError
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..equations import Equations
-from ..independent_velocities import Reduction, Split, Symbols, reduced_equations
+from ..form import Form
+from ..independent_velocities import FormSymbols, Reduction, Split, reduced_equations
 from .hamel import second_kind
 
-__all__ = ["derive", "hypotheses", "orthonormal_frame"]
+__all__ = ["FORM", "derive", "hypotheses", "orthonormal_frame"]
 
-CITATION = "Hamel's equations in an orthonormal frame adapted to the constraints (Rumyantsev eq. 3.3)"
+CITATION = (
+    "Hamel's equations in an orthonormal frame adapted to the constraints (Rumyantsev eq. 3.3)"
+)
 
 
 def hypotheses(system: System) -> None:
@@ -29,18 +34,28 @@ def hypotheses(system: System) -> None:
     reduction = Reduction.asked(system)
     algebra = reduction.algebra
     if not reduction.split.independent:
-        raise FormError("There is no frame: the constraints leave no freedom", remedy='use the form "lagrange"')
+        raise FormError(
+            "There is no frame: the constraints leave no freedom", remedy='use the form "lagrange"'
+        )
     if algebra.without(reduction.frame, reduction.independent) is None:
         raise FormError(
             "An adapted frame needs constraints that are affine in the velocities",
             seen="a constraint that is nonlinear in them",
             remedy='use the form "hamel"',
         )
-    if algebra.without(algebra.jacobian(reduction.momenta_at_velocity, reduction.v), reduction.v) is None:
+    if (
+        algebra.without(algebra.jacobian(reduction.momenta_at_velocity, reduction.v), reduction.v)
+        is None
+    ):
         raise FormError(
-            "An orthonormal frame needs a kinetic energy quadratic in the velocities", remedy='use the form "hamel"'
+            "An orthonormal frame needs a kinetic energy quadratic in the velocities",
+            remedy='use the form "hamel"',
         )
-    metric = reduction.frame.T @ algebra.jacobian(reduction.momenta_at_velocity, reduction.v) @ reduction.frame
+    metric = (
+        reduction.frame.T
+        @ algebra.jacobian(reduction.momenta_at_velocity, reduction.v)
+        @ reduction.frame
+    )
     rank, freedom = algebra.rank(metric).value, len(reduction.split.independent)
     if rank < freedom:
         raise FormError(
@@ -53,15 +68,15 @@ def hypotheses(system: System) -> None:
 def derive(system: System) -> Equations:
     """Rates of the components of the velocity in the frame."""
     hypotheses(system)
-    return reduced_equations(system, "hamel-orthonormal", CITATION, derive_on, symbols=_symbols)
+    return reduced_equations(system, FORM, derive_on, symbols=_symbols)
 
 
-def _symbols(system: System, split: Split) -> Symbols:
-    return Symbols.named(f"eta_{k + 1}" for k in range(len(split.independent)))
+def _symbols(system: System, split: Split) -> FormSymbols:
+    return FormSymbols.named(f"eta_{k + 1}" for k in range(len(split.independent)))
 
 
 def orthonormal_frame(reduction: Reduction) -> Any:
-    """R(q, t), (k x k) upper triangular, with v_I = R eta: the columns of frame @ R are orthonormal in the kinetic metric."""
+    """R(q, t), (k x k) upper triangular, v_I = R eta: frame @ R is orthonormal in the metric."""
     algebra = reduction.algebra
     k = len(reduction.split.independent)
     metric = _metric(reduction)
@@ -81,7 +96,7 @@ def _metric(reduction: Reduction) -> Any:
     return reduction.frame.T @ reduction.here(mass) @ reduction.frame
 
 
-def derive_on(reduction: Reduction) -> Blocks:
+def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra = reduction.algebra
     symbols = _symbols(reduction.system, reduction.split)
@@ -93,4 +108,9 @@ def derive_on(reduction: Reduction) -> Blocks:
     components = turned.T @ (_metric(reduction) @ reduction.independent)
     blocks = reduction.in_symbols(residual, eta, rates, independent, components)
     identity = algebra.jacobian(eta, eta)
-    return replace(blocks, metric=identity, free=blocks.force, dual_rows=algebra.zeros(eta.shape[0], 0))
+    return replace(
+        blocks, stated_metric=identity, free=blocks.force, dual_rows=algebra.zeros(eta.shape[0], 0)
+    )
+
+
+FORM = Form("hamel-orthonormal", CITATION, hypotheses, derive)

@@ -2,19 +2,21 @@ r"""Kane's equations: generalised active and inertia forces along partial veloci
 
     F_s + F_s* = 0,    F_s = (Q - V_q) . dv/dv_s,    F_s* = -(d/dt T_v - T_q) . dv/dv_s
 
-The partial velocities dv/dv_s are the columns of the frame of the independent velocities. The same motion as Maggi's equations,
-with the energies kept apart: inertia comes from T alone, and every other force is active.
+The partial velocities dv/dv_s are the columns of the frame of the independent velocities. The same
+motion as Maggi's equations, with the energies kept apart: inertia comes from T alone, and every
+other force is active.
 """
 
 from __future__ import annotations
 
 from ...errors import FormError
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..equations import Equations
+from ..form import Form
 from ..independent_velocities import Reduction, choose_split, reduced_equations
 
-__all__ = ["derive", "hypotheses"]
+__all__ = ["FORM", "derive", "hypotheses"]
 
 CITATION = "Kane's equations (Kane and Levinson 1985)"
 
@@ -24,7 +26,8 @@ def hypotheses(system: System) -> None:
     choose_split(system)
     if system.kinetic is None:
         raise FormError(
-            "Kane's form keeps inertia and active forces apart, and needs the kinetic and the potential energy",
+            "Kane's form keeps inertia and active forces apart, and needs the kinetic and the"
+            " potential energy",
             seen="a Hamiltonian" if system.is_hamiltonian else "a Lagrangian",
             remedy='state the system with kinetic= and potential=, or use the form "maggi"',
         )
@@ -33,10 +36,10 @@ def hypotheses(system: System) -> None:
 def derive(system: System) -> Equations:
     """Accelerations of the independent velocities from active and inertia forces."""
     hypotheses(system)
-    return reduced_equations(system, "kane", CITATION, derive_on)
+    return reduced_equations(system, FORM, derive_on)
 
 
-def derive_on(reduction: Reduction) -> Blocks:
+def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra, system, here = reduction.algebra, reduction.system, reduction.here
     kinetic, potential = algebra.scalar(system.kinetic), algebra.scalar(system.potential)
@@ -44,3 +47,6 @@ def derive_on(reduction: Reduction) -> Blocks:
     inertia = here(algebra.gradient(kinetic, reduction.q)) - reduction.rate(momenta)
     active = reduction.applied - reduction.frame.T @ here(algebra.gradient(potential, reduction.q))
     return reduction.from_residual(-(active + reduction.frame.T @ inertia))
+
+
+FORM = Form("kane", CITATION, hypotheses, derive)

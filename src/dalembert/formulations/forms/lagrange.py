@@ -1,17 +1,20 @@
-r"""Lagrange's equations of the first kind; Gauss's principle and the Udwadia-Kalaba equation are the same record.
+r"""Lagrange's equations of the first kind, also Gauss's principle and the Udwadia-Kalaba equation.
 
-With M = L_vv and the constraints f(q, v, t) = 0 (f = g_q v + g_t for holonomic ones), A = f_v and b = -f_q v - f_t,
+With M = L_vv and the constraints f(q, v, t) = 0 (f = g_q v + g_t for holonomic ones), A = f_v and b
+= -f_q v - f_t,
 
-    M z = Q + L_q - L_vq v - L_vt + A^T mu,     A z = b,     z = q_ddot        (Gavin 61, 70; Rumyantsev 2.3)
+    M z = Q + L_q - L_vq v - L_vt + A^T mu,     A z = b,     z = q_ddot        (Gavin 61, 70;
+    Rumyantsev 2.3)
 
-The reaction is +A^T mu; a nonideal constraint adds its prescribed force C (Udwadia and Kalaba). M is never inverted:
-it may be singular as long as it is positive definite on the directions that A allows.
+The reaction is +A^T mu; a nonideal constraint adds its prescribed force C (Udwadia and Kalaba). M
+is never inverted: it may be singular as long as it is positive definite on the directions that A
+allows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -19,15 +22,21 @@ from ...errors import FormError
 from ...model.legendre import conjugate
 from ...model.symbols import Parameter, t
 from ...model.system import System
-from ..blocks import Blocks, Hessian, Projection, WhenRead
+from ..blocks import GaussBlocks, Hessian, Projection, WhenRead
 from ..constraint_equations import VelocityLevel, row_names, velocity_level
 from ..equations import Equations
+from ..form import Form
 
-__all__ = ["applied_force", "derive", "derive_with", "hypotheses", "lagrangian_and_momenta"]
+if TYPE_CHECKING:
+    from ...algebra.protocol import Algebra, Block, Scalar
+
+__all__ = ["FORM", "applied_force", "derive", "derive_with", "hypotheses", "lagrangian_and_momenta"]
 
 ZERO = sympy.Integer(0)
 
-CITATION = "Lagrange's equations with multipliers (Gavin eqs. 61, 70; Rumyantsev eq. 2.3; Gauss 1829)"
+CITATION = (
+    "Lagrange's equations with multipliers (Gavin eqs. 61, 70; Rumyantsev eq. 2.3; Gauss 1829)"
+)
 
 
 def hypotheses(system: System) -> None:
@@ -44,8 +53,8 @@ def derive(system: System) -> Equations:
     hypotheses(system)
     return Equations(
         system=system,
-        form="lagrange",
-        citation=CITATION,
+        form=FORM.name,
+        citation=FORM.citation,
         state=(*system.coordinates, *system.velocities),
         unknowns=tuple(q.ddot for q in system.coordinates),
         row_names=row_names(system),
@@ -53,8 +62,8 @@ def derive(system: System) -> Equations:
     )
 
 
-def lagrangian_and_momenta(system: System, algebra: Any) -> tuple[Any, Any]:
-    """L(q, v, t) and p(q, v, t), by Legendre's transformation where the system was stated by its Hamiltonian."""
+def lagrangian_and_momenta(system: System, algebra: Algebra) -> tuple[Any, Any]:
+    """L(q, v, t) and p(q, v, t), by Legendre's transformation of a Hamiltonian."""
     v = algebra.vector(system.velocities)
     if system.lagrangian is not None:
         lagrangian = algebra.scalar(system.lagrangian)
@@ -63,18 +72,25 @@ def lagrangian_and_momenta(system: System, algebra: Any) -> tuple[Any, Any]:
     return conjugate(algebra, hamiltonian, algebra.vector(system.momenta), v)
 
 
-def applied_force(system: System, algebra: Any, momenta: Any) -> Any:
-    """Q(q, v, t, inputs): given forces, Rayleigh's dissipation, and the work of nonideal constraints."""
+def applied_force(system: System, algebra: Algebra, momenta: Block) -> Any:
+    """Q(q, v, t, inputs): forces, Rayleigh's dissipation, and the work of constraints."""
     v, p = algebra.vector(system.velocities), algebra.vector(system.momenta)
     works = [c.work for c in system.bilateral if c.work]
-    forces = [sum((table.get(q, ZERO) for table in works), system.forces.get(q, ZERO)) for q in system.coordinates]
+    forces = [
+        sum((table.get(q, ZERO) for table in works), system.forces.get(q, ZERO))
+        for q in system.coordinates
+    ]
     given = algebra.vector(forces) - algebra.gradient(algebra.scalar(system.dissipation), v)
     return algebra.substitute(given, p, momenta)
 
 
-def derive_with(system: System, algebra: Any) -> Blocks:
+def derive_with(system: System, algebra: Algebra) -> GaussBlocks:
     """The blocks in one algebra."""
-    q, v, time = algebra.vector(system.coordinates), algebra.vector(system.velocities), algebra.vector([t])
+    q, v, time = (
+        algebra.vector(system.coordinates),
+        algebra.vector(system.velocities),
+        algebra.vector([t]),
+    )
     lagrangian, momenta = lagrangian_and_momenta(system, algebra)
     level = velocity_level(system, algebra, momenta)
     derivative = algebra.gradient(lagrangian, v)
@@ -84,22 +100,34 @@ def derive_with(system: System, algebra: Any) -> Blocks:
         - algebra.along(derivative, q, v)
         - algebra.jacobian(derivative, time)
     )
-    return assemble(system, algebra, lagrangian, momenta, level, Hessian(algebra, lagrangian, v), force)
+    return assemble(
+        system, algebra, lagrangian, momenta, level, Hessian(algebra, lagrangian, v), force
+    )
 
 
 def assemble(
-    system: System, algebra: Any, lagrangian: Any, momenta: Any, level: VelocityLevel, metric: Any, force: Any
-) -> Blocks:
+    system: System,
+    algebra: Algebra,
+    lagrangian: Scalar,
+    momenta: Block,
+    level: VelocityLevel,
+    metric: Block | Hessian,
+    force: Block,
+) -> GaussBlocks:
     """Blocks whose unknowns are the accelerations and whose state is (q, q_dot)."""
     n = len(system.coordinates)
-    q, v, time = algebra.vector(system.coordinates), algebra.vector(system.velocities), algebra.vector([t])
+    q, v, time = (
+        algebra.vector(system.coordinates),
+        algebra.vector(system.velocities),
+        algebra.vector([t]),
+    )
     rows = algebra.jacobian(level.residual, v)
     right = -algebra.along(level.residual, q, v) - algebra.jacobian(level.residual, time)
     z = algebra.vector([c.ddot for c in system.coordinates])
     mu = algebra.vector([Parameter(f"mu_{name}") for name in row_names(system)])
     zero, identity = algebra.zeros(n, n), algebra.jacobian(q, q)
-    return Blocks(
-        metric=metric,
+    return GaussBlocks(
+        stated_metric=metric,
         force=force,
         rows=rows,
         right=right,
@@ -111,36 +139,53 @@ def assemble(
         momenta=momenta,
         energy=algebra.inner(momenta, v) - lagrangian,
         reactions=reactions(system, algebra, rows, mu, momenta),
-        position=Projection(level.holonomic, algebra.jacobian(level.holonomic, q), algebra.stack([identity, zero])),
+        position=Projection(
+            level.holonomic, algebra.jacobian(level.holonomic, q), algebra.stack([identity, zero])
+        ),
         velocity=Projection(level.residual, rows, algebra.stack([zero, identity])),
         residuals=(level.holonomic, level.residual),
         outputs=output_expressions(system, algebra, momenta),
     )
 
 
-def reactions(system: System, algebra: Any, rows: Any, multipliers: Any, momenta: Any) -> Mapping[str, Any]:
-    """The generalised force of each constraint: A_i^T mu_i, and the prescribed force of a nonideal one."""
+def reactions(
+    system: System, algebra: Algebra, rows: Block, multipliers: Block, momenta: Block
+) -> Mapping[str, Block]:
+    """The generalised force of each constraint: A_i^T mu_i, and its prescribed force."""
 
-    def made() -> dict[str, Any]:
+    def made() -> dict[str, Block]:
         prescribed = prescribed_forces(system, algebra, momenta)
         columns = zip(system.bilateral, algebra.split_columns(rows.T), strict=True)
-        return {c.name: column * multipliers[place] + prescribed[c.name] for place, (c, column) in enumerate(columns)}
+        return {
+            c.name: column * multipliers[place] + prescribed[c.name]
+            for place, (c, column) in enumerate(columns)
+        }
 
     return WhenRead(made)
 
 
-def prescribed_forces(system: System, algebra: Any, momenta: Any) -> dict[str, Any]:
-    """The force C of each constraint whose virtual work it does, as a function of q, v and t; zero for an ideal one."""
+def prescribed_forces(system: System, algebra: Algebra, momenta: Block) -> dict[str, Block]:
+    """The force C(q, v, t) of each constraint whose virtual work it does; zero for an ideal one."""
     p = algebra.vector(system.momenta)
     return {
-        c.name: algebra.substitute(algebra.vector([c.work.get(q, ZERO) for q in system.coordinates]), p, momenta)
-        if c.work
-        else algebra.zeros(len(system.coordinates))
+        c.name: (
+            algebra.substitute(
+                algebra.vector([c.work.get(q, ZERO) for q in system.coordinates]), p, momenta
+            )
+            if c.work
+            else algebra.zeros(len(system.coordinates))
+        )
         for c in system.bilateral
     }
 
 
-def output_expressions(system: System, algebra: Any, momenta: Any) -> dict[str, Any]:
+def output_expressions(system: System, algebra: Algebra, momenta: Block) -> dict[str, Block]:
     """The user's outputs as functions of q, v and t."""
     p = algebra.vector(system.momenta)
-    return {name: algebra.substitute(algebra.vector([value]), p, momenta) for name, value in system.outputs.items()}
+    return {
+        name: algebra.substitute(algebra.vector([value]), p, momenta)
+        for name, value in system.outputs.items()
+    }
+
+
+FORM = Form("lagrange", CITATION, hypotheses, derive, takes_contacts=True)

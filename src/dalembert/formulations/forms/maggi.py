@@ -8,11 +8,12 @@ With q_ddot = F z + d this is F^T M F z = F^T (f - M d).
 from __future__ import annotations
 
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..equations import Equations
+from ..form import Form
 from ..independent_velocities import Reduction, choose_split, reduced_equations
 
-__all__ = ["derive", "hypotheses"]
+__all__ = ["FORM", "derive", "hypotheses"]
 
 CITATION = "Maggi's equations (Rumyantsev eq. 3.1)"
 
@@ -25,11 +26,14 @@ def hypotheses(system: System) -> None:
 def derive(system: System) -> Equations:
     """Accelerations of the independent velocities by projection."""
     hypotheses(system)
-    return reduced_equations(system, "maggi", CITATION, derive_on)
+    return reduced_equations(system, FORM, derive_on)
 
 
-def derive_on(reduction: Reduction) -> Blocks:
+def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     mass, force = reduction.here(reduction.full.metric), reduction.here(reduction.full.force)
     frame = reduction.frame
     return reduction.blocks(frame.T @ mass @ frame, frame.T @ (force - mass @ reduction.drift))
+
+
+FORM = Form("maggi", CITATION, hypotheses, derive)

@@ -1,19 +1,21 @@
 r"""The Poincare-Chetaev equations on the frame of a Lie group.
 
-Vector fields e_a(q), n of them, independent, with [e_b, e_a] = c_ba^c e_c, and q_dot = w_a e_a. With L*(q, w, t),
+Vector fields e_a(q), n of them, independent, with [e_b, e_a] = c_ba^c e_c, and q_dot = w_a e_a.
+With L*(q, w, t),
 
     d/dt dL*/dw_a = c_ba^c w_b dL*/dw_c + e_a(L*) + e_a . Q + mu . (f_v e_a)
 
-(Poincare 1901; Chetaev's extension, Rumyantsev ref. 9, 10). The c are constant where the e_a are the left-invariant fields of a
-group. The frame is the caller's, or is found: the body frame of SE(2) for a pair of coordinates and a heading under which the
-kinetic energy is invariant, beside the coordinate fields of the others. Constraints keep their multipliers.
+(Poincare 1901; Chetaev's extension, Rumyantsev ref. 9, 10). The c are constant where the e_a are
+the left-invariant fields of a group. The frame is the caller's, or is found: the body frame of
+SE(2) for a pair of coordinates and a heading under which the kinetic energy is invariant, beside
+the coordinate fields of the others. Constraints keep their multipliers.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -21,13 +23,19 @@ from ...algebra.graph import GraphAlgebra
 from ...algebra.structure import Verdict
 from ...errors import FormError
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..equations import Equations
+from ..form import Form
 from ..reduction.group_frame import CLOSED, GroupFrame, given_frame, structure_constants
 from ..speeds import OnSpeeds, speed_equations
 from . import lagrange
 
-__all__ = ["derive", "found_frame", "hypotheses"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...algebra.protocol import Algebra, Block, Scalar
+
+__all__ = ["FORM", "derive", "found_frame", "hypotheses"]
 
 CITATION = "Poincare-Chetaev equations on a group frame (Poincare 1901; Rumyantsev refs. 9, 10)"
 
@@ -39,7 +47,8 @@ def hypotheses(system: System) -> None:
     lagrange.hypotheses(system)
     if found_frame(system) is None:
         raise FormError(
-            "No group frame was found: no pair of coordinates with a heading leaves the kinetic energy invariant",
+            "No group frame was found: no pair of coordinates with a heading leaves the kinetic"
+            " energy invariant",
             seen=", ".join(q.name for q in system.coordinates),
             remedy='pass frame={speed: {coordinate: component}}, or use the form "lagrange"',
         )
@@ -51,7 +60,8 @@ def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None)
     Parameters
     ----------
     frame : mapping of speed name to a mapping of coordinate to component
-        n independent vector fields; components that are left out are zero. Found where it is not given.
+        n independent vector fields; components that are left out are zero. Found where it is not
+        given.
 
     Examples
     --------
@@ -59,7 +69,15 @@ def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None)
     >>> from sympy import cos, sin
     >>> x, y, theta = da.coordinates("x y theta")
     >>> m, J, a = da.parameters("m J a", positive=True)
-    >>> kinetic = m/2*((x.dot - a*theta.dot*sin(theta))**2 + (y.dot + a*theta.dot*cos(theta))**2) + J/2*theta.dot**2
+    >>> kinetic = (
+    ...     m
+    ...     / 2
+    ...     * (
+    ...         (x.dot - a * theta.dot * sin(theta)) ** 2
+    ...         + (y.dot + a * theta.dot * cos(theta)) ** 2
+    ...     )
+    ...     + J / 2 * theta.dot**2
+    ... )
     >>> print(derive(da.System([x, y, theta], kinetic=kinetic)).state)
     (x, y, theta, w_x, w_y, w_theta)
     """
@@ -80,8 +98,7 @@ def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None)
     closed = {} if constants is None else {CLOSED: closing}
     return speed_equations(
         system,
-        "poincare-chetaev",
-        CITATION,
+        FORM,
         chosen.speeds,
         lambda algebra: derive_with(system, algebra, chosen, constants),
         has_gauge=False,
@@ -91,10 +108,7 @@ def derive(system: System, frame: Mapping[str, Mapping[Any, Any]] | None = None)
 
 def found_frame(system: System) -> GroupFrame | None:
     """The body frame of SE(2) where the kinetic energy has that symmetry, else None."""
-    if "_group_frame" not in system.__dict__:
-        object.__setattr__(system, "_group_frame", _search(system))
-    frame: GroupFrame | None = system.__dict__["_group_frame"]
-    return frame
+    return system.cache.get("group frame", lambda: _search(system))
 
 
 def _search(system: System) -> GroupFrame | None:
@@ -118,20 +132,31 @@ def _search(system: System) -> GroupFrame | None:
             turned = _invariance(algebra, kinetic, q, v, symbols, turn)
             if turned.holds_to_rounding:
                 # The weakest of the three verdicts is that of the group.
-                weakest = next((found for found in (moved[i], moved[j], turned) if not found.is_proved), turned)
+                weakest = next(
+                    (found for found in (moved[i], moved[j], turned) if not found.is_proved), turned
+                )
                 return _body_frame(system, i, j, heading, sign, weakest)
     return None
 
 
-def _invariance(algebra: GraphAlgebra, kinetic: Any, q: Any, v: Any, symbols: Any, generator: dict[int, sympy.Expr]) -> Verdict:
-    """Whether the kinetic energy is unchanged along a vector field on the coordinates and its lift to the velocities."""
+def _invariance(
+    algebra: GraphAlgebra,
+    kinetic: Scalar,
+    q: Block,
+    v: Block,
+    symbols: Sequence[sympy.Symbol],
+    generator: dict[int, sympy.Expr],
+) -> Verdict:
+    """Whether the kinetic energy is invariant along a vector field and its lift."""
     field = algebra.vector([generator.get(k, ZERO) for k in range(len(symbols))])
     lifted = algebra.along(field, q, v)
     change = algebra.along(kinetic, q, field) + algebra.along(kinetic, v, lifted)
     return algebra.vanishing(change)
 
 
-def _body_frame(system: System, i: int, j: int, heading: int, sign: int, invariance: Verdict) -> GroupFrame:
+def _body_frame(
+    system: System, i: int, j: int, heading: int, sign: int, invariance: Verdict
+) -> GroupFrame:
     symbols = system.coordinates
     n = len(symbols)
     angle = sign * symbols[heading]
@@ -149,7 +174,9 @@ def _body_frame(system: System, i: int, j: int, heading: int, sign: int, invaria
     return GroupFrame(fields, group, {f"the kinetic energy is invariant under {group}": invariance})
 
 
-def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any | None) -> Blocks:
+def derive_with(
+    system: System, algebra: Algebra, frame: GroupFrame, constants: Any | None
+) -> GaussBlocks:
     """The blocks in one algebra."""
     columns = [algebra.vector(field) for field in frame.fields.values()]
     speeds = algebra.vector(frame.speeds)
@@ -160,11 +187,16 @@ def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any 
     residual = on.rate(derivative) - on.frame.T @ algebra.gradient(on_frame, on.q) - on.applied
     if constants is None:
         momenta = on.here(momenta_at_velocity)
-        brackets = [(algebra.along(e, on.q, on.velocities) - algebra.jacobian(on.velocities, on.q) @ e).T for e in columns]
+        brackets = [
+            (algebra.along(e, on.q, on.velocities) - algebra.jacobian(on.velocities, on.q) @ e).T
+            for e in columns
+        ]
         return on.from_residual(residual - algebra.stack(brackets) @ momenta)
     turning = algebra.zeros(len(columns))
     for b in range(len(columns)):
-        weights = [[_number(constants[b, a, c]) for c in range(len(columns))] for a in range(len(columns))]
+        weights = [
+            [_number(constants[b, a, c]) for c in range(len(columns))] for a in range(len(columns))
+        ]
         matrix = algebra.stack([algebra.vector(row).T for row in weights])
         turning = turning + (matrix @ derivative) @ algebra.part(speeds, [b], [0])
     return on.from_residual(residual - turning)
@@ -172,3 +204,6 @@ def derive_with(system: System, algebra: Any, frame: GroupFrame, constants: Any 
 
 def _number(value: float) -> sympy.Expr:
     return sympy.Integer(int(value)) if value == round(value) else sympy.Float(value)
+
+
+FORM = Form("poincare-chetaev", CITATION, hypotheses, derive)

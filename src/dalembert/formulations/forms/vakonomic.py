@@ -1,27 +1,34 @@
-r"""The Lagrange problem (vakonomic motion): stationary action among all curves that obey the constraints.
+r"""The Lagrange problem (vakonomic motion): stationary action under the constraints.
 
-Euler's equations of L + chi . f with multipliers chi(t) that are part of the state (Rumyantsev 4.1-4.2):
+Euler's equations of L + chi . f with multipliers chi(t) that are part of the state (Rumyantsev
+4.1-4.2):
 
-    (L_vv + chi . f_vv) z = Q + E(L + chi . f) + f_v^T mu,     f_v z = -f_q v - f_t,     mu = -chi_dot,
+    (L_vv + chi . f_vv) z = Q + E(L + chi . f) + f_v^T mu,     f_v z = -f_q v - f_t,     mu =
+    -chi_dot,
 
-where E gathers the terms of Euler's equations without z. The start of chi is free data; the matrix may be indefinite
-or singular. This is a different motion from d'Alembert's wherever the constraints are not integrable.
+where E gathers the terms of Euler's equations without z. The start of chi is free data; the matrix
+may be indefinite or singular. This is a different motion from d'Alembert's wherever the constraints
+are not integrable.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...errors import FormError
 from ...model.symbols import Parameter, t
 from ...model.system import System
-from ..blocks import Blocks, Projection
+from ..blocks import GaussBlocks, Projection
 from ..constraint_equations import row_names, velocity_level
 from ..equations import Equations
+from ..form import Form
 from . import lagrange
 
-__all__ = ["derive", "hypotheses"]
+if TYPE_CHECKING:
+    from ...algebra.protocol import Algebra, Block
+
+__all__ = ["FORM", "derive", "hypotheses"]
 
 CITATION = "The Lagrange problem, vakonomic equations (Rumyantsev eqs. 4.1-4.2)"
 
@@ -30,7 +37,9 @@ def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
     lagrange.hypotheses(system)
     if not system.bilateral:
-        raise FormError("A vakonomic form needs constraints", seen="none", remedy='use the form "lagrange"')
+        raise FormError(
+            "A vakonomic form needs constraints", seen="none", remedy='use the form "lagrange"'
+        )
 
 
 def costates(system: System) -> tuple[Parameter, ...]:
@@ -43,8 +52,8 @@ def derive(system: System) -> Equations:
     hypotheses(system)
     return Equations(
         system=system,
-        form="vakonomic",
-        citation=CITATION,
+        form=FORM.name,
+        citation=FORM.citation,
         state=(*system.coordinates, *system.velocities, *costates(system)),
         unknowns=tuple(q.ddot for q in system.coordinates),
         row_names=row_names(system),
@@ -53,9 +62,13 @@ def derive(system: System) -> Equations:
     )
 
 
-def derive_with(system: System, algebra: Any) -> Blocks:
+def derive_with(system: System, algebra: Algebra) -> GaussBlocks:
     """The blocks in one algebra."""
-    q, v, time = algebra.vector(system.coordinates), algebra.vector(system.velocities), algebra.vector([t])
+    q, v, time = (
+        algebra.vector(system.coordinates),
+        algebra.vector(system.velocities),
+        algebra.vector([t]),
+    )
     chi = algebra.vector(costates(system))
     lagrangian, momenta = lagrange.lagrangian_and_momenta(system, algebra)
     level = velocity_level(system, algebra, momenta)
@@ -81,5 +94,8 @@ def derive_with(system: System, algebra: Any) -> Blocks:
     )
 
 
-def _widened(algebra: Any, projection: Projection, empty: Any) -> Projection:
+def _widened(algebra: Algebra, projection: Projection, empty: Block) -> Projection:
     return replace(projection, lift=algebra.stack([projection.lift, empty]))
+
+
+FORM = Form("vakonomic", CITATION, hypotheses, derive, is_variational=True)

@@ -2,11 +2,12 @@ r"""Voronets' equations, for constraints linear or nonlinear in the velocities.
 
 With the Lagrangian L_c(q, v_I, t) on the constraints v_D = phi(q, v_I, t),
 
-    d/dt dL_c/dv_s - dL_c/dq_s - dL_c/dq_a dphi_a/dv_s - dL/dv_a A_s^a = (F^T Q)_s          (Rumyantsev 2.6)
-    A_s^a = d/dt dphi_a/dv_s - dphi_a/dq_s - dphi_a/dq_b dphi_b/dv_s                        (Rumyantsev 1.10)
+    d/dt dL_c/dv_s - dL_c/dq_s - dL_c/dq_a dphi_a/dv_s - dL/dv_a A_s^a = (F^T Q)_s
+    (Rumyantsev 2.6) A_s^a = d/dt dphi_a/dv_s - dphi_a/dq_s - dphi_a/dq_b dphi_b/dv_s (Rumyantsev
+    1.10)
 
-For nonlinear phi the A_s^a contain accelerations, and the equations are implicit. The A_s^a vanish identically just where the
-constraints are integrable.
+For nonlinear phi the A_s^a contain accelerations, and the equations are implicit. The A_s^a vanish
+identically just where the constraints are integrable.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...model.system import System
-from ..blocks import Blocks
+from ..blocks import GaussBlocks
 from ..equations import Equations
+from ..form import Form
 from ..independent_velocities import Reduction, choose_split, reduced_equations
 
-__all__ = ["derive", "hypotheses", "transitivity"]
+__all__ = ["FORM", "derive", "hypotheses", "transitivity"]
 
 CITATION = "Voronets' equations (Rumyantsev eqs. 2.6, 1.10)"
 
@@ -31,7 +33,7 @@ def hypotheses(system: System) -> None:
 def derive(system: System) -> Equations:
     """Accelerations of the independent velocities from the Lagrangian on the constraints."""
     hypotheses(system)
-    return reduced_equations(system, "voronets", CITATION, derive_on)
+    return reduced_equations(system, FORM, derive_on)
 
 
 def transitivity(reduction: Reduction) -> Any:
@@ -41,16 +43,20 @@ def transitivity(reduction: Reduction) -> Any:
     for place in range(len(split.dependent)):
         phi = algebra.part(reduction.solved, [place], [0])
         derivative = algebra.jacobian(phi, reduction.independent).T
-        columns.append(reduction.rate(derivative) - reduction.frame.T @ algebra.jacobian(phi, reduction.q).T)
+        columns.append(
+            reduction.rate(derivative) - reduction.frame.T @ algebra.jacobian(phi, reduction.q).T
+        )
     return algebra.columns(columns) if columns else algebra.zeros(len(split.independent), 0)
 
 
-def derive_on(reduction: Reduction) -> Blocks:
+def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra, here = reduction.algebra, reduction.here
     constrained = here(reduction.lagrangian)
     derivative = algebra.gradient(constrained, reduction.independent)
-    dependent_momenta = algebra.part(here(reduction.momenta_at_velocity), reduction.split.dependent, [0])
+    dependent_momenta = algebra.part(
+        here(reduction.momenta_at_velocity), reduction.split.dependent, [0]
+    )
     residual = (
         reduction.rate(derivative)
         - reduction.frame.T @ algebra.gradient(constrained, reduction.q)
@@ -58,3 +64,6 @@ def derive_on(reduction: Reduction) -> Blocks:
         - reduction.applied
     )
     return reduction.from_residual(residual)
+
+
+FORM = Form("voronets", CITATION, hypotheses, derive)

@@ -30,7 +30,7 @@ from ...model.symbols import Coordinate, Velocity, as_expression, t
 from .sympy_symbols import Translation
 
 if TYPE_CHECKING:
-    from sympy.physics.mechanics import ReferenceFrame
+    from sympy.physics.mechanics import Body, ReferenceFrame
     from sympy.physics.vector import Dyadic, Vector
 
 __all__ = ["Kinematics", "is_particle", "mass_point", "missing_forces"]
@@ -58,14 +58,14 @@ class Kinematics:
     held: Mapping[sympy.Expr, Velocity]
 
 
-def is_particle(body: Any) -> bool:
+def is_particle(body: Body) -> bool:
     """Whether a body has a mass and no inertia."""
     from sympy.physics.mechanics import RigidBody
 
     return not isinstance(body, RigidBody)
 
 
-def mass_point(body: Any) -> Any:
+def mass_point(body: Body) -> Any:
     """The point at which the mass of a body is."""
     return body.point if is_particle(body) else body.masscenter
 
@@ -96,10 +96,7 @@ class _Graph:
     """Vectors of SymPy's mechanics in the inertial frame, and inertia forces, on CasADi's graph."""
 
     def __init__(
-        self,
-        frame: ReferenceFrame,
-        translation: Translation,
-        kinematics: Kinematics,
+        self, frame: ReferenceFrame, translation: Translation, kinematics: Kinematics
     ) -> None:
         self.algebra = GraphAlgebra()
         self.frame, self.translation = frame, translation
@@ -116,7 +113,7 @@ class _Graph:
         self.velocities = lower(kinematics.velocities[q.dot] for q in coordinates)
         self._frames: dict[Any, ca.SX] = {}
 
-    # -- forces --------------------------------------------------------------------------------
+    # -- forces ------------------------------------------------------------------------------------
 
     def lagrange(self, kinetic: sympy.Expr) -> Any:
         """d/dt dT/dq_dot - dT/dq without accelerations, (n x 1)."""
@@ -133,7 +130,7 @@ class _Graph:
         total = self.algebra.substitute(total, self.u, self.speeds)
         return ca.jacobian(self.speeds, self.q_dot).T @ total
 
-    def _translation_of(self, body: Any) -> Any:
+    def _translation_of(self, body: Body) -> Any:
         point, mass = mass_point(body), as_expression(body.mass)
         number, change = self._scalar(mass), self._scalar(mass.diff(self.translation.clock))
         velocity = self._vector(point.vel(self.frame))
@@ -143,7 +140,7 @@ class _Graph:
         force = self._without_speed_rates(force) + number * (partial @ self.speed_rates)
         return partial.T @ force
 
-    def _rotation_of(self, body: Any) -> Any:
+    def _rotation_of(self, body: Body) -> Any:
         inertia = body.central_inertia
         tensor, change = self._dyadic(inertia), self._dyadic(inertia.dt(body.frame))
         spin = body.frame.ang_vel_in(self.frame)
@@ -171,7 +168,7 @@ class _Graph:
         values = ca.vertcat(accelerations, ca.SX(self.u_dot.numel(), 1), velocities)
         return self.algebra.substitute(vector, moving, values)
 
-    # -- vectors -------------------------------------------------------------------------------
+    # -- vectors -----------------------------------------------------------------------------------
 
     def _scalar(self, expression: sympy.Expr) -> Any:
         return self.algebra.scalar(self.translation.in_speeds(expression))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -23,6 +23,9 @@ from ...model.symbols import Coordinate
 from .kane_inertia import Kinematics
 from .sympy_symbols import Translation
 
+if TYPE_CHECKING:
+    from sympy.physics.mechanics import KanesMethod
+
 __all__ = ["check_accelerations", "independent_rows", "kinematics_of"]
 
 ZERO = sympy.Integer(0)
@@ -32,7 +35,9 @@ LEAST_PIVOT = 1e-9
 LARGEST_DETERMINANT = 4
 
 
-def kinematics_of(method: Any, translation: Translation) -> tuple[Kinematics, list[sympy.Expr]]:
+def kinematics_of(
+    method: KanesMethod, translation: Translation
+) -> tuple[Kinematics, list[sympy.Expr]]:
     """What the speeds of a method are, and velocity equations that were not needed to find them."""
     plain, own = translation.in_speeds, len(translation.coordinates)
     on_speeds = method._k_ku_implicit.applyfunc(plain)
@@ -93,9 +98,7 @@ def _pairs(matrix: sympy.Matrix) -> dict[int, int]:
 
 
 def _solved(
-    matrix: sympy.Matrix,
-    known: sympy.Matrix,
-    pairs: dict[int, int],
+    matrix: sympy.Matrix, known: sympy.Matrix, pairs: dict[int, int]
 ) -> dict[int, list[sympy.Expr]]:
     """The rows of -A^-1 B by column of A, for the paired rows and columns, block by block."""
     rows, columns = list(pairs), list(pairs.values())
@@ -133,7 +136,9 @@ def independent_rows(
     return kept
 
 
-def check_accelerations(method: Any, translation: Translation, kinematics: Kinematics) -> None:
+def check_accelerations(
+    method: KanesMethod, translation: Translation, kinematics: Kinematics
+) -> None:
     """Raise unless acceleration constraints are proved to be rates of the velocity constraints."""
     clock, plain, algebra = translation.clock, translation.in_speeds, GraphAlgebra()
     rates_of_speeds = method.u.diff(clock)

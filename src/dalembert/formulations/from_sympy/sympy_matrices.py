@@ -8,7 +8,7 @@ graph, which has no pivots that may vanish where M is regular.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import sympy
@@ -21,6 +21,9 @@ from ...model.flow_system import Flow
 from ...model.symbols import as_expression
 from .sympy_symbols import Translation
 
+if TYPE_CHECKING:
+    from sympy.physics.mechanics import SymbolicSystem
+
 __all__ = ["flow_of"]
 
 _ATTRIBUTES = ("q", "u", "mass_matrix_full", "forcing_full")
@@ -28,10 +31,10 @@ _ATTRIBUTES = ("q", "u", "mass_matrix_full", "forcing_full")
 
 def flow_of(method: Any, name: str) -> tuple[Flow, Translation]:
     """The flow of a `SymbolicSystem`, or of a method that has formed its full matrices."""
-    from sympy.physics.mechanics import SymbolicSystem
+    from sympy.physics import mechanics
 
     outputs: dict[Any, Any] = {}
-    if isinstance(method, SymbolicSystem):
+    if isinstance(method, mechanics.SymbolicSystem):
         states, (mass, forcing) = list(method.states), _matrices(method)
         outputs |= method.output_eqns or {}
     elif all(hasattr(type(method), attribute) for attribute in _ATTRIBUTES):
@@ -52,7 +55,7 @@ def flow_of(method: Any, name: str) -> tuple[Flow, Translation]:
     return Flow(table, inputs=translation.inputs, outputs=own, name=name), translation
 
 
-def _matrices(system: Any) -> tuple[sympy.Matrix | None, sympy.Matrix]:
+def _matrices(system: SymbolicSystem) -> tuple[sympy.Matrix | None, sympy.Matrix]:
     """Mass matrix and right-hand side of all states; no matrix where the rates are given."""
     if system.alg_con:
         raise ModelError(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy.core.function import AppliedUndef
@@ -33,6 +33,9 @@ from .kane_kinematics import check_accelerations, independent_rows, kinematics_o
 from .sympy_matrices import flow_of
 from .sympy_symbols import Translation
 
+if TYPE_CHECKING:
+    from sympy.physics.mechanics import Body, KanesMethod, LagrangesMethod, ReferenceFrame
+
 __all__ = ["from_sympy"]
 
 ZERO = sympy.Integer(0)
@@ -43,11 +46,7 @@ _Bodies = Sequence[object] | None
 
 
 def from_sympy(
-    method: object,
-    name: str = "system",
-    *,
-    bodies: _Bodies = None,
-    loads: _Bodies = None,
+    method: object, name: str = "system", *, bodies: _Bodies = None, loads: _Bodies = None
 ) -> System | Flow:
     """Read the system that an object of SymPy's mechanics describes.
 
@@ -112,32 +111,31 @@ def from_sympy(
     else:
         made, translation = flow_of(method, name)
     names = translation.names
-    object.__setattr__(made, "sympy_names", names)
     if names.changed:
         changes = ", ".join(f"{old} is {new}" for new, old in names.changed.items())
         warnings.warn(
             f"Names of SymPy were changed, which are not identifiers or are taken: {changes}",
             stacklevel=2,
         )
-    return made
+    return made.with_sympy_names(names)
 
 
 def _method_of(stated: Any) -> Any:
     """The method behind a system of bodies or joints: Kane's, not formed, where there is none."""
-    from sympy.physics.mechanics import KanesMethod, System
+    from sympy.physics import mechanics
 
-    class Unformed(KanesMethod):  # type: ignore[misc]
+    class Unformed(mechanics.KanesMethod):  # type: ignore[misc]
         def _form_eoms(self) -> None:
             """Leave the equations out."""
 
-    attribute = "eom_method" if isinstance(stated, System) else "method"
+    attribute = "eom_method" if isinstance(stated, mechanics.System) else "method"
     if getattr(stated, attribute) is None:
         stated = copy.copy(stated)
         stated.form_eoms(Unformed)
     return getattr(stated, attribute)
 
 
-def _from_lagrange(method: Any, name: str) -> tuple[System, Translation]:
+def _from_lagrange(method: LagrangesMethod, name: str) -> tuple[System, Translation]:
     translation = Translation(method.q)
     plain = translation.in_rates
     configuration = list(method._hol_coneqs)
@@ -156,10 +154,7 @@ def _from_lagrange(method: Any, name: str) -> tuple[System, Translation]:
 
 
 def _from_kane(
-    method: Any,
-    name: str,
-    bodies: _Bodies,
-    loads: _Bodies,
+    method: KanesMethod, name: str, bodies: _Bodies, loads: _Bodies
 ) -> tuple[System | Flow, Translation]:
     bodies = list(bodies or method.bodies or [])
     loads = list((method.loads if loads is None else loads) or [])
@@ -194,7 +189,7 @@ def _from_kane(
 
 
 def _constraints(
-    method: Any,
+    method: KanesMethod,
     translation: Translation,
     kinematics: Kinematics,
     unsolved: list[sympy.Expr],
@@ -222,7 +217,7 @@ def _inputs(
     return {symbol: ZERO if symbol in evident else None for symbol in translation.inputs}
 
 
-def _kinetic(body: Any, frame: Any) -> sympy.Expr:
+def _kinetic(body: Body, frame: ReferenceFrame) -> sympy.Expr:
     """The kinetic energy of a body, nothing expanded."""
     velocity = mass_point(body).vel(frame)
     if len(velocity.args) <= MOST_FRAMES:
@@ -239,7 +234,7 @@ def _kinetic(body: Any, frame: Any) -> sympy.Expr:
 
 def _forces(
     loads: Sequence[Any],
-    frame: Any,
+    frame: ReferenceFrame,
     coordinates: Sequence[Any],
     translation: Translation,
     matrix: Mapping[Any, Sequence[sympy.Expr]],
@@ -258,7 +253,12 @@ def _forces(
         parts = [part.atoms(AppliedUndef, sympy.Derivative) for part, _ in velocity.args]
         met = set().union(*parts)
         for speed in (speed for speed in (*rates, *matrix) if speed in met):
-            partial = Vector([(part.applyfunc(lambda c, u=speed: c.diff(u)), axes) for part, axes in velocity.args])
+            partial = Vector(
+                [
+                    (part.applyfunc(lambda c, u=speed: c.diff(u)), axes)
+                    for part, axes in velocity.args
+                ]
+            )
             along[speed] = along.get(speed, ZERO) + translation.in_rates(partial.dot(load))
     forces = dict.fromkeys(translation.coordinates, ZERO)
     for q, speed in zip(translation.coordinates, rates, strict=False):

@@ -96,9 +96,7 @@ class Translation:
     """
 
     def __init__(
-        self,
-        coordinates: Iterable[sympy.Expr],
-        speeds: Iterable[sympy.Expr] = (),
+        self, coordinates: Iterable[sympy.Expr], speeds: Iterable[sympy.Expr] = ()
     ) -> None:
         from sympy.physics.mechanics import dynamicsymbols
 
@@ -146,7 +144,7 @@ class Translation:
         """The name of an output."""
         return self._name(sympy.Symbol(str(key)))
 
-    # -- symbols -------------------------------------------------------------------------------
+    # -- symbols -----------------------------------------------------------------------------------
 
     def _add_coordinate(self, dynamic: sympy.Expr) -> None:
         if not isinstance(dynamic, AppliedUndef) or dynamic.args != (self.clock,):
@@ -170,7 +168,7 @@ class Translation:
         self._taken |= derived(candidate)
         return candidate
 
-    # -- expressions ---------------------------------------------------------------------------
+    # -- expressions -------------------------------------------------------------------------------
 
     def _translated(
         self,

@@ -1,25 +1,27 @@
 r"""Reduction by a symmetry group: the Lagrange-d'Alembert-Poincare equations on D/G.
 
-A trivial bundle Q = S x G has shape coordinates r and group coordinates g with g_dot = e(g) xi, xi the body velocity. With the
-Lagrangian l(r, r_dot, xi) and the constraints a_xi(r) xi + a_r(r) r_dot + a_0(r) = 0 at the identity, and a frame e_b(r) of the
-body velocities that they allow at rest of the shape (the section of g^D),
+A trivial bundle Q = S x G has shape coordinates r and group coordinates g with g_dot = e(g) xi, xi
+the body velocity. With the Lagrangian l(r, r_dot, xi) and the constraints a_xi(r) xi + a_r(r) r_dot
++ a_0(r) = 0 at the identity, and a frame e_b(r) of the body velocities that they allow at rest of
+the shape (the section of g^D),
 
-    p_b = <l_xi, e_b>,     p_dot_b = <l_xi, [xi, e_b] + (d e_b/dr) r_dot> + <F, e_b>                        (Bloch 5.8, 5.9.52)
-    d/dt l_rdot - l_r - A^T (d/dt l_xi - ad*_xi l_xi) = F_r - A^T F
+    p_b = <l_xi, e_b>,     p_dot_b = <l_xi, [xi, e_b] + (d e_b/dr) r_dot> + <F, e_b>
+    (Bloch 5.8, 5.9.52) d/dt l_rdot - l_r - A^T (d/dt l_xi - ad*_xi l_xi) = F_r - A^T F
 
-with xi(r, r_dot, p) = -A(r) r_dot + Gamma(r) p (+ what an affine constraint prescribes), which solves
+with xi(r, r_dot, p) = -A(r) r_dot + Gamma(r) p (+ what an affine constraint prescribes), which
+solves
 
     [ a_xi ; e^T l_xixi ] xi = [ -a_r r_dot - a_0 ; p - e^T (l_xir r_dot + ...) ],
 
-so that A is the nonholonomic connection: the mechanical one without constraints, the kinematic one where they leave no
-momentum. The group coordinates do not occur. With ``reconstruct=True`` they are carried along, g_dot = e(g) xi, and the motion
-is that of the whole system.
+so that A is the nonholonomic connection: the mechanical one without constraints, the kinematic one
+where they leave no momentum. The group coordinates do not occur. With ``reconstruct=True`` they are
+carried along, g_dot = e(g) xi, and the motion is that of the whole system.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -30,7 +32,6 @@ from ...algebra.structure import Verdict, numeric_rank
 from ...errors import FormError
 from ...geometry.actions import Group
 from ...geometry.lie import LieGroup
-from ...model.constraints import HolonomicConstraint
 from ...model.reduced_system import ReducedSystem
 from ...model.symbols import Parameter, as_expression
 from ...model.system import System
@@ -38,9 +39,12 @@ from ...typing import Values, Vector
 from ..equations import Equations
 from .group_frame import CLOSED, given_frame, structure_constants
 from .kernel_frame import kernel_frame
-from .reduced_functions import Bundle, Reduced
+from .reduced_functions import Bundle, ReducedFunctions
 
-__all__ = ["Bundle", "Reduced", "bundle_of", "equations_on", "reduce"]
+if TYPE_CHECKING:
+    from ...algebra.protocol import Algebra, Block
+
+__all__ = ["Bundle", "ReducedFunctions", "bundle_of", "equations_on", "reduce"]
 
 CITATION = "Lagrange-d'Alembert-Poincare equations (Bloch et al. sections 5.8, 5.9)"
 
@@ -59,10 +63,12 @@ def reduce(
 
     Parameters
     ----------
-    group : mapping of speed name to a mapping of coordinate to component, GroupAction, chart, or Symmetries
-        Left-invariant vector fields on the group coordinates, one for each of them: q_dot = sum of speed times field. A
-        `GroupAction` gives its body velocities, xi_x for the generator e_x, where it is free and moves as many coordinates as
-        its dimension; so do `LieGroup.chart` and what `discover_symmetries` returns, with all of its group.
+    group : mapping of speed name to a mapping of coordinate to component, GroupAction, chart, or
+    Symmetries
+        Left-invariant vector fields on the group coordinates, one for each of them: q_dot = sum of
+        speed times field. A `GroupAction` gives its body velocities, xi_x for the generator e_x,
+        where it is free and moves as many coordinates as its dimension; so do `LieGroup.chart` and
+        what `discover_symmetries` returns, with all of its group.
     section : sequence of m body velocities, each with k components
         e_b(r), written in shape coordinates and parameters; found where it is not given.
         It must stay independent at every shape that a motion reaches, which is not watched.
@@ -74,8 +80,8 @@ def reduce(
     Raises
     ------
     FormError
-        Where the Lagrangian, the constraints or the forces are not invariant, the constraints also bind the shape, or an
-        action has no body velocities in these coordinates.
+        Where the Lagrangian, the constraints or the forces are not invariant, the constraints also
+        bind the shape, or an action has no body velocities in these coordinates.
 
     Examples
     --------
@@ -83,7 +89,11 @@ def reduce(
     >>> from sympy import cos, sin
     >>> sleigh = da.gallery.load("chaplygin-sleigh").system
     >>> x, y, theta = sleigh.coordinates
-    >>> se2 = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
+    >>> se2 = {
+    ...     "ahead": {x: cos(theta), y: sin(theta)},
+    ...     "aside": {x: -sin(theta), y: cos(theta)},
+    ...     "turn": {theta: 1},
+    ... }
     >>> print(reduce(sleigh, se2).state)
     (p_1, p_2)
     >>> fields = {"e_x": {x: 1}, "e_y": {y: 1}, "e_th": {x: -y, y: x, theta: 1}}
@@ -111,13 +121,13 @@ def equations_on(bundle: Bundle, reconstruct: bool) -> Equations:
         state=(*places, *(q.dot for q in shape), *bundle.momenta),
         unknowns=(*(q.ddot for q in shape), *momentum_rates),
         row_names=(),
-        derivation=lambda algebra: Reduced(bundle, algebra).blocks(reconstruct),
+        derivation=lambda algebra: ReducedFunctions(bundle, algebra).blocks(reconstruct),
         start_form="lagrange" if reconstruct else None,
         hypotheses=bundle.hypotheses,
     )
 
 
-# -- the bundle -----------------------------------------------------------------------------------------------------
+# -- the bundle ------------------------------------------------------------------------------------
 
 
 def bundle_of(
@@ -129,8 +139,11 @@ def bundle_of(
 ) -> Bundle:
     """A system with its group, every hypothesis of the reduction checked."""
     if system.image is not None or system.unilateral:
-        raise FormError("Reduction needs two-sided constraints on velocities", remedy="state the constraints as velocity(...)")
-    on_positions = [c.name for c in system.bilateral if isinstance(c, HolonomicConstraint)]
+        raise FormError(
+            "Reduction needs two-sided constraints on velocities",
+            remedy="state the constraints as velocity(...)",
+        )
+    on_positions = [c.name for c in system.bilateral if c.is_position_level]
     if on_positions:
         raise FormError(
             "Reduction does not take constraints on positions",
@@ -155,14 +168,19 @@ def bundle_of(
         raise FormError(
             "The vector fields of the group must not depend on the shape",
             seen=", ".join(bent),
-            remedy="give fields of the group coordinates alone, or choose coordinates in which there are such",
+            remedy=(
+                "give fields of the group coordinates alone, or choose coordinates in which there"
+                " are such"
+            ),
         )
     bare = Bundle(system, frame, constants, places, shape, unit, sympy.zeros(len(places), 0), ())
     hypotheses = {**frame.hypotheses, CLOSED: closing, **_check_invariance(bare)}
     rows, found = _section(bare, search=section is None)
     if section is not None:
         found = sympy.Matrix([[as_expression(value) for value in column] for column in section]).T
-        hypotheses["the section spans the body velocities that the constraints allow"] = _check_section(bare, rows, found)
+        hypotheses["the section spans the body velocities that the constraints allow"] = (
+            _check_section(bare, rows, found)
+        )
     known = getattr(group, "group", None)
     matrices = known if isinstance(known, LieGroup) and known.dimension == len(places) else None
     return Bundle(system, frame, constants, places, shape, unit, found, rows, matrices, hypotheses)
@@ -172,14 +190,15 @@ def _check_invariance(bundle: Bundle) -> dict[str, Verdict]:
     """L, the forces and the constraints must not depend on where on the group they are taken."""
     verdicts = {}
     algebra = GraphAlgebra()
-    there = Reduced(bundle, algebra, at_identity=False)
+    there = ReducedFunctions(bundle, algebra, at_identity=False)
     places = [bundle.system.coordinates[k] for k in bundle.group]
     g = algebra.vector(places)
     for what, block in {"Lagrangian is": there.lagrangian, "forces are": there.force}.items():
         found = algebra.independence(block, g)
         if not found.holds_to_rounding:
             raise FormError(
-                f"The {what} not {'' if found.is_refuted else 'shown to be '}invariant under the group",
+                f"The {what} not {'' if found.is_refuted else 'shown to be '}invariant under the"
+                " group",
                 seen=f"{', '.join(q.name for q in places)}: {found.grounds}",
                 remedy="choose a subgroup that leaves it invariant, see discover_symmetries",
             )
@@ -193,12 +212,15 @@ def _check_invariance(bundle: Bundle) -> dict[str, Verdict]:
                 remedy='use the form "voronets"',
             )
         rows = _affine_rows(algebra, there.residual, velocities)
-        elsewhere = algebra.substitute(rows, g, algebra.vector([sympy.Dummy(q.name, real=True) for q in places]))
+        elsewhere = algebra.substitute(
+            rows, g, algebra.vector([sympy.Dummy(q.name, real=True) for q in places])
+        )
         both, one = algebra.rank(algebra.stack([rows, elsewhere])), algebra.rank(rows)
         found = both.is_at_most(one.value)
         if not found.holds_to_rounding:
             raise FormError(
-                f"The constraints are not {'' if both.value > one.at_most else 'shown to be '}invariant under the group",
+                "The constraints are not"
+                f" {'' if both.value > one.at_most else 'shown to be '}invariant under the group",
                 seen=", ".join(c.name for c in bundle.system.bilateral),
                 remedy="choose a subgroup that leaves them invariant",
             )
@@ -207,19 +229,24 @@ def _check_invariance(bundle: Bundle) -> dict[str, Verdict]:
 
 
 def _check_laws(bundle: Bundle) -> None:
-    """Without the group, no law of an input may read where on the group the system is, or how it moves there."""
+    """Refuse inputs whose law reads where on the group the system is, or how it moves there."""
     symbols = {s for q in bundle.group_symbols for s in (q, q.dot)}
-    used = {u.name: law.free_symbols & symbols for u, law in bundle.system.inputs.items() if law is not None}
+    used = {
+        u.name: law.free_symbols & symbols
+        for u, law in bundle.system.inputs.items()
+        if law is not None
+    }
     for name, found in used.items():
         if found:
             raise FormError(
-                f"The law of the input `{name}` reads symbols of the group, which the reduced equations do not have",
+                f"The law of the input `{name}` reads symbols of the group, which the reduced"
+                " equations do not have",
                 seen=", ".join(sorted(s.name for s in found)),
                 remedy="pass reconstruct=True, or write what the law stands for into the forces",
             )
 
 
-def _affine_rows(algebra: Any, residual: Any, symbols: Any) -> Any:
+def _affine_rows(algebra: Algebra, residual: Block, symbols: Block) -> Block:
     """[a, a_0] of a residual a @ symbols + a_0."""
     shift = algebra.substitute(residual, symbols, algebra.zeros(symbols.shape[0]))
     return algebra.columns([algebra.jacobian(residual, symbols), shift])
@@ -231,17 +258,25 @@ def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matri
 
     k = len(bundle.group)
     algebra = GraphAlgebra()
-    reduced = Reduced(bundle, algebra)
+    reduced = ReducedFunctions(bundle, algebra)
     if not reduced.residual.numel():
         return (), sympy.eye(k)
     derivative = algebra.jacobian(reduced.residual, reduced.xi)
-    whole = algebra.columns([derivative, algebra.jacobian(reduced.residual, reduced.shape_velocities)])
+    whole = algebra.columns(
+        [derivative, algebra.jacobian(reduced.residual, reduced.shape_velocities)]
+    )
     rank = algebra.rank(derivative).value
     if algebra.rank(whole).value > rank:
         raise FormError(
-            "The constraints also bind the shape: D and the group orbits do not span all directions (Bloch 5.5)",
-            seen=f"rank {algebra.rank(whole).value} of the constraints, {rank} of them on the group",
-            remedy="choose a larger group, so that its orbits and the allowed directions span all of them",
+            "The constraints also bind the shape: D and the group orbits do not span all directions"
+            " (Bloch 5.5)",
+            seen=(
+                f"rank {algebra.rank(whole).value} of the constraints, {rank} of them on the group"
+            ),
+            remedy=(
+                "choose a larger group, so that its orbits and the allowed directions span all of"
+                " them"
+            ),
         )
     sample = _generic(algebra, derivative)
     rows: list[int] = []
@@ -250,21 +285,25 @@ def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matri
             rows.append(place)
     if not search:
         return tuple(rows), sympy.zeros(k, 0)
-    tree = Reduced(bundle, TreeAlgebra())
+    tree = ReducedFunctions(bundle, TreeAlgebra())
     written = tree.algebra.jacobian(tree.residual, tree.xi).extract(rows, list(range(k)))
     return tuple(rows), kernel_frame(written, sample[rows], bundle.shape_symbols, _inertia(tree))
 
 
-def _inertia(tree: Reduced) -> list[sympy.Expr]:
+def _inertia(tree: ReducedFunctions) -> list[sympy.Expr]:
     """The inertia of each body velocity, a function of the shape; 1 for each where it is not."""
     algebra, xi = tree.algebra, tree.xi
     table = algebra.jacobian(algebra.gradient(tree.lagrangian, xi), xi)
     found = [simplify(table[k, k]) for k in range(xi.shape[0])]
     known = {*tree.bundle.shape_symbols, *tree.bundle.system.parameters}
-    return found if all(m != 0 and m.free_symbols <= known for m in found) else [sympy.Integer(1)] * len(found)
+    return (
+        found
+        if all(m != 0 and m.free_symbols <= known for m in found)
+        else [sympy.Integer(1)] * len(found)
+    )
 
 
-def _generic(algebra: GraphAlgebra, matrix: Any) -> Any:
+def _generic(algebra: GraphAlgebra, matrix: Block) -> Any:
     import casadi as ca
 
     function = ca.Function("rows", list(algebra.symbols.values()), [ca.densify(matrix)])
@@ -274,16 +313,23 @@ def _generic(algebra: GraphAlgebra, matrix: Any) -> Any:
 
 def _check_section(bundle: Bundle, rows: tuple[int, ...], section: sympy.Matrix) -> Verdict:
     algebra = GraphAlgebra()
-    reduced = Reduced(bundle, algebra)
+    reduced = ReducedFunctions(bundle, algebra)
     k = len(bundle.group)
     columns = algebra.columns([algebra.vector(section.col(b)) for b in range(section.shape[1])])
     free = k - len(rows)
     fits = section.shape == (k, free) and algebra.rank(columns).value == free
-    found = algebra.vanishing(algebra.jacobian(reduced.residual, reduced.xi) @ columns) if fits else None
+    found = (
+        algebra.vanishing(algebra.jacobian(reduced.residual, reduced.xi) @ columns)
+        if fits
+        else None
+    )
     if found is None or not found.holds_to_rounding:
         raise FormError(
             "The section does not span the body velocities that the constraints allow",
             seen=f"{section.shape[1]} columns of {section.shape[0]} components",
-            remedy=f"give {free} independent ones with {k} components, in shape coordinates and parameters",
+            remedy=(
+                f"give {free} independent ones with {k} components, in shape coordinates and"
+                " parameters"
+            ),
         )
     return found

@@ -2,17 +2,19 @@ r"""Gaits: the shape follows a given path, and the group follows the shape.
 
 With r(t) given, the momentum and the reconstruction equations of a reduced system are left:
 
-    p_dot = <l_xi, [xi, e_b] + (d e_b/dr) r_dot> + <F, e_b>,     g_dot = e(g) xi,     xi = -A(r) r_dot + Gamma(r) p
+    p_dot = <l_xi, [xi, e_b] + (d e_b/dr) r_dot> + <F, e_b>,     g_dot = e(g) xi,     xi = -A(r)
+    r_dot + Gamma(r) p
 
-(Bloch 5.9; the shape equations say what the motors must do, and are not needed). Without momentum this is the geometric phase,
-xi = -A r_dot: it depends on the path and not on how fast it is followed.
+(Bloch 5.9; the shape equations say what the motors must do, and are not needed). Without momentum
+this is the geometric phase, xi = -A r_dot: it depends on the path and not on how fast it is
+followed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -22,9 +24,12 @@ from ...model.reduced_system import ReducedSystem
 from ...model.symbols import Coordinate, Parameter, as_expression, t
 from ...model.system import System
 from ...typing import Values, Vector
-from ..blocks import Blocks, Projection
+from ..blocks import GaussBlocks, Projection
 from ..equations import Equations
-from .bundle_equations import Bundle, Reduced, bundle_of
+from .bundle_equations import Bundle, ReducedFunctions, bundle_of
+
+if TYPE_CHECKING:
+    from ...algebra.protocol import Algebra, Block, Scalar
 
 __all__ = ["Gait", "follow_shape", "shape_path"]
 
@@ -56,7 +61,11 @@ def follow_shape(
     >>> from sympy import cos, sin
     >>> board = da.gallery.load("snakeboard").system
     >>> x, y, theta, psi, phi = board.coordinates
-    >>> se2 = {"ahead": {x: cos(theta), y: sin(theta)}, "aside": {x: -sin(theta), y: cos(theta)}, "turn": {theta: 1}}
+    >>> se2 = {
+    ...     "ahead": {x: cos(theta), y: sin(theta)},
+    ...     "aside": {x: -sin(theta), y: cos(theta)},
+    ...     "turn": {theta: 1},
+    ... }
     >>> drive = follow_shape(board, se2, {psi: 0.7*sin(da.t), phi: 0.3*sin(da.t)})
     >>> print(drive.state)
     (x, y, theta, p_1)
@@ -81,16 +90,26 @@ def shape_path(bundle: Bundle, shape: Values) -> dict[sympy.Symbol, sympy.Expr]:
     coordinates = [bundle.system.coordinates[k] for k in bundle.shape]
     missing = [q.name for q in coordinates if q.name not in given]
     strange = [name for name in given if name not in {q.name for q in coordinates}]
-    moving = sorted(s.name for e in given.values() for s in e.free_symbols if s != t and not isinstance(s, Parameter))
+    moving = sorted(
+        s.name
+        for e in given.values()
+        for s in e.free_symbols
+        if s != t and not isinstance(s, Parameter)
+    )
     foreign = sorted(
-        {s.name for e in given.values() for s in e.free_symbols if isinstance(s, Parameter)} - _names(bundle.system)
+        {s.name for e in given.values() for s in e.free_symbols if isinstance(s, Parameter)}
+        - _names(bundle.system)
     )
     if missing or strange or moving or foreign:
         raise FormError(
             "A gait gives each shape coordinate as an expression of t and the system's parameters",
             seen="; ".join(
                 f"{what} {', '.join(names)}"
-                for what, names in (("missing", missing), ("no shape coordinate:", strange), ("contains", [*moving, *foreign]))
+                for what, names in (
+                    ("missing", missing),
+                    ("no shape coordinate:", strange),
+                    ("contains", [*moving, *foreign]),
+                )
                 if names
             ),
             remedy=f"give {', '.join(q.name for q in coordinates)}",
@@ -132,7 +151,7 @@ class Gait:
         """The symbols of the rates of some coordinates and of the momenta."""
         return (*(q.dot for q in places), *(Parameter(f"{p.name}_dot") for p in self.carried))
 
-    def along(self, reduced: Reduced, block: Any) -> Any:
+    def along(self, reduced: ReducedFunctions, block: Block) -> Block:
         """A block of (r, r_dot, p) on the path, in t and p."""
         algebra = reduced.algebra
         if not self.momentum:
@@ -142,20 +161,28 @@ class Gait:
         old = algebra.stack([reduced.shape, reduced.shape_velocities])
         return algebra.substitute(block, old, algebra.stack([place, speed]))
 
-    def blocks(self, algebra: Any) -> Blocks:
+    def blocks(self, algebra: Algebra) -> GaussBlocks:
         """The rates of the group coordinates and of the momenta."""
-        reduced = Reduced(self.bundle, algebra)
+        reduced = ReducedFunctions(self.bundle, algebra)
         field = reduced.fields @ self.along(reduced, reduced.body_velocity)
         return self.carrying(reduced, self.bundle.group_symbols, field)
 
-    def carrying(self, reduced: Reduced, places: Sequence[Coordinate], field: Any) -> Blocks:
-        """The record for coordinates `places` that move with the velocities `field`, and for the momenta."""
+    def carrying(
+        self, reduced: ReducedFunctions, places: Sequence[Coordinate], field: Block
+    ) -> GaussBlocks:
+        """The record for coordinates `places` with the velocities `field`, and for the momenta."""
         algebra = reduced.algebra
-        momentum_rate = self.along(reduced, reduced.momentum_rate) if self.momentum else algebra.zeros(0)
-        acceleration = algebra.along(field, algebra.vector(places), field) + algebra.jacobian(field, reduced.time)
+        momentum_rate = (
+            self.along(reduced, reduced.momentum_rate) if self.momentum else algebra.zeros(0)
+        )
+        acceleration = algebra.along(field, algebra.vector(places), field) + algebra.jacobian(
+            field, reduced.time
+        )
         if self.momentum:
             acceleration = acceleration + algebra.along(field, reduced.p, momentum_rate)
-        body, shape = (self.along(reduced, block) for block in (reduced.body_velocity, reduced.shape))
+        body, shape = (
+            self.along(reduced, block) for block in (reduced.body_velocity, reduced.shape)
+        )
         outputs = {s.name: algebra.part(body, [a], [0]) for a, s in enumerate(self.bundle.speeds)}
         outputs |= {q.name: algebra.part(shape, [a], [0]) for a, q in enumerate(self.path)}
         energy = self.along(reduced, reduced.here(reduced.energy))
@@ -164,14 +191,20 @@ class Gait:
 
 
 def _known_rates(
-    algebra: Any, unknowns: Any, velocities: Any, further: Any, accelerations: Any, energy: Any, outputs: Mapping[str, Any]
-) -> Blocks:
-    """The record of symbols whose rates are known, coordinates before others: the metric is the identity."""
+    algebra: Algebra,
+    unknowns: Block,
+    velocities: Block,
+    further: Block,
+    accelerations: Block,
+    energy: Scalar,
+    outputs: Mapping[str, Any],
+) -> GaussBlocks:
+    """The record of symbols with known rates, coordinates first; the metric is the identity."""
     force = algebra.stack([velocities, further])
     size = force.shape[0]
     nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(size, size))
-    return Blocks(
-        metric=algebra.jacobian(unknowns, unknowns),
+    return GaussBlocks(
+        stated_metric=algebra.jacobian(unknowns, unknowns),
         force=force,
         rows=algebra.zeros(0, size),
         right=algebra.zeros(0),

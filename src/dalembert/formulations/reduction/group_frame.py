@@ -1,4 +1,4 @@
-r"""Frames of Lie groups: vector fields e_a(q) with [e_a, e_b] = C_ab^c e_c, on all coordinates or on those of the group.
+r"""Frames of Lie groups: vector fields e_a(q) with [e_a, e_b] = C_ab^c e_c.
 
 A frame is given by its fields, by a chart of a group, or by an action (`action_frame.py`).
 """
@@ -44,7 +44,10 @@ class GroupFrame:
 
     def places(self, system: System) -> tuple[int, ...]:
         """The places of the coordinates that some field moves."""
-        moved = [any(field[k] != 0 for field in self.fields.values()) for k in range(len(system.coordinates))]
+        moved = [
+            any(field[k] != 0 for field in self.fields.values())
+            for k in range(len(system.coordinates))
+        ]
         return tuple(k for k, moves in enumerate(moved) if moves)
 
     @property
@@ -54,7 +57,7 @@ class GroupFrame:
 
 
 def given_frame(system: System, group: Any, identity: Values | None = None) -> GroupFrame:
-    """The frame of a group, with its components checked: independent fields, as many as coordinates that they move.
+    """The checked frame of a group: independent fields, as many as coordinates that they move.
 
     Parameters
     ----------
@@ -66,7 +69,10 @@ def given_frame(system: System, group: Any, identity: Values | None = None) -> G
     taken = taken_names(system)
     stated, hypotheses = fields_of(system, group, identity)
     for name, components in stated.items():
-        table = {str(getattr(key, "name", key)): as_expression(value) for key, value in components.items()}
+        table = {
+            str(getattr(key, "name", key)): as_expression(value)
+            for key, value in components.items()
+        }
         strange = [key for key in table if key not in {q.name for q in system.coordinates}]
         symbols = {s for value in table.values() for s in value.free_symbols}
         moving = sorted(s.name for s in symbols - {*system.coordinates, *system.parameters})
@@ -74,13 +80,22 @@ def given_frame(system: System, group: Any, identity: Values | None = None) -> G
             raise FormError(
                 f"The vector field `{name}` of the frame cannot be used",
                 seen=", ".join([*strange, *moving]) or str(name),
-                remedy="give it a name of its own, and components by coordinate, written in coordinates and parameters",
+                remedy=(
+                    "give it a name of its own, and components by coordinate, written in"
+                    " coordinates and parameters"
+                ),
             )
-        fields[str(getattr(name, "name", name))] = tuple(table.get(q.name, ZERO) for q in system.coordinates)
+        fields[str(getattr(name, "name", name))] = tuple(
+            table.get(q.name, ZERO) for q in system.coordinates
+        )
     found = GroupFrame(fields, hypotheses=hypotheses)
     places = found.places(system)
     algebra = GraphAlgebra()
-    rank = algebra.rank(algebra.columns([algebra.vector(field) for field in fields.values()])).value if fields else 0
+    rank = (
+        algebra.rank(algebra.columns([algebra.vector(field) for field in fields.values()])).value
+        if fields
+        else 0
+    )
     if not fields or len(fields) != len(places) or rank < len(places):
         moved = ", ".join(system.coordinates[k].name for k in places)
         raise FormError(
@@ -94,7 +109,7 @@ def given_frame(system: System, group: Any, identity: Values | None = None) -> G
 def fields_of(
     system: System, group: Any, identity: Values | None = None
 ) -> tuple[Mapping[Any, Mapping[Any, Any]], dict[str, Verdict]]:
-    """The left-invariant fields by the names of their speeds, and the verdicts on those of an action.
+    """The left-invariant fields by the names of their speeds, and verdicts on an action.
 
     Parameters
     ----------
@@ -115,30 +130,42 @@ def fields_of(
         if action is not None:
             found, invariance = body_frame(system, action, identity)
             return found, {"the body velocities are invariant under the action": invariance}
-    if not isinstance(fields, Mapping) or not all(isinstance(components, Mapping) for components in fields.values()):
+    if not isinstance(fields, Mapping) or not all(
+        isinstance(components, Mapping) for components in fields.values()
+    ):
         raise FormError(
             "The group is given by its left-invariant fields, or by its action",
             seen=type(group).__name__,
-            remedy="give {speed: {coordinate: component}}, a GroupAction, or a chart like LieGroup.SE(2).chart((x, y, theta))",
+            remedy=(
+                "give {speed: {coordinate: component}}, a GroupAction, or a chart like"
+                " LieGroup.SE(2).chart((x, y, theta))"
+            ),
         )
     return fields, {}
 
 
 def taken_names(system: System) -> set[str]:
     """Names that a speed cannot have."""
-    state = (*system.coordinates, *system.velocities, *system.momenta, *(q.ddot for q in system.coordinates))
+    state = (
+        *system.coordinates,
+        *system.velocities,
+        *system.momenta,
+        *(q.ddot for q in system.coordinates),
+    )
     return {"t", "energy", *system.outputs, *(s.name for s in state)}
 
 
 def structure_constants(system: System, frame: GroupFrame) -> tuple[Any | None, Verdict]:
-    """c with [e_b, e_a] = c[b, a, :] . e, (k, k, k), and whether they are constant; None where that is not shown."""
+    """c with [e_b, e_a] = c[b, a, :] . e, (k, k, k), and whether it is constant; or None."""
     algebra = GraphAlgebra()
     places = frame.places(system)
     q = algebra.vector([system.coordinates[k] for k in places])
     columns = [algebra.vector([field[k] for k in places]) for field in frame.fields.values()]
     matrix, n = algebra.columns(columns), len(columns)
     brackets = [
-        algebra.along(columns[a], q, columns[b]) - algebra.along(columns[b], q, columns[a]) for b in range(n) for a in range(n)
+        algebra.along(columns[a], q, columns[b]) - algebra.along(columns[b], q, columns[a])
+        for b in range(n)
+        for a in range(n)
     ]
     table = algebra.solve_square(matrix, algebra.columns(brackets))
     symbols = list(algebra.symbols.values())

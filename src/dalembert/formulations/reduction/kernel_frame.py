@@ -1,24 +1,28 @@
-r"""A frame of the body velocities that constraints allow: columns that span the kernel of rows a(r), (m x k).
+r"""A frame of the allowed body velocities: columns that span the kernel of rows a(r), (m x k).
 
-A zero column of the rows leaves its field free. For one free direction among the other ones the signed minors are regular
-wherever the rows are independent. For more, no frame is regular for all rows (on the sphere no tangent field is), but how
-often it degenerates differs:
+A zero column of the rows leaves its field free. For one free direction among the other ones the
+signed minors are regular wherever the rows are independent. For more, no frame is regular for all
+rows (on the sphere no tangent field is), but how often it degenerates differs:
 
-    joined minors       where one minor D(r) of order m vanishes: many motions pass there, unless D is constant
-    reflections         where a row is opposite to an axis: as many conditions on the shape as it leaves free directions
+    joined minors       where one minor D(r) of order m vanishes: many motions pass there, unless D
+    is constant reflections         where a row is opposite to an axis: as many conditions on the
+    shape as it leaves free directions
 
-A reflection takes row by row: with weights mu_i = M_ref/M_i from the inertia of the body velocities, n^2 = sum mu_i a_i^2,
+A reflection takes row by row: with weights mu_i = M_ref/M_i from the inertia of the body
+velocities, n^2 = sum mu_i a_i^2,
 
-    e_j = c_j - sigma (a_j/n) c_ref - sum over i /= ref of a_j mu_i a_i/(n (n + sigma a_ref)) c_i,     j /= ref,
+    e_j = c_j - sigma (a_j/n) c_ref - sum over i /= ref of a_j mu_i a_i/(n (n + sigma a_ref)) c_i,
+    j /= ref,
 
-so that units do not matter, and the axis ref and the sign sigma keep away from n + sigma a_ref = 0 (Householder's).
+so that units do not matter, and the axis ref and the sign sigma keep away from n + sigma a_ref = 0
+(Householder's).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -28,6 +32,9 @@ from ...algebra.graph import GraphAlgebra
 from ...algebra.simplify.simplifier import simplify
 from ...algebra.structure import numeric_rank
 
+if TYPE_CHECKING:
+    from ...typing import Array
+
 __all__ = ["kernel_frame"]
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
@@ -35,7 +42,9 @@ ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 SAMPLES = 64
 
 
-def kernel_frame(rows: sympy.Matrix, sample: Any, shape: Sequence[sympy.Symbol], inertia: Sequence[sympy.Expr]) -> sympy.Matrix:
+def kernel_frame(
+    rows: sympy.Matrix, sample: Array, shape: Sequence[sympy.Symbol], inertia: Sequence[sympy.Expr]
+) -> sympy.Matrix:
     """Columns (k x (k - m)) that span the kernel of independent rows (m x k).
 
     Parameters
@@ -46,7 +55,12 @@ def kernel_frame(rows: sympy.Matrix, sample: Any, shape: Sequence[sympy.Symbol],
         Positive weights of the components.
 
     >>> r = sympy.Symbol("r", real=True)
-    >>> kernel_frame(sympy.Matrix([[sympy.sin(r), sympy.cos(r), 0]]), np.array([[0.6, 0.8, 0.0]]), [r], [1, 1, 1])
+    >>> kernel_frame(
+    ...     sympy.Matrix([[sympy.sin(r), sympy.cos(r), 0]]),
+    ...     np.array([[0.6, 0.8, 0.0]]),
+    ...     [r],
+    ...     [1, 1, 1],
+    ... )
     Matrix([
     [ cos(r), 0],
     [-sin(r), 0],
@@ -68,8 +82,10 @@ def kernel_frame(rows: sympy.Matrix, sample: Any, shape: Sequence[sympy.Symbol],
     return sympy.Matrix([column for _, column in columns]).T if columns else sympy.zeros(k, 0)
 
 
-def _dependent(rows: sympy.Matrix, sample: Any, shape: Sequence[sympy.Symbol]) -> tuple[int, ...] | None:
-    """Components that the others determine at every shape; the first ones where one or none is free; None where none do."""
+def _dependent(
+    rows: sympy.Matrix, sample: Array, shape: Sequence[sympy.Symbol]
+) -> tuple[int, ...] | None:
+    """Components that the others determine at every shape; None if there are none."""
     count: int = rows.rows
     k: int = rows.cols
     for places in combinations(range(k), count):
@@ -81,10 +97,16 @@ def _dependent(rows: sympy.Matrix, sample: Any, shape: Sequence[sympy.Symbol]) -
 
 
 def _minor(rows: sympy.Matrix, places: Sequence[int]) -> sympy.Expr:
-    return simplify(rows.extract(list(range(rows.rows)), list(places)).det(method="berkowitz")) if places else ONE
+    return (
+        simplify(rows.extract(list(range(rows.rows)), list(places)).det(method="berkowitz"))
+        if places
+        else ONE
+    )
 
 
-def _joined_minors(rows: sympy.Matrix, dependent: Sequence[int]) -> list[tuple[int, list[sympy.Expr]]]:
+def _joined_minors(
+    rows: sympy.Matrix, dependent: Sequence[int]
+) -> list[tuple[int, list[sympy.Expr]]]:
     """Each free component joined to the dependent ones: the signed minors of these."""
     k = rows.cols
     found = []
@@ -100,7 +122,7 @@ def _joined_minors(rows: sympy.Matrix, dependent: Sequence[int]) -> list[tuple[i
 def _reflected(
     rows: sympy.Matrix, shape: Sequence[sympy.Symbol], inertia: Sequence[sympy.Expr]
 ) -> list[tuple[int, list[sympy.Expr]]]:
-    """The same by a reflection for each row, in the components that the rows before it have left."""
+    """The same by a reflection for each row, in the components that earlier rows have left."""
     k = rows.cols
     left, frame = list(range(k)), sympy.eye(k)
     for number in range(rows.rows):
@@ -112,7 +134,11 @@ def _reflected(
         turned = sympy.eye(len(left))
         for j, entry in enumerate(row):
             for i, other in enumerate(row):
-                part = sign / length if i == ref else weights[i] * other / (length * (length + sign * row[ref]))
+                part = (
+                    sign / length
+                    if i == ref
+                    else weights[i] * other / (length * (length + sign * row[ref]))
+                )
                 turned[i, j] -= entry * part
         turned.col_del(ref)
         frame = frame * turned
@@ -120,19 +146,28 @@ def _reflected(
     return list(zip(left, (list(frame.col(j)) for j in range(frame.cols)), strict=True))
 
 
-def _axis(row: Sequence[sympy.Expr], inertia: Sequence[sympy.Expr], shape: Sequence[sympy.Symbol]) -> tuple[int, int]:
+def _axis(
+    row: Sequence[sympy.Expr], inertia: Sequence[sympy.Expr], shape: Sequence[sympy.Symbol]
+) -> tuple[int, int]:
     """The axis, and the sign, from whose opposite the row stays away, at shapes all around."""
     algebra = GraphAlgebra()
     table = algebra.columns([algebra.vector(row), algebra.vector(inertia)])
     function = ca.Function("rows", list(algebra.symbols.values()), [ca.densify(table)])
     random, cosines = np.random.default_rng(9), []
     for _ in range(SAMPLES):
-        values = [random.uniform(-np.pi, np.pi) if s in shape else random.uniform(0.3, 1.1) for s in algebra.symbols]
+        values = [
+            random.uniform(-np.pi, np.pi) if s in shape else random.uniform(0.3, 1.1)
+            for s in algebra.symbols
+        ]
         entries, weights = np.asarray(function.call(values)[0], dtype=float).T
         scaled = entries / np.sqrt(np.abs(weights))
         cosines.append(scaled / np.linalg.norm(scaled))
     known = [cosine for cosine in cosines if np.all(np.isfinite(cosine))] or [np.eye(len(row))[0]]
-    worst = {(k, sign): float(np.min(sign * np.array(known)[:, k])) for k in range(len(row)) for sign in (1, -1)}
+    worst = {
+        (k, sign): float(np.min(sign * np.array(known)[:, k]))
+        for k in range(len(row))
+        for sign in (1, -1)
+    }
     return max(worst, key=worst.__getitem__)
 
 

@@ -1,8 +1,10 @@
-r"""The functions of a system on D/G: its Lagrangian, constraints and forces at the identity, and the equations made of them.
+r"""The functions of a system on D/G: Lagrangian, constraints and forces at the identity.
 
-    l(r, r_dot, xi),     a_xi(r) xi + a_r(r) r_dot + a_0(r) = 0,     p_b = <l_xi, e_b(r)>,     xi = -A(r) r_dot + Gamma(r) p
+    l(r, r_dot, xi),     a_xi(r) xi + a_r(r) r_dot + a_0(r) = 0,     p_b = <l_xi, e_b(r)>,     xi =
+    -A(r) r_dot + Gamma(r) p
 
-(Bloch, Supplement 5.8). Everything is written over an algebra, so that the same lines give numbers and formulas.
+(Bloch, Supplement 5.8). Everything is written over an algebra, so that the same lines give numbers
+and formulas.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -20,12 +22,15 @@ from ...geometry.group_coordinates import GroupCoordinates
 from ...geometry.lie import LieGroup
 from ...model.symbols import Coordinate, Parameter, t
 from ...model.system import System
-from ..blocks import Blocks, Projection
+from ..blocks import GaussBlocks, Projection
 from ..constraint_equations import velocity_level
 from ..forms import lagrange
 from .group_frame import GroupFrame
 
-__all__ = ["Bundle", "Reduced"]
+if TYPE_CHECKING:
+    from ...algebra.protocol import Algebra, Block
+
+__all__ = ["Bundle", "ReducedFunctions"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,9 @@ class Bundle:
     def group_coordinates(self) -> GroupCoordinates:
         """The group coordinates with their frame, Ad_g and the generators of the action."""
         symbols = self.group_symbols
-        frame = sympy.ImmutableMatrix([[column[k] for column in self.frame.fields.values()] for k in self.group])
+        frame = sympy.ImmutableMatrix(
+            [[column[k] for column in self.frame.fields.values()] for k in self.group]
+        )
         names, unit = tuple(self.frame.fields), tuple(self.identity[symbol] for symbol in symbols)
         return GroupCoordinates(names, symbols, frame, self.constants, unit)
 
@@ -93,7 +100,7 @@ class Bundle:
         return tuple(Parameter(f"p_{k + 1}") for k in range(self.section.shape[1]))
 
 
-class Reduced:
+class ReducedFunctions:
     """The reduced functions of a bundle in one algebra, and the equations they give.
 
     Attributes
@@ -106,14 +113,21 @@ class Reduced:
         Applied forces: on the shape coordinates, then on the body velocities.
     """
 
-    def __init__(self, bundle: Bundle, algebra: Any, at_identity: bool = True) -> None:
+    def __init__(self, bundle: Bundle, algebra: Algebra, at_identity: bool = True) -> None:
         system = bundle.system
-        self.bundle, self.algebra, self.at_identity = bundle, algebra, at_identity
+        self.bundle, self.at_identity = bundle, at_identity
+        self.algebra: Any = algebra  # callers ask more of the algebra that they chose
         self.shape = algebra.vector([system.coordinates[k] for k in bundle.shape])
         self.shape_velocities = algebra.vector([system.velocities[k] for k in bundle.shape])
-        self.shape_accelerations = algebra.vector([system.coordinates[k].ddot for k in bundle.shape])
+        self.shape_accelerations = algebra.vector(
+            [system.coordinates[k].ddot for k in bundle.shape]
+        )
         self.group = algebra.vector([system.coordinates[k] for k in bundle.group])
-        self.xi, self.p, self.time = algebra.vector(bundle.speeds), algebra.vector(bundle.momenta), algebra.vector([t])
+        self.xi, self.p, self.time = (
+            algebra.vector(bundle.speeds),
+            algebra.vector(bundle.momenta),
+            algebra.vector([t]),
+        )
         lagrangian, momenta = lagrange.lagrangian_and_momenta(system, algebra)
         level = velocity_level(system, algebra, momenta)
         applied = lagrange.applied_force(system, algebra, momenta)
@@ -121,9 +135,11 @@ class Reduced:
         fields = [[field[k] for k in bundle.group] for field in bundle.frame.fields.values()]
         self.fields = algebra.columns([algebra.vector(field) for field in fields])
         on_group = self._reduced(self.fields.T @ algebra.part(applied, bundle.group, [0]))
-        self.force = algebra.stack([self._reduced(algebra.part(applied, bundle.shape, [0])), on_group])
+        self.force = algebra.stack(
+            [self._reduced(algebra.part(applied, bundle.shape, [0])), on_group]
+        )
 
-    def _reduced(self, block: Any) -> Any:
+    def _reduced(self, block: Block) -> Any:
         """A block of q and q_dot in r, r_dot and xi, at the identity."""
         algebra, bundle = self.algebra, self.bundle
         fields = [[field[k] for k in bundle.group] for field in bundle.frame.fields.values()]
@@ -151,11 +167,14 @@ class Reduced:
         conditions = algebra.stack([held, momenta])
         matrix = algebra.without(algebra.jacobian(conditions, self.xi), self.xi)
         if matrix is None:
-            raise FormError("Reduction needs a kinetic energy quadratic in the velocities", remedy='use the form "lagrange"')
+            raise FormError(
+                "Reduction needs a kinetic energy quadratic in the velocities",
+                remedy='use the form "lagrange"',
+            )
         rest = algebra.substitute(conditions, self.xi, algebra.zeros(self.xi.shape[0]))
         return algebra.solve_square(matrix, -rest)
 
-    def here(self, block: Any) -> Any:
+    def here(self, block: Block) -> Any:
         """A block of (r, r_dot, xi) on the constraints, in (r, r_dot, p)."""
         return self.algebra.substitute(block, self.xi, self.body_velocity)
 
@@ -169,12 +188,17 @@ class Reduced:
         """Gamma(r), (k x m): xi = Gamma p while the shape rests."""
         return self.algebra.jacobian(self.body_velocity, self.p)
 
-    def coadjoint(self, covector: Any) -> Any:
+    def coadjoint(self, covector: Block) -> Any:
         """<covector, [xi, e_a]> for each a, (k x 1), with xi on the constraints."""
         algebra, constants, k = self.algebra, self.bundle.constants, len(self.bundle.group)
         total = algebra.zeros(k)
         for d in range(k):
-            table = algebra.stack([algebra.vector([_number(constants[d, a, c]) for c in range(k)]).T for a in range(k)])
+            table = algebra.stack(
+                [
+                    algebra.vector([_number(constants[d, a, c]) for c in range(k)]).T
+                    for a in range(k)
+                ]
+            )
             total = total + (table @ covector) @ algebra.part(self.body_velocity, [d], [0])
         return total
 
@@ -184,15 +208,20 @@ class Reduced:
         algebra = self.algebra
         derivative = self.here(algebra.gradient(self.lagrangian, self.xi))
         k, count = self.section.shape
-        on_body = self.here(algebra.part(self.force, range(len(self.bundle.shape), self.force.shape[0]), [0]))
+        on_body = self.here(
+            algebra.part(self.force, range(len(self.bundle.shape), self.force.shape[0]), [0])
+        )
         rate = self.section.T @ (self.coadjoint(derivative) + on_body)
         turned = [
-            algebra.along(algebra.part(self.section, range(k), [b]), self.shape, self.shape_velocities).T @ derivative
+            algebra.along(
+                algebra.part(self.section, range(k), [b]), self.shape, self.shape_velocities
+            ).T
+            @ derivative
             for b in range(count)
         ]
         return rate + algebra.stack(turned) if turned else rate
 
-    def rate(self, block: Any) -> Any:
+    def rate(self, block: Block) -> Block:
         """The time derivative of a column of (r, r_dot, p), affine in the shape accelerations."""
         algebra = self.algebra
         return (
@@ -209,7 +238,11 @@ class Reduced:
         on_shape = self.here(algebra.gradient(self.lagrangian, self.shape_velocities))
         on_body = self.here(algebra.gradient(self.lagrangian, self.xi))
         force = self.here(self.force)
-        body_balance = self.rate(on_body) - self.coadjoint(on_body) - algebra.part(force, range(s, force.shape[0]), [0])
+        body_balance = (
+            self.rate(on_body)
+            - self.coadjoint(on_body)
+            - algebra.part(force, range(s, force.shape[0]), [0])
+        )
         return (
             self.rate(on_shape)
             - self.here(algebra.gradient(self.lagrangian, self.shape))
@@ -223,7 +256,9 @@ class Reduced:
         algebra = self.algebra
         return (
             algebra.inner(algebra.gradient(self.lagrangian, self.xi), self.xi)
-            + algebra.inner(algebra.gradient(self.lagrangian, self.shape_velocities), self.shape_velocities)
+            + algebra.inner(
+                algebra.gradient(self.lagrangian, self.shape_velocities), self.shape_velocities
+            )
             - self.lagrangian
         )
 
@@ -238,7 +273,7 @@ class Reduced:
         together = self.algebra.stack([self.shape_velocities, self._group_velocities])
         return self.algebra.part(together, [order.index(k) for k in range(len(order))], [0])
 
-    def blocks(self, reconstruct: bool) -> Blocks:
+    def blocks(self, reconstruct: bool) -> GaussBlocks:
         """The record: shape accelerations and momentum rates."""
         algebra, bundle = self.algebra, self.bundle
         s, m = len(bundle.shape), len(bundle.momenta)
@@ -251,26 +286,40 @@ class Reduced:
                 algebra.columns([algebra.zeros(m, s), algebra.jacobian(self.p, self.p)]),
             ]
         )
-        force = algebra.stack([-algebra.substitute(self.shape_residual, z, still), self.momentum_rate])
+        force = algebra.stack(
+            [-algebra.substitute(self.shape_residual, z, still), self.momentum_rate]
+        )
         unknowns = algebra.stack([z, momentum_rates])
         full = lagrange.derive_with(bundle.system, algebra)
         velocities, momenta, accelerations = self.shape_velocities, algebra.zeros(0), z
         reactions: dict[str, Any] = {}
         residual = algebra.zeros(0)
-        outputs = {speed.name: algebra.part(self.body_velocity, [k], [0]) for k, speed in enumerate(bundle.speeds)}
+        outputs = {
+            speed.name: algebra.part(self.body_velocity, [k], [0])
+            for k, speed in enumerate(bundle.speeds)
+        }
         if reconstruct:
             velocities = self._whole_velocities()
-            accelerations = self.rate(velocities) + algebra.along(velocities, self.group, self._group_velocities)
+            accelerations = self.rate(velocities) + algebra.along(
+                velocities, self.group, self._group_velocities
+            )
             v = algebra.vector(bundle.system.velocities)
             momenta = algebra.substitute(full.momenta, v, velocities)
-            mass, push = (algebra.substitute(block, v, velocities) for block in (full.metric, full.force))
+            mass, push = (
+                algebra.substitute(block, v, velocities) for block in (full.metric, full.force)
+            )
             reactions = {"constraints": mass @ accelerations - push}
-            outputs = {name: algebra.substitute(value, v, velocities) for name, value in full.outputs.items()}
+            outputs = {
+                name: algebra.substitute(value, v, velocities)
+                for name, value in full.outputs.items()
+            }
             residual = algebra.substitute(full.residuals[1], v, velocities)
         n, size = velocities.shape[0], s + m
-        nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(n + size, size))
-        return Blocks(
-            metric=metric,
+        nothing = Projection(
+            algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(n + size, size)
+        )
+        return GaussBlocks(
+            stated_metric=metric,
             force=force,
             rows=algebra.zeros(0, size),
             right=algebra.zeros(0),

@@ -1,10 +1,10 @@
-"""The contact problem at one instant: which of some closed contacts hold, by accelerations or velocities.
+"""The contact problem at one instant: which contacts persist, by accelerations or velocities.
 
 A gap g <= 0 that is closed either pushes (mu <= 0) and stays closed, or does not push and opens
-(d^2 g / dt^2 <= 0). That is a linear complementarity problem in the Gauss problem of the instant, and
-Moreau's plastic impact is the same problem one derivative lower. Both are solved by principal pivoting with
-least index (K. G. Murty, Linear Complementarity, Linear and Nonlinear Programming (1988), section 4.1), which
-ends for contacts whose rows are independent.
+(d^2 g / dt^2 <= 0). That is a linear complementarity problem in the Gauss problem of the instant,
+and Moreau's plastic impact is the same problem one derivative lower. Both are solved by principal
+pivoting with least index (K. G. Murty, Linear Complementarity, Linear and Nonlinear Programming
+(1988), section 4.1), which ends for contacts whose rows are independent.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import numpy as np
 
 from ...errors import SingularError
 from ...runtime.gauss.constrained_solve import solve
+from ...typing import Array
 
-__all__ = ["Instant", "active_set"]
+__all__ = ["ContactProblem", "active_set"]
 
 #: What is below this part of its terms is rounding.
 NOISE = 1e-12
@@ -28,7 +29,7 @@ MOST_PIVOTS = 200
 
 @dataclass(frozen=True)
 class Response:
-    """What some active contacts do: their multipliers, the rates of all gaps, the change of the state."""
+    """Effect of active contacts: their multipliers, all gap rates, the change of the state."""
 
     multipliers: Mapping[str, float]
     rates: Mapping[str, float]
@@ -36,7 +37,7 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Instant:
+class ContactProblem:
     """The Gauss problem of a state with some contacts, of which any may be active.
 
     Attributes
@@ -59,18 +60,31 @@ class Instant:
         """Multipliers and second derivatives of the gaps, with some contacts held."""
         return self._response(active, self.force, self.rows, -self.right, {})
 
-    def velocities(self, active: Iterable[str], factors: Mapping[str, float] | None = None) -> Response:
-        """Impulses, and rates of the gaps after a jump by 1 + e times their rates before; e = 0 without `factors`."""
-        return self._response(active, np.zeros(len(self.force)), self.velocity_rows, self.residual, factors or {})
+    def velocities(
+        self, active: Iterable[str], factors: Mapping[str, float] | None = None
+    ) -> Response:
+        """Impulses, and gap rates after a jump by 1 + e times the old; e = 0 by default."""
+        return self._response(
+            active, np.zeros(len(self.force)), self.velocity_rows, self.residual, factors or {}
+        )
 
     def rate(self, name: str) -> float:
         """The rate of a gap before any jump."""
         return float(self.residual[self.places[name]])
 
-    def _response(self, active: Iterable[str], force: Any, rows: Any, begin: Any, factors: Mapping[str, float]) -> Response:
+    def _response(
+        self,
+        active: Iterable[str],
+        force: Array,
+        rows: Array,
+        begin: Array,
+        factors: Mapping[str, float],
+    ) -> Response:
         held = list(active)
         contacts = set(self.places.values())
-        kept = [k for k in range(len(begin)) if k not in contacts] + [self.places[name] for name in held]
+        kept = [k for k in range(len(begin)) if k not in contacts] + [
+            self.places[name] for name in held
+        ]
         target = -begin[kept]
         for place, name in enumerate(held, start=len(kept) - len(held)):
             target[place] *= factors.get(name, 1.0)
@@ -79,7 +93,9 @@ class Instant:
         noise = NOISE * (np.abs(rows) @ np.abs(solution.z) + np.abs(begin))
         after[np.abs(after) <= noise] = 0.0
         largest = float(np.max(np.abs(solution.multipliers), initial=0.0))
-        multipliers = np.where(np.abs(solution.multipliers) <= NOISE * largest, 0.0, solution.multipliers)
+        multipliers = np.where(
+            np.abs(solution.multipliers) <= NOISE * largest, 0.0, solution.multipliers
+        )
         return Response(
             dict(zip(held, multipliers[len(kept) - len(held) :].tolist(), strict=True)),
             {name: float(after[place]) for name, place in self.places.items()},
@@ -90,7 +106,7 @@ class Instant:
 def active_set(
     names: Sequence[str], response: Callable[[tuple[str, ...]], Response], fixed: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Which of `names`, beside those that are `fixed`, are active: they push, and the others do not approach.
+    """Which of `names`, beside the `fixed`, are active: they push, and the others do not approach.
 
     Raises
     ------
@@ -100,7 +116,11 @@ def active_set(
     active = set(names)
     for _ in range(MOST_PIVOTS):
         found = response((*fixed, *(name for name in names if name in active)))
-        wrong = [name for name in names if (found.multipliers if name in active else found.rates)[name] > 0]
+        wrong = [
+            name
+            for name in names
+            if (found.multipliers if name in active else found.rates)[name] > 0
+        ]
         if not wrong:
             return tuple(name for name in names if name in active)
         active ^= {wrong[0]}

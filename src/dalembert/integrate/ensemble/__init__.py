@@ -1,1 +1,1 @@
-"""Many runs: ensembles, sweeps, the engines that execute chunks of them, and the stores that keep them."""
+"""Many runs: ensembles, sweeps, the engines that execute chunks of them, and their stores."""

@@ -1,37 +1,46 @@
-"""Many runs of one system: a chunk of them goes through one function, whatever the engine and wherever it is executed.
+"""Many runs of one system: one function executes a chunk of them, whatever the engine and process.
 
-    parameters (k, n_par), start values (k, n_given)  --starts-->  states (k, n)  --engine-->  states at the times (k, nt, n)
+    parameters (k, n_par), start values (k, n_given)  --starts-->  states (k, n)  --engine-->
+    states at the times (k, nt, n)
 
-A run is computed by itself: its numbers depend neither on the chunk it lies in, nor on its neighbours, nor on the number of
-threads or processes. A run that cannot be computed is told apart by its code and a sentence, and stops nobody else.
+A run is computed by itself: its numbers depend neither on the chunk it lies in, nor on its
+neighbours, nor on the number of threads or processes. A run that cannot be computed is told apart
+by its code and a sentence, and stops nobody else.
 """
 
 from __future__ import annotations
 
 import threading
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ...errors import ContradictionError, DalembertError, RunError
-from ...formulations.independent_velocities import STEADY_QUALITY, choose_split
 from ...formulations.registry import derive
+from ...formulations.velocity_splits import STEADY_QUALITY, choose_split
+from ...model.cache import Cache
 from ...model.flow_system import Flow
-from ...model.method_names import EXTERNAL
 from ...runtime.kernel import Kernel, kernel_of
+from ...typing import Array, BoolArray, IntArray, Numbers
 from ..diagnostics import diagnostics_in
 from ..events.stop_times import has_stops
+from ..methods.table import find_method
 from ..outcome import Outcome
-from ..simulate import Task
-from ..start import start_form
+from ..start_symbols import start_form
 from ..state_symbols import reported_symbols
+from ..task import Task
 from ..termination import leaves_rows_out
 from .batch_functions import kept_rowwise
+
+if TYPE_CHECKING:
+    from ...runtime.context import Context
+    from ..motion import Motion
+    from .batch_functions import Rowwise
 
 __all__ = ["NOT_RUN", "OUTCOMES", "Plan", "Reached", "Results", "register_engine", "run_chunk"]
 
@@ -52,7 +61,8 @@ class Plan:
     Attributes
     ----------
     task : Task
-        Its parameters and start are those of any run; `at` are the times that are kept, at least one.
+        Its parameters and start are those of any run; `at` are the times that are kept, at least
+        one.
     given : tuple of str
         The symbols whose start is given, in the order of the columns of start values.
     """
@@ -61,6 +71,7 @@ class Plan:
     given: tuple[str, ...]
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _programs: dict[Any, int] = field(default_factory=dict, repr=False, compare=False)
+    cache: Cache = field(default_factory=lambda: Cache("plan"), repr=False, compare=False)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -78,14 +89,19 @@ class Plan:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """The symbols of the states that are kept: all velocities, also where the form has only some."""
+        """The symbols of the kept states: all velocities, also if the form has only some."""
         return tuple(symbol.name for symbol in reported_symbols(self.task.equations))
 
     @cached_property
     def is_light(self) -> bool:
-        """Whether runs need no decisions on their way: no contacts, events, stops, calls of Python, other choices."""
+        """Whether runs need no decisions: contacts, events, stops, Python calls, other choices."""
         equations, task = self.task.equations, self.task
-        if equations.system.unilateral or task.events or task.inputs or task.method in EXTERNAL:
+        if (
+            equations.system.unilateral
+            or task.events
+            or task.inputs
+            or find_method(task.method).is_external
+        ):
             return False
         if has_stops(self.kernel):
             return False
@@ -95,7 +111,7 @@ class Plan:
 
     @cached_property
     def is_steady(self) -> bool:
-        """Whether the independent velocities are the general choice, with columns that do not depend on the state."""
+        """Whether the general choice of independent velocities has state-independent columns."""
         equations = self.task.equations
         if equations.rechoose is None or isinstance(equations.system, Flow):
             return False
@@ -104,31 +120,38 @@ class Plan:
         return split.is_steady and names == tuple(equations.chart) and equations.form == "maggi"
 
     @property
-    def times(self) -> Any:
+    def times(self) -> Array:
         """The times that are kept, (nt,)."""
-        return self.task.at
+        times: Array | None = self.task.at
+        assert times is not None
+        return times
 
     @cached_property
-    def order(self) -> Any:
+    def order(self) -> IntArray:
         """The times in the direction of the run, as places in `task.at`."""
         order = np.argsort(self.times, kind="stable")
         return order if self.task.span[1] >= self.task.span[0] else order[::-1]
 
-    def task_of(self, parameters: Any, start: Sequence[float]) -> Task:
+    def task_of(self, parameters: Array, start: Array) -> Task:
         """The task of one run."""
-        return replace(self.task, parameters=parameters, start=dict(zip(self.given, start, strict=True)), progress=None)
+        return replace(
+            self.task,
+            parameters=parameters,
+            start=dict(zip(self.given, start, strict=True)),
+            progress=None,
+        )
 
     def prepare(self) -> None:
         """Compile what every run needs, before threads share it."""
         _ = self.kernel, self.start_kernel, self.symbols, self.is_light, self.order, self.functions
 
-    def complete(self, context: Any) -> None:
+    def complete(self, context: Context) -> None:
         """Compile the programs that a context lacks, for one thread at a time."""
         with self._lock:
             context.complete()
 
     def event_address(self, threshold: float) -> int:
-        """Native code of the zero crossing of the quality of the independent velocities through a threshold."""
+        """Native code of the event: the independent velocities' quality crosses a threshold."""
         from ...codegen.program import straight_line
 
         with self._lock:
@@ -139,7 +162,7 @@ class Plan:
             return self._programs[threshold]
 
     @cached_property
-    def functions(self) -> dict[str, Any]:
+    def functions(self) -> dict[str, Rowwise]:
         """Functions of (t, y, p, u) that are evaluated for all runs of a chunk."""
         graph, inputs = self.kernel.graph, self.kernel._inputs()[:4]
         columns = {"velocities": graph.velocities}
@@ -149,20 +172,21 @@ class Plan:
         if self.is_steady:
             columns["quality"] = graph.chart_quality
 
-        def written(name: str) -> Any:
+        def written(name: str) -> ca.Function:
             return ca.Function(name, inputs, [ca.densify(columns[name])])
 
         return {name: kept_rowwise(self.kernel, name, partial(written, name)) for name in columns}
 
-    def values(self, name: str, times: Any, states: Any, parameters: Any) -> Any:
-        """One of `functions` at times (c,), states (c, n) and parameters (c, n_par), as an array (c, size)."""
+    def values(self, name: str, times: Array, states: Array, parameters: Array) -> Array:
+        """One of `functions` at times (c,), states (c, n) and parameters (c, n_par): (c, size)."""
         u = np.zeros((len(times), len(self.kernel.free_inputs)))
         with self._lock:
-            return self.functions[name](times[:, None], states, parameters, u)[0][:, :, 0]
+            table: Array = self.functions[name](times[:, None], states, parameters, u)[0]
+        return table[:, :, 0]
 
-    def is_good_choice(self, quality: Any) -> Any:
-        """Whether the general choice of independent velocities is taken at states where it has this quality."""
-        return quality > 2 * STEADY_QUALITY
+    def is_good_choice(self, quality: Numbers) -> BoolArray:
+        """Whether the general independent velocities are acceptable at states of this quality."""
+        return np.asarray(np.greater(quality, 2 * STEADY_QUALITY))
 
 
 @dataclass(frozen=True)
@@ -172,7 +196,8 @@ class Reached:
     Attributes
     ----------
     states : array (k, nt, n_state)
-        In the symbols of the form, at the times of the task in their order; NaN where a run did not come.
+        In the symbols of the form, at the times of the task in their order; NaN where a run did not
+        come.
     codes : array (k,) of int
         A place in `OUTCOMES`, or LEFT for a run that the engine leaves to the driver.
     messages : list of str
@@ -193,14 +218,15 @@ class Results:
 
     Attributes
     ----------
-    states : array (k, nt, n_letters)
+    states : array (k, nt, n_symbols)
     codes : array (k,) of int8
     messages : list of str
         How a run ended that did not finish; diagnostics on one that did, empty where there is none.
     steps : array (k,) of int64
     drift : array (k,)
-        The largest distance of the energy at the times kept from that of the start; NaN where there is none.
-    starts : array (k, n_letters)
+        The largest distance of the energy at the times kept from that of the start; NaN where there
+        is none.
+    starts : array (k, n_symbols)
         The consistent starts that were used.
     cpu_seconds : float
         What the runs took of a processor.
@@ -217,7 +243,9 @@ class Results:
     @property
     def made(self) -> int:
         """How many runs were made, and not left out or broken off by Ctrl-C."""
-        return len(self.codes) - int(np.isin(self.codes, (NOT_RUN, CODE[Outcome.INTERRUPTED])).sum())
+        return len(self.codes) - int(
+            np.isin(self.codes, (NOT_RUN, CODE[Outcome.INTERRUPTED])).sum()
+        )
 
 
 Engine = Callable[[Plan, Any, Any, Callable[[], bool]], Reached]
@@ -225,9 +253,10 @@ _ENGINES: dict[str, Engine] = {}
 
 
 def register_engine(method: str, engine: Engine) -> None:
-    """Let an engine execute chunks of a method: ``engine(plan, parameters (k, n_par), starts (k, n_state), stop)``.
+    """Register ``engine(plan, parameters (k, n_par), starts (k, n_state), stop)`` for a method.
 
-    `stop` says whether the user wants to end. Without an engine of its own a method goes one run after another.
+    `stop` says whether the user wants to end. Without an engine of its own a method goes one run
+    after another.
     """
     _ENGINES[method] = engine
 
@@ -245,7 +274,9 @@ def never() -> bool:
     return False
 
 
-def run_chunk(plan: Plan, parameters: Any, values: Any, stop: Callable[[], bool] = never) -> Results:
+def run_chunk(
+    plan: Plan, parameters: Array, values: Array, stop: Callable[[], bool] = never
+) -> Results:
     """Execute k runs.
 
     Parameters
@@ -282,7 +313,14 @@ def run_chunk(plan: Plan, parameters: Any, values: Any, stop: Callable[[], bool]
     return replace(results, cpu_seconds=clock.thread_time() - began)
 
 
-def _keep(plan: Plan, results: Results, places: Any, parameters: Any, starts: Any, reached: Reached) -> None:
+def _keep(
+    plan: Plan,
+    results: Results,
+    places: IntArray,
+    parameters: Array,
+    starts: Array,
+    reached: Reached,
+) -> None:
     """Take over what an engine found, with all velocities and the drift of the energy."""
     results.codes[places] = reached.codes
     results.steps[places] = reached.statistics["steps"]
@@ -307,7 +345,7 @@ def _keep(plan: Plan, results: Results, places: Any, parameters: Any, starts: An
         results.drift[places[some]] = np.nanmax(apart[some], axis=1)
 
 
-def _shown(plan: Plan, times: Any, states: Any, parameters: Any) -> Any:
+def _shown(plan: Plan, times: Array, states: Array, parameters: Array) -> Array:
     """States of the form with all velocities."""
     if plan.task.equations.rechoose is None:
         return states
@@ -315,23 +353,35 @@ def _shown(plan: Plan, times: Any, states: Any, parameters: Any) -> Any:
     return np.hstack([states[:, :n], plan.values("velocities", times, states, parameters)])
 
 
-def _keep_driven(plan: Plan, results: Results, place: int, parameters: Any, values: Any, stop: Callable[[], bool]) -> None:
-    """One run by the driver, which can decide on contacts, events, and other independent velocities."""
+def _keep_driven(
+    plan: Plan,
+    results: Results,
+    place: int,
+    parameters: Array,
+    values: Array,
+    stop: Callable[[], bool],
+) -> None:
+    """Make one run by the driver, with contacts, events and changes of independent velocities."""
     from .engine import driven
 
     results.states[place] = np.nan
     if not (np.isfinite(parameters).all() and np.isfinite(values).all()):
-        results.codes[place], results.messages[place] = REFUSED, _not_finite(plan, parameters, values)
+        results.codes[place] = REFUSED
+        results.messages[place] = _not_finite(plan, parameters, values)
         return
     try:
         motion = driven(plan.task_of(parameters, values), stop)
     except DalembertError as error:
-        code = CODE[Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR]
+        code = CODE[
+            Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
+        ]
         results.codes[place] = code if isinstance(error, RunError) else REFUSED
         results.messages[place] = str(error)
         return
     results.codes[place] = CODE[motion.outcome]
-    results.messages[place] = diagnostics_in(motion.message) if motion.outcome is Outcome.FINISHED else motion.message
+    results.messages[place] = (
+        diagnostics_in(motion.message) if motion.outcome is Outcome.FINISHED else motion.message
+    )
     results.steps[place] = motion.statistics["steps"]
     results.starts[place] = [motion.start[name] for name in plan.symbols]
     for k, t in enumerate(plan.times):
@@ -342,7 +392,7 @@ def _keep_driven(plan: Plan, results: Results, place: int, parameters: Any, valu
         results.drift[place] = _drift_of(motion)
 
 
-def _drift_of(motion: Any) -> float:
+def _drift_of(motion: Motion) -> float:
     """The largest distance of the energy at the times kept from that of the start."""
     first = motion.segments[0]
     u = np.zeros((1, len(first.context.kernel.free_inputs)))
@@ -352,7 +402,7 @@ def _drift_of(motion: Any) -> float:
     return float(np.nanmax(apart)) if np.isfinite(apart).any() else float("nan")
 
 
-def _not_finite(plan: Plan, parameters: Any, values: Any) -> str:
+def _not_finite(plan: Plan, parameters: Array, values: Array) -> str:
     for symbol, value in zip(plan.task.equations.system.parameters, parameters, strict=True):
         if not np.isfinite(value):
             return f"The parameter {symbol.name} must be a finite number (seen: {value})."

@@ -1,7 +1,7 @@
-"""Sweeps on a Dask cluster: blocks go out as plain data, results come back, and only this process writes.
+"""Sweeps on a Dask cluster: blocks go out as plain data, and only this process writes results.
 
-A worker keeps nothing that matters, so that one that dies costs the blocks it was working on: Dask hands them to others, and
-what it gives up after too many deaths is handed out again from here.
+A worker keeps nothing that matters, so that one that dies costs the blocks it was working on: Dask
+hands them to others, and what it gives up after too many deaths is handed out again from here.
 """
 
 from __future__ import annotations
@@ -10,24 +10,37 @@ import time as clock
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ...errors import DalembertError, MissingExtraError, RunError
 from ...model.names import shortened
 from .chunks import Results
 from .sweep_plan import execute
 
+if TYPE_CHECKING:
+    import distributed
+
+    from .sweep import InMemory
+    from .sweep import _Work as SweepWork
+
 __all__ = ["run_on_cluster"]
 
 #: Blocks that are handed out for each thread of the cluster: one at work, one waiting.
 IN_FLIGHT = 2
-#: How often Dask runs a block again that failed, and how often we hand out one again that Dask has given up.
+#: How often Dask retries a failed block, and how often we resubmit one that Dask gave up.
 RETRIES, MOST_ATTEMPTS = 2, 10
 #: Seconds to wait for the scheduler, and for workers where there are none.
 CONNECTING, PATIENCE = 20.0, 60.0
 
 
-def run_on_cluster(work: Any, kept: Any, done: set[int], client: Any, scheduler: str | None) -> bool:
+def run_on_cluster(
+    work: SweepWork,
+    kept: InMemory,
+    done: set[int],
+    client: distributed.Client | None,
+    scheduler: str | None,
+) -> bool:
     """Make the blocks that are missing on a cluster; False where Ctrl-C came before the end."""
     try:
         import distributed
@@ -50,9 +63,18 @@ def run_on_cluster(work: Any, kept: Any, done: set[int], client: Any, scheduler:
 class _Rounds:
     """Blocks out and results in, until all are there."""
 
-    def __init__(self, distributed: Any, client: Any, work: Any, kept: Any, done: set[int]) -> None:
+    def __init__(
+        self,
+        distributed: ModuleType,
+        client: distributed.Client,
+        work: SweepWork,
+        kept: InMemory,
+        done: set[int],
+    ) -> None:
         self.distributed, self.client, self.work, self.kept = distributed, client, work, kept
-        self.name = uuid.uuid4().hex  # others may use the same scheduler, and Dask gives equal keys equal results
+        self.name = (
+            uuid.uuid4().hex
+        )  # others may use the same scheduler, and Dask gives equal keys equal results
         self.todo = [number for number in reversed(range(len(kept.blocks))) if number not in done]
         self.attempts: dict[int, int] = {}
         self.pending: dict[Any, int] = {}
@@ -70,20 +92,29 @@ class _Rounds:
             return False
         finally:
             if self.pending:
-                with suppress(OSError, RuntimeError):  # where the scheduler has gone, nothing is left to be cancelled
+                with suppress(
+                    OSError, RuntimeError
+                ):  # where the scheduler has gone, nothing is left to be cancelled
                     self.client.cancel(list(self.pending), force=True)
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
-        """Say in a sentence that the scheduler has gone; whatever is asked of the cluster is asked in here."""
+        """Turn failures to reach the scheduler into an error with a remedy."""
         try:
             yield
-        except (OSError, RuntimeError, self.distributed.CancelledError) as error:  # a time-out is an OSError
+        except (
+            OSError,
+            RuntimeError,
+            self.distributed.CancelledError,
+        ) as error:  # a time-out is an OSError
             if isinstance(error, DalembertError):
                 raise
             raise RunError(
                 "The scheduler of the cluster has gone",
-                seen=f"{type(error).__name__}; {self.kept.runs_done} of {self.work.count} runs are there",
+                seen=(
+                    f"{type(error).__name__}; {self.kept.runs_done} of {self.work.count} runs are"
+                    " there"
+                ),
                 remedy="start it and its workers again, then go on with resume",
             ) from error
 
@@ -96,7 +127,10 @@ class _Rounds:
         elif clock.monotonic() - self.last_seen > PATIENCE:
             raise RunError(
                 "The cluster has no workers",
-                seen=f"none for {PATIENCE:g} s; {self.kept.runs_done} of {self.work.count} runs are there",
+                seen=(
+                    f"none for {PATIENCE:g} s; {self.kept.runs_done} of {self.work.count} runs are"
+                    " there"
+                ),
                 remedy="start workers, then go on with resume",
             )
         while self.todo and len(self.pending) < IN_FLIGHT * max(1, threads):
@@ -119,7 +153,9 @@ class _Rounds:
         """Keep what has come back; hand out again what was lost."""
         try:
             with self._talking():
-                self.distributed.wait(list(self.pending), timeout=1.0, return_when="FIRST_COMPLETED")
+                self.distributed.wait(
+                    list(self.pending), timeout=1.0, return_when="FIRST_COMPLETED"
+                )
         except RunError as error:
             if isinstance(error.__cause__, (TimeoutError, self.distributed.TimeoutError)):
                 return
@@ -137,7 +173,7 @@ class _Rounds:
             else:
                 self._again(number, future)
 
-    def _again(self, number: int, future: Any) -> None:
+    def _again(self, number: int, future: distributed.Future) -> None:
         """Hand out a block again whose workers died; raise where the work itself cannot be done."""
         error = future.exception() if future.status == "error" else None
         lost = error is None or isinstance(error, self.distributed.KilledWorker)

@@ -1,15 +1,16 @@
-"""Runs one after another through the native loop: light where nothing has to be decided on the way, else by the driver.
+"""Runs in sequence through the native loop: light if no decision is needed, else by the driver.
 
-A light run is what `Driver` does with an ordinary run, step for step and bit for bit, without what it prepares for decisions:
-its arrays are made once for a chunk, and nothing but the states at the times asked for is kept. What a motion has to say about
-its digits (`diagnostics`) is found from the steps in the buffer, where the least pivot or a small start gives reason to look.
+A light run is what `Driver` does with an ordinary run, step for step and bit for bit, without what
+it prepares for decisions: its arrays are made once for a chunk, and nothing but the states at the
+times asked for is kept. What a motion has to say about its digits (`diagnostics`) is found from the
+steps in the buffer, where the least pivot or a small start gives reason to look.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,36 +18,46 @@ from ...codegen.native.language import Record
 from ...errors import ContradictionError, RunError
 from ...runtime.diagnosis import explain
 from ...runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
+from ...typing import Array
 from .. import advance as loop
-from ..diagnostics import MANY_STEPS, coarse_times, diagnostics, few_digits, ranks, stiffness, weak_pivot
-from ..driver import EXACT_TIMES, Driver
+from ..diagnostics import (
+    MANY_STEPS,
+    coarse_times,
+    diagnostics,
+    few_digits,
+    ranks,
+    stiffness,
+    weak_pivot,
+)
+from ..driver import EXACT_TIMES, STEADY, Driver
 from ..events.rank_watch import hold_watch
 from ..methods.fixed.fixed_checks import departure
 from ..methods.fixed.fixed_steps import DEGENERATE, UNSOLVED
-from ..motion import Motion, Segment
-from ..native_run import Run, first_step
+from ..motion import Motion
+from ..native_run import AdaptiveRun, RunStart, first_step
 from ..outcome import Outcome
 from ..run_kinds import run_kind
-from ..termination import Pace, classify, unsolved
+from ..segment import Segment
+from ..termination import Pace, classify, interrupted, unsolved
 from ..velocity_partition import THRESHOLDS
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
 
+if TYPE_CHECKING:
+    from ..task import Task
+
 __all__ = ["driven", "one_by_one"]
 
-#: Steps between two looks at a run. Not fitted to the clock, so that a run that crawls ends at the same state whatever else the
-#: machine does.
-BUDGET = 1024
-#: Arrays that a new run finds anyway: its parameters, the times, the states at them, the steps; and large scratch arrays.
+#: Arrays that every run rewrites: parameters, times, states, steps, and large scratch arrays.
 NOT_RESET = ("parameters", "at", "at_states", "step_times", "step_states")
 LARGEST_RESET = 2000
 
 
-def followed(driver: Any) -> tuple[Outcome, str] | None:
-    """Run until the end or trouble; None where a decision is needed that a light run cannot take."""
+def followed(driver: LightRun) -> tuple[Outcome, str] | None:
+    """Run until the end or trouble; None if a decision is needed that a light run cannot take."""
     pace = Pace()
     while True:
         reached, left = driver.run.t, driver._steps_left()
-        code = driver.run.call("advance", max(1, min(BUDGET, left)))
+        code = driver.run.call("advance", max(1, min(STEADY, left)))
         stuck = pace.ending(driver, code, reached, left - driver._steps_left())
         if stuck is not None:
             return stuck
@@ -54,27 +65,12 @@ def followed(driver: Any) -> tuple[Outcome, str] | None:
         if ending is not None or driver.is_left:
             return ending
         if driver.stop():
-            return Outcome.INTERRUPTED, f"Interrupted at t = {driver.run.t:.9g}; what was computed is kept."
+            return interrupted(driver.run.t)
 
 
-class SteadyDriver(Driver):
-    """The driver with a loop that does not look at the clock."""
-
-    is_left = False
-
-    def __init__(self, task: Any, stop: Callable[[], bool]) -> None:
-        super().__init__(task)
-        self.stop = stop
-
-    def _loop(self) -> tuple[Outcome, str]:
-        ending = followed(self)
-        assert ending is not None
-        return ending
-
-
-def driven(task: Any, stop: Callable[[], bool]) -> Motion:
+def driven(task: Task, stop: Callable[[], bool]) -> Motion:
     """One run by the driver."""
-    return SteadyDriver(task, stop).execute()
+    return Driver(task, stop).execute()
 
 
 class LightRun:
@@ -99,19 +95,25 @@ class LightRun:
         self.forward = self.task.span[1] >= self.task.span[0]
         self.at = np.ascontiguousarray(plan.times[plan.order])
         self.states = np.full((len(self.at), self.kernel.n_state), np.nan)
-        self.first = int(np.sum(self.at <= self.task.span[0] if self.forward else self.at >= self.task.span[0]))
+        self.first = int(
+            np.sum(self.at <= self.task.span[0] if self.forward else self.at >= self.task.span[0])
+        )
         self.events = 1 if plan.is_steady else 0
         self.about_times = coarse_times(self.task)
         self.small, self.weak = few_digits(self.task), weak_pivot(self.task)
         self.is_watched = self.task.stepping is None and self.task.method != "taylor"
-        self._kept: Run | None = None
+        self._kept: AdaptiveRun | None = None
 
-    def begin(self, parameters: Any, y: Any, quality: float) -> bool:
+    def begin(self, parameters: Array, y: Array, quality: float) -> bool:
         """Enter a start; whether the run can go on from here."""
         self.is_left, self.is_cut, t = False, False, self.task.span[0]
         self.start_state, self.states[:] = y, np.nan
         self.states[: self.first] = y
-        run: Any = self._fresh(parameters, y) if self.task.stepping is not None else self._reset(parameters, y)
+        run: Any = (
+            self._fresh(parameters, y)
+            if self.task.stepping is not None
+            else self._reset(parameters, y)
+        )
         self.run = run
         run.counts.next_at = self.first
         if self.events and not self._watch(quality):
@@ -130,13 +132,17 @@ class LightRun:
             run.events_old[:] = run.context.events(t, run.y, self.events)
         return True
 
-    def _reset(self, parameters: Any, y: Any) -> Run:
+    def _reset(self, parameters: Array, y: Array) -> AdaptiveRun:
         """The same arrays for another run, as if they were new."""
         if self._kept is None:
             self._kept = made = self._made(run_kind(self.task), parameters, y)
             bound = made.context.fields.arrays.items()
-            held = {name: value.words if isinstance(value, Record) else value for name, value in bound}
-            own = [name for name in held if name not in NOT_RESET and held[name].size <= LARGEST_RESET]
+            held = {
+                name: value.words if isinstance(value, Record) else value for name, value in bound
+            }
+            own = [
+                name for name in held if name not in NOT_RESET and held[name].size <= LARGEST_RESET
+            ]
             self._fresh_arrays = [(held[name], held[name].copy()) for name in own]
             return made  # type: ignore[no-any-return]
         for array, fresh in self._fresh_arrays:
@@ -146,12 +152,13 @@ class LightRun:
         run.y[:] = run.y_old[:] = y
         return run
 
-    def _fresh(self, parameters: Any, y: Any) -> Any:
+    def _fresh(self, parameters: Array, y: Array) -> AdaptiveRun:
         return self._made(run_kind(self.task), parameters, y)
 
-    def _made(self, make: Any, parameters: Any, y: Any) -> Any:
+    def _made(self, make: type[AdaptiveRun], parameters: Array, y: Array) -> AdaptiveRun:
         task = replace(self.task, parameters=parameters)
-        run = make(self.kernel, task, task.span[0], y, self.at, self.states, self.events)
+        start = (self.kernel, task, task.span[0], y, self.at, self.states, self.events)
+        run = make(RunStart(*start))
         if task.project and self.kernel.is_constrained and task.stepping is None:
             with self.plan._lock:
                 run.context.prepare_projection()
@@ -161,7 +168,7 @@ class LightRun:
         return run
 
     def _watch(self, quality: float) -> bool:
-        """Watch the quality of the independent velocities as a driver does; False where it would choose others."""
+        """Watch the independent velocities as a driver does; False if it would choose others."""
         threshold = next((value for value in THRESHOLDS if value < quality / 2), None)
         if threshold is None or not self.plan.is_good_choice(quality):
             return False
@@ -172,8 +179,12 @@ class LightRun:
         """Follow the run that was begun; None where it is left to the driver."""
         if self.rejected in (SINGULAR, CONTRADICTORY):
             run = self.run
-            error = explain(self.kernel, self.rejected, run.t, run.y, run.context.parameters, run.context.info)
-            outcome = Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
+            error = explain(
+                self.kernel, self.rejected, run.t, run.y, run.context.parameters, run.context.info
+            )
+            outcome = (
+                Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
+            )
             return outcome, str(error)
         try:
             return followed(self)
@@ -182,10 +193,10 @@ class LightRun:
             return None
 
     def said(self, outcome: Outcome, message: str, is_small: bool) -> str | None:
-        """What is kept of the message of a run that has ended: all of it, or where it finished the diagnostics.
+        """The message kept of an ended run: all of it, or the diagnostics if it finished.
 
-        None where only the driver can tell, because steps were dropped. `is_small` says that all symbols of the start have
-        few digits.
+        None where only the driver can tell, because steps were dropped. `is_small` says that all
+        symbols of the start have few digits.
         """
         always = f"{self.about_times} {self._stiffness()}".strip()
         if outcome is not Outcome.FINISHED:
@@ -213,10 +224,12 @@ class LightRun:
         """The steps in the buffer, behind the start."""
         (times, states), (last, reached) = self.run.take_steps(), self.run.last_step()
         t = np.concatenate([[self.task.span[0]], times, last])
-        return Segment(self.run.context, (), t, np.concatenate([self.start_state[None], states, reached]))
+        return Segment(
+            self.run.context, (), t, np.concatenate([self.start_state[None], states, reached])
+        )
 
     def _departs(self) -> bool:
-        """Whether a run with fixed steps has left its motion, by the steps in the buffer and the one reached."""
+        """Whether a run with fixed steps has left its motion, by its buffered and last steps."""
         if self.task.stepping is None:
             return False
         run, count = self.run, self.run.counts.recorded
@@ -225,7 +238,7 @@ class LightRun:
         return departure(self.task, Segment(run.context, (), times, states)) is not None
 
     def _look(self) -> None:
-        """Keep the least pivot at some points of the buffer, where native code does not; the run goes on as if nobody had."""
+        """Record the least pivot ratio at some buffered points, without affecting the run."""
         if self.is_watched:
             return
         held, clock = self.run.context.fields.arrays, self.run.clock
@@ -250,8 +263,11 @@ class LightRun:
                 if self._steps_left() <= 0:
                     return (
                         Outcome.TOO_MANY_STEPS,
-                        f"More than {self.task.max_steps} steps were needed; t = {run.t:.9g} was reached. "
-                        f"Raise max_steps or {'rtol' if self.task.stepping is None else 'step'}.",
+                        (
+                            f"More than {self.task.max_steps} steps were needed; t = {run.t:.9g}"
+                            " was reached. Raise max_steps or"
+                            f" {'rtol' if self.task.stepping is None else 'step'}."
+                        ),
                     )
             case loop.FULL:
                 self.is_cut = True
@@ -275,7 +291,7 @@ class LightRun:
         """There are no functions of Python that could have failed."""
 
 
-def one_by_one(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
+def one_by_one(plan: Plan, parameters: Array, starts: Array, stop: Callable[[], bool]) -> Reached:
     """The engine of every method that has no other: see `chunks.register_engine`."""
     count, task = len(parameters), plan.task
     states = np.full((count, len(plan.times), plan.kernel.n_state), np.nan)
@@ -290,7 +306,9 @@ def one_by_one(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool
     for k in range(count):
         if stop():
             break
-        ending = light.ending() if light.begin(parameters[k], starts[k], float(qualities[k])) else None
+        ending = (
+            light.ending() if light.begin(parameters[k], starts[k], float(qualities[k])) else None
+        )
         said = None if ending is None else light.said(*ending, bool(small[k]))
         if ending is None or said is None:
             codes[k] = LEFT

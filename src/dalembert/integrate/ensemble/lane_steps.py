@@ -1,7 +1,7 @@
-"""The native loop of many runs by Taylor coefficients: four lanes, in each of them one run, and the next when it has ended.
+"""The native loop of many Taylor runs: four lanes with one run each, refilled when a run ends.
 
-A lane has its own time, step and run. What it computes does not depend on the others: every operation goes lane by lane. A run
-that meets trouble is left, for the driver to tell what happened.
+A lane has its own time, step and run. What it computes does not depend on the others: every
+operation goes lane by lane. A run that meets trouble is left, for the driver to tell what happened.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def fill_lanes(context: LaneFields) -> None:
 
 @rare
 def last_is_doubtful(context: LaneFields, lane: int) -> bool:
-    """Whether the least pivot at the last state of a lane, from which no expansion starts, gives reason for a diagnostic."""
+    """Whether the least pivot ratio at the last state of a lane calls for a diagnostic."""
     own, parameters, info = context.parameters, context.lane_parameters, context.info
     for i in range(context.n_parameters):
         own[i] = parameters[i * LANES + lane]
@@ -80,7 +80,10 @@ def last_is_doubtful(context: LaneFields, lane: int) -> bool:
     for i in range(context.n_state):
         y[i] = states[i * LANES + lane]
     bounds = context.pivots
-    return evaluate(context, times[lane], y, context.out) != REGULAR or min(info[1], info[3]) < bounds[0]
+    return (
+        evaluate(context, times[lane], y, context.out) != REGULAR
+        or min(info[1], info[3]) < bounds[0]
+    )
 
 
 @native
@@ -115,7 +118,7 @@ def lane_sizes(context: LaneFields) -> None:
             most[lane] = max(most[lane], abs(last[i * LANES + lane]) * scale)
             before[lane] = max(before[lane], abs(other[i * LANES + lane]) * scale)
     for lane in range(LANES):
-        # The larger of two terms, most h^K and before h^(K-1), with the step before for one h: one power instead of two.
+        # The larger of most h^K and before h^(K-1), with the last step for one h: a single power.
         guess = abs(sizes[lane])
         if guess == 0.0 and most[lane] > 0.0:
             guess = most[lane] ** (-1.0 / float(order))
@@ -125,8 +128,11 @@ def lane_sizes(context: LaneFields) -> None:
             size = min(size, larger ** (-1.0 / float(order - 1)))
         left = clock.t_end - times[lane]
         step = size if left > 0.0 else -size
-        sizes[lane] = left if abs(left) < 1.1 * size else (times[lane] + step) - times[lane]  # what the clock can tell
-    h0, h1, h2, h3 = sizes[0], sizes[1], sizes[2], sizes[3]  # Horner's rule in registers, one for each lane
+        sizes[lane] = (
+            left if abs(left) < 1.1 * size else (times[lane] + step) - times[lane]
+        )  # what the clock can tell
+    # Horner's rule in registers, one for each lane.
+    h0, h1, h2, h3 = sizes[0], sizes[1], sizes[2], sizes[3]
     for i in range(ns):
         row, start, result = last + i * LANES, states + i * LANES, new + i * LANES
         s0, s1, s2, s3 = row[0], row[1], row[2], row[3]
@@ -164,7 +170,7 @@ def within(context: LaneFields, lane: int, elapsed: float, y: Reals) -> None:
 
 @native
 def is_sound(context: LaneFields, lane: int) -> bool:
-    """Whether the expansion of a lane is healthy, its step not too small, and its new state finite."""
+    """Whether a lane's expansion is well conditioned, its step large enough, its state finite."""
     times, sizes = context.lane_times, context.lane_sizes
     found, new, clock = context.lane_found, context.lane_new, context.clock
     if not found[lane] > HEALTHY:
@@ -178,7 +184,7 @@ def is_sound(context: LaneFields, lane: int) -> bool:
 
 @native
 def finish_lane(context: LaneFields, lane: int) -> int:
-    """Store what was asked for inside the step of a lane, and take it. Returns whether the run goes on (1), or its code."""
+    """Store requested times in a lane's step and accept it; 1 if the run goes on, else its code."""
     ns, nt = context.n_state, context.n_at
     clock, at, y = context.clock, context.at, context.stage
     times, states, new = context.lane_times, context.lane_states, context.lane_new

@@ -1,6 +1,7 @@
-"""The engine of the Taylor method for many runs: four at a time in the lanes of the processor's vectors.
+"""The engine of the Taylor method for many runs: four at a time in vector lanes.
 
-Lanes have no words. A run that may deserve a diagnostic on its digits is made alone, from its start, which tells.
+Lanes have no words. A run that may deserve a diagnostic on its digits is made alone, from its
+start, which tells.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import numpy as np
 
 from ...codegen.native.native_module import NativeModule, aligned_zeros
 from ...runtime.context import Context
+from ...typing import Array, BoolArray, IntArray
 from ..diagnostics import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_digits, weak_pivot
 from ..events.rank_watch import is_watched
 from ..events.stop_times import is_controlled
 from ..methods.adaptive.taylor_programs import kernel_expansion, taylor_order
-from ..native_run import LEAST_RTOL, LOCAL_SHARE
 from ..outcome import Outcome
 from ..run_fields import LaneFields
+from ..tolerances import LEAST_RTOL, LOCAL_SHARE
 from . import lane_steps as lanes
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
 from .engine import one_by_one
@@ -30,10 +32,11 @@ __all__ = ["by_lanes"]
 BUDGET = 20_000
 #: Entered where a run has not been looked at.
 UNTOUCHED = -9
-#: A run is made alone where its least pivot is this many times above the one that is told: steps in lanes end elsewhere.
+#: A run is made alone if its least pivot is within this factor of the reported one.
 MARGIN = 2.0
-#: The last state is looked at where the one before had a least pivot this many times above. A step is a small part of the way
-#: to where the motion becomes singular, so that none brings the pivot so far down.
+#: The last state is looked at where the one before had a least pivot this many times above. A step
+#: is a small part of the way to where the motion becomes singular, so that none brings the pivot so
+#: far down.
 NEAR = 100.0
 
 
@@ -44,14 +47,20 @@ def lane_functions() -> dict[str, Any]:
     return NativeModule(entries).functions
 
 
-def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool]) -> Reached:
-    """Runs by Taylor coefficients, see `chunks.register_engine`; those that meet trouble are left to the driver."""
-    if plan.task.first_step is not None or is_controlled(plan.kernel, plan.task) or is_watched(plan.kernel):
+def by_lanes(plan: Plan, parameters: Array, starts: Array, stop: Callable[[], bool]) -> Reached:
+    """Make runs by Taylor coefficients (`chunks.register_engine`); leave trouble to the driver."""
+    if (
+        plan.task.first_step is not None
+        or is_controlled(plan.kernel, plan.task)
+        or is_watched(plan.kernel)
+    ):
         return one_by_one(plan, parameters, starts, stop)
     count, nt, ns = len(parameters), len(plan.times), plan.kernel.n_state
     good = np.ones(count, bool)
     if plan.is_steady:
-        qualities = plan.values("quality", np.full(count, plan.task.span[0]), starts, parameters)[:, 0]
+        qualities = plan.values("quality", np.full(count, plan.task.span[0]), starts, parameters)[
+            :, 0
+        ]
         good = plan.is_good_choice(qualities)
     chunk = _Chunk(plan, parameters[good], starts[good])
     chunk.follow(stop)
@@ -72,31 +81,38 @@ def by_lanes(plan: Plan, parameters: Any, starts: Any, stop: Callable[[], bool])
     )
     again = np.flatnonzero(
         (codes == lanes.DOUBTFUL)
-        | finished & (_are_small(starts, states, few_digits(plan.task)) | _may_be_stiff(plan, parameters, reached))
+        | finished
+        & (
+            _are_small(starts, states, few_digits(plan.task))
+            | _may_be_stiff(plan, parameters, reached)
+        )
     )
     if again.size:
         _replace(reached, again, one_by_one(plan, parameters[again], starts[again], stop))
     return reached
 
 
-def _are_small(starts: Any, states: Any, bound: float) -> Any:
-    """Which runs have no symbol as large as a bound, at their start and at the times that are kept, (k,) of bool."""
-    small = np.max(np.abs(starts), axis=1, initial=0.0) < bound
+def _are_small(starts: Array, states: Array, bound: float) -> BoolArray:
+    """Which runs keep every symbol below a bound, at the start and the kept times, (k,) of bool."""
+    small: BoolArray = np.max(np.abs(starts), axis=1, initial=0.0) < bound
     small[small] = ~np.any(np.abs(states[small]) >= bound, axis=(1, 2))
     return small
 
 
-def _may_be_stiff(plan: Plan, parameters: Any, reached: Reached) -> Any:
+def _may_be_stiff(plan: Plan, parameters: Array, reached: Reached) -> BoolArray:
     """Which runs took many steps, and have a fast decay where they were seen last, (k,) of bool."""
-    found = reached.statistics["steps"] >= MANY_STEPS
+    found: BoolArray = reached.statistics["steps"] >= MANY_STEPS
     last, length = int(plan.order[-1]), abs(plan.task.span[1] - plan.task.span[0])
     for k in np.flatnonzero(found):
-        h, context = length / float(reached.statistics["steps"][k]), plan.kernel.plain_context(parameters[k])
-        found[k] = decay_in_step(context, float(plan.times[last]), reached.states[k, last], h) >= STIFF / 2
+        h = length / float(reached.statistics["steps"][k])
+        context = plan.kernel.plain_context(parameters[k])
+        found[k] = (
+            decay_in_step(context, float(plan.times[last]), reached.states[k, last], h) >= STIFF / 2
+        )
     return found
 
 
-def _replace(reached: Reached, places: Any, again: Reached) -> None:
+def _replace(reached: Reached, places: IntArray, again: Reached) -> None:
     """Enter runs that were made again at their places."""
     reached.states[places], reached.codes[places] = again.states, again.codes
     reached.statistics["steps"][places] = again.statistics["steps"]
@@ -107,7 +123,7 @@ def _replace(reached: Reached, places: Any, again: Reached) -> None:
 class _Chunk:
     """The arrays of some runs."""
 
-    def __init__(self, plan: Plan, parameters: Any, starts: Any) -> None:
+    def __init__(self, plan: Plan, parameters: Array, starts: Array) -> None:
         task, kernel = plan.task, plan.kernel
         with plan._lock:
             found = kernel_expansion(kernel, lanes.LANES)
@@ -116,7 +132,8 @@ class _Chunk:
                 self.context.prepare_projection()
                 self.context.complete()
                 self.context.fields.projects = 1
-        bind, fields, ns, count = self.context.fields.bind, self.context.fields, kernel.n_state, len(parameters)
+        bind, fields, ns = self.context.fields.bind, self.context.fields, kernel.n_state
+        count = len(parameters)
         clock = fields.clock
         clock.t, clock.t_end = task.span
         clock.rtol = max(LOCAL_SHARE * task.rtol, LEAST_RTOL)

@@ -1,18 +1,21 @@
-"""How many runs are laid out as a table: which axes the runs have, and the variables over them, in memory and on disk."""
+"""The table of many runs: their axes and the variables over them, in memory and on disk."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...errors import ModelError
-from ...model.read_only import freeze_arrays, read_only, restore
+from ...model.read_only import ReadOnlyArrays, read_only
 from ...typing import Array
 from .chunks import NOT_RUN, OUTCOMES
+
+if TYPE_CHECKING:
+    from .chunks import Results
 
 __all__ = ["MESSAGE", "MESSAGE_BEFORE", "Axis", "Table", "Variable", "laid_out"]
 
@@ -42,12 +45,12 @@ class Axis(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name of the coordinate: a symbol of the state is a variable already, its start is another one."""
+        """The name of the coordinate; the start of a state symbol has its own."""
         return f"{self.name}_start" if self.is_start else self.name
 
 
 class Variable(NamedTuple):
-    """A variable of the table: its axes, the kind of its numbers, and what stands where nothing was computed."""
+    """A variable of the table: its axes, its number type, and the value of missing entries."""
 
     dims: tuple[str, ...]
     kind: Any
@@ -56,7 +59,7 @@ class Variable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(ReadOnlyArrays):
     """The layout of an ensemble.
 
     Attributes
@@ -76,14 +79,9 @@ class Table:
     symbols: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-    __setstate__ = restore
-
     @cached_property
     def own_names(self) -> dict[str, str]:
-        """The names of what is not a symbol of the model, made longer where a symbol has one of them."""
+        """Names of what is not a symbol of the model, lengthened where a symbol has the same."""
         taken = {*self.symbols, *self.coordinates, *self.dims}
         found = {}
         for name in ("time", "outcome", "message", "steps", "energy_drift"):
@@ -95,7 +93,7 @@ class Table:
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
-        """Every variable over the runs, in the order in which they are written: the outcome is the last."""
+        """Every variable over the runs, in the order of writing: the outcome is the last."""
         own = self.own_names
         along = (*self.dims, own["time"])
         table = {name: Variable(along, np.float64, np.nan, {}) for name in self.symbols}
@@ -105,12 +103,16 @@ class Table:
         table[own["message"]] = Variable(self.dims, str, "", {"long_name": MESSAGE})
         codes = [NOT_RUN, *range(len(OUTCOMES))]
         meanings = " ".join(name.replace(" ", "_") for name in ("not run", *OUTCOMES))
-        outcome = {"long_name": "how the run ended", "flag_values": codes, "flag_meanings": meanings}
+        outcome = {
+            "long_name": "how the run ended",
+            "flag_values": codes,
+            "flag_meanings": meanings,
+        }
         table[own["outcome"]] = Variable(self.dims, np.int8, NOT_RUN, outcome)
         return table
 
-    def columns(self, results: Any, shape: tuple[int, ...]) -> dict[str, Any]:
-        """The arrays of `chunks.Results` by the names of the variables, for runs that form a block of this shape."""
+    def columns(self, results: Results, shape: tuple[int, ...]) -> dict[str, Any]:
+        """The arrays of `chunks.Results` by variable name, for a block of runs of this shape."""
         own = self.own_names
         states = results.states.reshape(*shape, len(self.times), len(self.symbols))
         found: dict[str, Any] = {name: states[..., k] for k, name in enumerate(self.symbols)}
@@ -121,10 +123,13 @@ class Table:
         return {name: read_only(values) for name, values in found.items()}
 
 
-def laid_out(axes: list[Axis]) -> tuple[tuple[int, ...], tuple[str, ...], dict[str, tuple[tuple[str, ...], Any]]]:
-    """The shape of the runs, the names of its axes, and the coordinates with the axes along which they vary.
+def laid_out(
+    axes: list[Axis],
+) -> tuple[tuple[int, ...], tuple[str, ...], dict[str, tuple[tuple[str, ...], Any]]]:
+    """The shape of the runs, its axis names, and the coordinates with the axes they vary along.
 
-    An axis along which one array varies, and no other one, has its name; others are called run, or run_0, run_1, ...
+    An axis along which one array varies, and no other one, has its name; others are called run, or
+    run_0, run_1, ...
     """
     try:
         shape = np.broadcast_shapes(*(axis.values.shape for axis in axes))
@@ -136,7 +141,9 @@ def laid_out(axes: list[Axis]) -> tuple[tuple[int, ...], tuple[str, ...], dict[s
             remedy="give them one length, or shapes that broadcast such as (50, 1) and (20,)",
         ) from None
     if 0 in shape:
-        raise ModelError("There is no run to make", seen=f"shape {shape}", remedy="give at least one value")
+        raise ModelError(
+            "There is no run to make", seen=f"shape {shape}", remedy="give at least one value"
+        )
     along = {axis.label: _varying(axis.values, shape) for axis in axes}
     derived = {axis.label for axis in axes if axis.is_derived}
     dims: list[str] = []
@@ -153,7 +160,9 @@ def laid_out(axes: list[Axis]) -> tuple[tuple[int, ...], tuple[str, ...], dict[s
     return tuple(shape), tuple(dims), coordinates
 
 
-def _varying(values: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _varying(values: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The axes of the whole along which an array extends."""
     shift = len(shape) - values.ndim
-    return tuple(k + shift for k in range(values.ndim) if values.shape[k] > 1 or shape[k + shift] == 1)
+    return tuple(
+        k + shift for k in range(values.ndim) if values.shape[k] > 1 or shape[k + shift] == 1
+    )

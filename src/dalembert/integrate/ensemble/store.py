@@ -1,14 +1,16 @@
-"""The Zarr store of a sweep: written block by block, readable at any time, and whole after any kill.
+"""The Zarr store of a sweep: written block by block, readable at any time, whole after any kill.
 
-The runs form a grid, which is cut into blocks; a block is one chunk of every array. The outcomes of a block are written last,
-and "not run" stands where they are missing, so that a block counts as done exactly when all of it is there. Each file
-appears in one move. What a kill can cost are the blocks under way.
+The runs form a grid, which is cut into blocks; a block is one chunk of every array. The outcomes of
+a block are written last, and "not run" stands where they are missing, so that a block counts as
+done exactly when all of it is there. Each file appears in one move. What a kill can cost are the
+blocks under way.
 
-Every chunk ends with its checksum (Zarr's codec "crc32c"), which any reader of Zarr verifies. Going on with a store looks at
-all of them, and makes the blocks again that are damaged. One process at a time writes to a store.
+Every chunk ends with its checksum (Zarr's codec "crc32c"), which any reader of Zarr verifies. Going
+on with a store looks at all of them, and makes the blocks again that are damaged. One process at a
+time writes to a store.
 
-Stores of earlier versions have no checksums, or no diagnostics on runs that finished; the description of their messages tells
-the latter. They are gone on with as they are.
+Stores of earlier versions have no checksums, or no diagnostics on runs that finished; the
+description of their messages tells the latter. They are gone on with as they are.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ import contextlib
 import math
 import os
 import shutil
-import struct
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +32,29 @@ from numpy.typing import NDArray
 from ...errors import FileError
 from ...model.io.atomic_file import drop_leftovers, place_beside
 from ...model.names import shortened
+from ...typing import IntArray
 from ..outcome import Outcome
 from .chunks import CODE, NOT_RUN, Results
 from .run_table import MESSAGE, MESSAGE_BEFORE, Table
-from .store_files import LONGEST_MESSAGE, check_files, codecs_of, is_texts, plain_bytes, size_below
+from .store_files import (
+    LONGEST_MESSAGE,
+    check_files,
+    checksum,
+    codecs_of,
+    is_texts,
+    locked,
+    packed_texts,
+    plain_bytes,
+    size_below,
+)
 
-__all__ = ["Blocks", "SweepStore", "check_path"]
+if TYPE_CHECKING:
+    import zarr
+
+#: An index of an array: all of it, or one for each axis.
+Index: TypeAlias = "int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]"
+
+__all__ = ["RunBlocks", "SweepStore", "check_path"]
 
 #: The attribute that holds what a store was made from.
 MARK = "dalembert_sweep"
@@ -51,13 +70,13 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Blocks:
+class RunBlocks:
     """A grid of runs cut into blocks of equal shape, smaller at its edges.
 
-    >>> blocks = Blocks.of((4, 6), 8)
+    >>> blocks = RunBlocks.of((4, 6), 8)
     >>> blocks.size, len(blocks)
     ((1, 6), 4)
-    >>> Blocks.of((10,), 4).places(2).tolist()
+    >>> RunBlocks.of((10,), 4).places(2).tolist()
     [8, 9]
     """
 
@@ -65,8 +84,8 @@ class Blocks:
     size: tuple[int, ...]
 
     @classmethod
-    def of(cls, shape: tuple[int, ...], count: int) -> Blocks:
-        """Blocks of about `count` runs: the last axes whole, one axis cut, the first ones singly."""
+    def of(cls, shape: tuple[int, ...], count: int) -> RunBlocks:
+        """Blocks of about `count` runs: the last axes whole, one axis cut, the first singly."""
         size, left = [], max(1, count)
         for length in reversed(shape):
             part = max(1, min(length, left))
@@ -85,16 +104,21 @@ class Blocks:
     def region(self, number: int) -> tuple[slice, ...]:
         """The part of the grid that a block covers."""
         where = np.unravel_index(number, self.counts) if self.counts else ()
-        return tuple(slice(int(k) * s, min(n, (int(k) + 1) * s)) for k, s, n in zip(where, self.size, self.shape, strict=True))
+        return tuple(
+            slice(int(k) * s, min(n, (int(k) + 1) * s))
+            for k, s, n in zip(where, self.size, self.shape, strict=True)
+        )
 
     def shape_of(self, number: int) -> tuple[int, ...]:
         """How many runs a block has along each axis."""
         return tuple(part.stop - part.start for part in self.region(number))
 
-    def places(self, number: int) -> Any:
+    def places(self, number: int) -> IntArray:
         """The runs of a block as places in the flattened grid."""
         along = np.ix_(*(np.arange(part.start, part.stop) for part in self.region(number)))
-        return np.ravel_multi_index(along, self.shape).ravel() if self.shape else np.zeros(1, np.int64)
+        return (
+            np.ravel_multi_index(along, self.shape).ravel() if self.shape else np.zeros(1, np.int64)
+        )
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self)))
@@ -104,7 +128,11 @@ def check_path(path: Path, resume: bool) -> None:
     """Refuse a path that cannot take a store, before anything is computed."""
     folder = path.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise FileError(f"The runs cannot be stored in {shortened(str(path))}", seen=folder, remedy="name a folder that exists")
+        raise FileError(
+            f"The runs cannot be stored in {shortened(str(path))}",
+            seen=folder,
+            remedy="name a folder that exists",
+        )
     if path.exists() and not resume:
         raise FileError(
             f"There is already a store {shortened(str(path))}",
@@ -115,18 +143,22 @@ def check_path(path: Path, resume: bool) -> None:
 class SweepStore:
     """The arrays of a sweep on disk, for the one process that writes to them until `close`."""
 
-    def __init__(self, path: Path, group: Any, table: Table) -> None:
+    def __init__(self, path: Path, group: zarr.Group, table: Table) -> None:
         self.path, self.group, self.table = path, group, table
         self.arrays = {name: group[name] for name in table.variables}
         outcome = self.arrays[table.own_names["outcome"]]
-        self.blocks = Blocks(table.shape, tuple(outcome.chunks))
+        self.blocks = RunBlocks(table.shape, tuple(outcome.chunks))
         if len(outcome.chunks) != len(table.shape) or any(
             s > max(1, n) for s, n in zip(outcome.chunks, table.shape, strict=True)
         ):
             raise ValueError(f"blocks of {outcome.chunks} runs in a grid of {table.shape}")
-        self.has_checksums = any(codec["name"] == "crc32c" for codec in outcome.metadata.to_dict()["codecs"])
-        self.has_diagnostics = self.arrays[table.own_names["message"]].attrs.get("long_name") != MESSAGE_BEFORE
-        self._lock = _locked(path)
+        self.has_checksums = any(
+            codec["name"] == "crc32c" for codec in outcome.metadata.to_dict()["codecs"]
+        )
+        self.has_diagnostics = (
+            self.arrays[table.own_names["message"]].attrs.get("long_name") != MESSAGE_BEFORE
+        )
+        self._lock = locked(path)
 
     def close(self) -> None:
         """Let others write to the store."""
@@ -135,7 +167,9 @@ class SweepStore:
             self._lock = None
 
     @classmethod
-    def create(cls, path: Path, table: Table, blocks: Blocks, identity: Mapping[str, str]) -> SweepStore:
+    def create(
+        cls, path: Path, table: Table, blocks: RunBlocks, identity: Mapping[str, str]
+    ) -> SweepStore:
         """A new store; it appears at its path in one move, complete but for the runs."""
         import zarr
 
@@ -143,16 +177,22 @@ class SweepStore:
         scratch = place_beside(path.absolute())
         try:
             scratch.mkdir()
-            group = zarr.open_group(scratch / "store", mode="w-", attributes={**table.attributes, MARK: dict(identity)})
+            group = zarr.open_group(
+                scratch / "store", mode="w-", attributes={**table.attributes, MARK: dict(identity)}
+            )
             _make_arrays(group, table, blocks)
-            with warnings.catch_warnings():  # that other programs may not read this copy of the metadata; they need not
+            with (
+                warnings.catch_warnings()
+            ):  # that other programs may not read this copy of the metadata; they need not
                 warnings.simplefilter("ignore")
                 zarr.consolidate_metadata(scratch / "store")
             os.rename(scratch / "store", path)
         except OSError as error:
             reason = error.strerror or str(error)
             raise FileError(
-                f"The runs cannot be stored in {shortened(str(path))}", seen=reason, remedy="check the path"
+                f"The runs cannot be stored in {shortened(str(path))}",
+                seen=reason,
+                remedy="check the path",
             ) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -170,7 +210,9 @@ class SweepStore:
         except FileError:
             raise
         except Exception as error:  # what others wrote can fail anywhere in zarr
-            raise FileError(f"{shortened(str(path))} is not the store of a sweep", remedy="name another one") from error
+            raise FileError(
+                f"{shortened(str(path))} is not the store of a sweep", remedy="name another one"
+            ) from error
         for part, word in WORDS.items():
             if made_from.get(part) != identity[part]:
                 raise FileError(
@@ -189,7 +231,7 @@ class SweepStore:
         return store
 
     def _check_layout(self) -> None:
-        """Refuse arrays that are not those of the table; write values along the axes again where these are damaged."""
+        """Reject arrays that do not match the table; rewrite damaged values along the axes."""
         import zarr
 
         wanted = zarr.open_group(zarr.storage.MemoryStore(), mode="w")
@@ -213,7 +255,7 @@ class SweepStore:
         return {number for number in self.blocks if self._is_done(number)}
 
     def _is_done(self, number: int) -> bool:
-        """Whether a block has its outcomes, and every file that belongs to them as it was written."""
+        """Whether a block has its outcomes, and every file of theirs as it was written."""
         outcome = self.table.own_names["outcome"]
         codes = self._chunk(outcome, number)
         if codes is None:
@@ -223,8 +265,14 @@ class SweepStore:
         if np.any(made == NOT_RUN):
             return False
         for name, variable in self.table.variables.items():
-            is_needed = variable.kind is not str or self.has_diagnostics or bool(np.any(made != CODE[Outcome.FINISHED]))
-            if (is_needed or self._target(name, number).exists()) and self._chunk(name, number) is None:
+            is_needed = (
+                variable.kind is not str
+                or self.has_diagnostics
+                or bool(np.any(made != CODE[Outcome.FINISHED]))
+            )
+            if (is_needed or self._target(name, number).exists()) and self._chunk(
+                name, number
+            ) is None:
                 return False
         return True
 
@@ -237,19 +285,23 @@ class SweepStore:
         if data is None:
             return None
         if self.has_checksums:
-            data, checksum = data[:-4], data[-4:]
-            if _checksum(data) != checksum:
+            data, given = data[:-4], data[-4:]
+            if checksum(data) != given:
                 return None
         whole = is_texts(data, count) if variable.kind is str else len(data) == count * each
         return data if whole else None
 
     def write(self, number: int, results: Results) -> bool:
-        """Write a block, its outcomes last; a block with runs that were not made is not written, which False says."""
+        """Write a block, its outcomes last; return False, unwritten, if it has missing runs."""
         if results.made < len(results.codes):
             return False
         try:
             for name, values in self.table.columns(results, self.blocks.shape_of(number)).items():
-                if self.table.variables[name].kind is not str or self.has_diagnostics or any(results.messages):
+                if (
+                    self.table.variables[name].kind is not str
+                    or self.has_diagnostics
+                    or any(results.messages)
+                ):
                     self._write_chunk(name, number, values)
                 else:
                     self._target(name, number).unlink(missing_ok=True)
@@ -262,23 +314,24 @@ class SweepStore:
             ) from error
         return True
 
-    def _write_chunk(self, name: str, number: int, values: Any) -> None:
+    def _write_chunk(self, name: str, number: int, values: NDArray[Any]) -> None:
         """Write one chunk, in one move.
 
-        Chunks that are not compressed are plain little-endian numbers (Zarr specification, version 3, codecs "bytes" and
-        "crc32c"), at a path that counts the chunks along the axes; texts stand behind their lengths (codec "vlen-utf8").
-        Writing them here costs a tenth of what the way through zarr costs.
+        Chunks that are not compressed are plain little-endian numbers (Zarr specification, version
+        3, codecs "bytes" and "crc32c"), at a path that counts the chunks along the axes; texts
+        stand behind their lengths (codec "vlen-utf8"). Writing them here costs a tenth of what the
+        way through zarr costs.
         """
         variable, array = self.table.variables[name], self.arrays[name]
         kind = object if variable.kind is str else np.dtype(variable.kind).newbyteorder("<")
         whole = np.full(array.chunks, variable.empty, kind)
         whole[tuple(slice(0, n) for n in values.shape)] = values
-        data = _packed_texts(whole) if variable.kind is str else whole.tobytes()
+        data = packed_texts(whole) if variable.kind is str else whole.tobytes()
         target = self._target(name, number)
         part = target.with_name(f"{target.name}.part")
         part.unlink(missing_ok=True)
         with part.open("xb") as file:
-            file.write(data + _checksum(data) if self.has_checksums else data)
+            file.write(data + checksum(data) if self.has_checksums else data)
         os.replace(part, target)
 
     def _target(self, name: str, number: int) -> Path:
@@ -288,7 +341,7 @@ class SweepStore:
         return self.path / name / ".".join(["c", *map(str, key)])
 
     def columns(self) -> dict[str, StoredArray]:
-        """Every array: read at once where all are small, else when it is asked for; a store may be larger than the memory."""
+        """Every array: read at once if all are small, else on demand, as stores may be large."""
         found = {name: StoredArray(self.path, array) for name, array in self.arrays.items()}
         if sum(array.nbytes for array in self.arrays.values()) <= SMALL_STORE:
             for column in found.values():
@@ -299,83 +352,51 @@ class SweepStore:
 class StoredArray:
     """An array of a store by `array[part]`; all of it, `array[...]`, is kept once it was read."""
 
-    def __init__(self, path: Path, array: Any) -> None:
+    def __init__(self, path: Path, array: zarr.Array) -> None:
         self._path, self._array = path, array
         self._whole: Any = None
 
-    def __getitem__(self, part: Any) -> NDArray[Any]:
+    def __getitem__(self, part: Index) -> NDArray[Any]:
         if self._whole is not None:
             return np.asarray(self._whole[part])
         if not self._path.exists():  # Zarr would take what is missing for what was never run
             raise FileError(
-                f"The store {shortened(str(self._path))} is gone, and results that were not read yet with it",
+                f"The store {shortened(str(self._path))} is gone, and results that were not read"
+                " yet with it",
                 remedy="keep the store as long as its ensemble is used",
             )
         try:
             found = np.asarray(self._array[part])
         except (OSError, ValueError) as error:
-            raise _damaged(self._path, error, "go on with resume, which makes the damaged runs again") from error
+            raise _damaged(
+                self._path, error, "go on with resume, which makes the damaged runs again"
+            ) from error
         if part is Ellipsis:
             self._whole = found
         return found
 
 
-def _damaged(path: Path, seen: Any, remedy: str = "name a new store") -> FileError:
-    return FileError(f"The store {shortened(str(path))} is damaged", seen=shortened(str(seen), 120), remedy=remedy)
+def _damaged(path: Path, seen: object, remedy: str = "name a new store") -> FileError:
+    return FileError(
+        f"The store {shortened(str(path))} is damaged",
+        seen=shortened(str(seen), 120),
+        remedy=remedy,
+    )
 
 
-def _locked(path: Path) -> int | None:
-    """Take the right to write to a store, which ends with the process at the latest; None where a system has no such locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise FileError(
-            f"The store {shortened(str(path))} is being written by another process",
-            remedy="wait until it has ended, or name another store",
-        ) from None
-    except OSError:  # a file system without locks
-        os.close(handle)
-        return None
-    return handle
-
-
-def _checksum(data: bytes) -> bytes:
-    import google_crc32c  # what zarr itself computes it with
-
-    return int(google_crc32c.value(data)).to_bytes(4, "little")
-
-
-def _packed_texts(texts: Any) -> bytes:
-    """Texts in the order of an array: their number, then each behind its length (codec "vlen-utf8").
-
-    >>> _packed_texts(np.array(["a", ""], dtype=object))
-    b'\\x02\\x00\\x00\\x00\\x01\\x00\\x00\\x00a\\x00\\x00\\x00\\x00'
-    """
-    if not texts.any():
-        return struct.pack("<I", texts.size) + bytes(4 * texts.size)
-    encoded = [text.encode("utf-8") for text in texts.ravel()]
-    return struct.pack("<I", len(encoded)) + b"".join(struct.pack("<I", len(text)) + text for text in encoded)
-
-
-def _layout(array: Any) -> str:
+def _layout(array: zarr.Array) -> str:
     """The description of an array, but for how its chunks are coded."""
     found = {key: value for key, value in array.metadata.to_dict().items() if key != "codecs"}
     return repr(sorted(found.items()))
 
 
-def _is_equal(array: Any, values: Any) -> bool:
+def _is_equal(array: zarr.Array, values: NDArray[Any]) -> bool:
     with contextlib.suppress(OSError, ValueError):
         return np.asarray(array[...]).tobytes() == np.asarray(values).tobytes()
     return False
 
 
-def _make_arrays(group: Any, table: Table, blocks: Blocks) -> None:
+def _make_arrays(group: zarr.Group, table: Table, blocks: RunBlocks) -> None:
     """The coordinates with their values, and the variables with nothing in them."""
     from zarr.codecs import Crc32cCodec
 

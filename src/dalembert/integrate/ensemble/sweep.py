@@ -1,4 +1,4 @@
-"""Sweeps: a grid or a list of runs, in threads or on a cluster, into a store that outlives a kill."""
+"""Sweeps: a grid or a list of runs, in threads or on a cluster, into a persistent store."""
 
 from __future__ import annotations
 
@@ -10,43 +10,48 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from ...errors import ModelError, nearest
 from ...formulations.equations import Equations
 from ...formulations.registry import derive
-from ...model.flow_system import Flow
 from ...model.labels import aligned
 from ...model.names import shortened
 from ...model.scenario import Scenario
 from ...model.symbols import by_name, name_of
-from ...model.system import System
 from ...model.values import numbers_by_name, real_array, used_parameters
-from ...typing import ArrayLike, BySymbol, Span, Values
+from ...typing import Array, ArrayLike, BySymbol, IntArray, Progress, Span, Start, Values
 from ..options import MethodOptions
-from ..start import fibre_velocities
+from ..start_symbols import fibre_velocities
 from .chunks import Plan, Results, run_chunk
-from .ensemble import Ensemble, Rerun, described, empty_results, flat_values, put, thread_count
+from .ensemble import Ensemble, RunInputs
+from .plan_reader import described, flat_values
 from .run_table import Axis, Table, laid_out
-from .store import Blocks, SweepStore, check_path
+from .store import RunBlocks, SweepStore, check_path
 from .sweep_plan import Order, order_of, plan_of, system_of
+from .threads import empty_results, put, thread_count
+
+if TYPE_CHECKING:
+    from ...formulations.equations import Equations
+    from ...model.scenario import Scenario
+    from ..options import Model
 
 __all__ = ["latin_hypercube", "sweep"]
 
 #: What handing out a block and keeping its results may cost, as a share of the work in it.
 OVERHEAD = 0.03
-#: Seconds to hand out a block on a cluster, and to write one array of it; measured, see benchmarks/sweep_cluster.py.
+#: Seconds to submit a block, and to write one of its arrays (benchmarks/sweep_cluster.py).
 HANDING_SECONDS, WRITING_SECONDS = 0.03, 0.002
-#: A block takes no longer than this many seconds where it can be helped, and no more memory than this many numbers.
+#: Most seconds of a block, where possible, and the most numbers it holds in memory.
 LONGEST_BLOCK, LARGEST_BLOCK = 20.0, 8_000_000
 #: How many runs are timed to fit the blocks.
 TIMED = 12
 
 
 def sweep(
-    model: System | Flow | Equations | Scenario,
+    model: Model,
     over: BySymbol[ArrayLike],
     *,
     start: Values | None = None,
@@ -73,46 +78,45 @@ def sweep(
     ----------
     model : System, Flow, Scenario
     over : mapping of symbol or name to values
-        Parameters and starts; every combination of the values is a run. With `paired` the k-th values of all belong to the
-        k-th run. With `sample` each has two values, between which a Latin hypercube of so many runs is drawn from `seed`.
+        Every combination of the values is a run. With `paired` the k-th values of all belong to the
+        k-th run. With `sample` each has two values, between which a Latin hypercube of so many runs
+        is drawn from `seed`.
     start, parameters : mapping of symbol or name to value
         What is the same for all runs.
     inputs : mapping of symbol or name to expression
-        The laws of inputs in SymPy; parameters of a law, such as the frequency of a drive, may be swept.
+        Laws of inputs in SymPy; their parameters, such as the frequency of a drive, may be swept.
     span, at : as in `simulate`; `at` is the last time by default
     store : path
-        Where the runs are kept, as a Zarr store that `xarray.open_zarr` reads at any time. In memory by default.
+        A Zarr store for the runs, which `xarray.open_zarr` reads at any time. Default: in memory.
     resume : bool
         Whether to go on with a store that exists; it must have been made by the same call.
-    workers : int
-        Threads, by default one for each processor.
-    client : distributed.Client
-        A Dask cluster to run on.
-    scheduler : str
-        The address of its scheduler instead, such as "tcp://127.0.0.1:8786".
+    workers, client, scheduler : int, distributed.Client, str
+        Threads (one per processor by default), or a Dask cluster, or the address of its scheduler.
     chunk : int
-        Runs in a block, which is handed out and stored as one; fitted to the time that runs take by default.
+        Runs in a block, which is handed out and stored as one; fitted to their time by default.
     progress : callable
         Called after each block with the fraction of the runs that are done, and their number.
     derived : arrays that follow from the others
-    options
-        form, method, rtol, atol, step, project, project_start, max_step, first_step, max_steps of `simulate`.
+    options : form, method, rtol, atol, step, project, project_start, max_step, first_step,
+        max_steps of `simulate`
 
     Returns
     -------
     Ensemble
-        The same numbers bit for bit, whatever the workers and the blocks. After Ctrl-C with what was done.
+        The same bits whatever the workers and the blocks; after Ctrl-C with what was done.
 
     Examples
     --------
     >>> import dalembert as da, numpy as np
-    >>> disk = da.gallery.load("rolling-disk")
-    >>> runs = da.sweep(disk, over={"m": np.linspace(0.5, 2, 3), "theta": np.linspace(0.1, 0.4, 4)}, span=(0, 0.5))
+    >>> grid = {"m": np.linspace(0.5, 2, 3), "theta": np.linspace(0.1, 0.4, 4)}
+    >>> runs = da.sweep(da.gallery.load("rolling-disk"), over=grid, span=(0, 0.5))
     >>> runs.table.dims, runs.shape, runs.success
     (('m', 'theta_start'), (3, 4), True)
     """
     if client is not None and scheduler is not None:
-        raise ModelError("A sweep runs on one cluster", seen="client and scheduler", remedy="pass one of them")
+        raise ModelError(
+            "A sweep runs on one cluster", seen="client and scheduler", remedy="pass one of them"
+        )
     model = _driven(model, inputs)
     system_of(model)
     path = None if store is None else Path(store)
@@ -120,12 +124,16 @@ def sweep(
         check_path(path, resume)
     named = by_name(over, "grid of a sweep")
     axes = [*_axes(model, named, paired, sample, seed), *derived]
-    shape, dims, coordinates = laid_out(axes)
     order = _ordered(model, axes, start, parameters, span, at, options)
-    plan = plan_of(order)
-    table = Table(dims, shape, coordinates, plan.times, plan.symbols, described(plan))
-    work = _Work(plan, order, table, *flat_values(plan, axes, shape), workers, progress)
+    work = _Work(plan_of(order), order, axes, workers, progress)
     kept, done = _opened(path, work, axes, chunk, client is not None or scheduler is not None)
+    return _executed(work, kept, done, client, scheduler)
+
+
+def _executed(
+    work: _Work, kept: InMemory, done: set[int], client: object, scheduler: str | None
+) -> Ensemble:
+    """Make the blocks that are missing, in threads or on a cluster."""
     with closing(kept):
         began, before = clock.perf_counter(), kept.runs_done
         if client is not None or scheduler is not None:
@@ -134,16 +142,23 @@ def sweep(
             finished = run_on_cluster(work, kept, done, client, scheduler)
         else:
             finished = run_in_threads(work, kept, done)
-        statistics = described(plan) | {"wall_seconds": clock.perf_counter() - began, "interrupted": not finished}
-        statistics |= {"blocks": len(kept.blocks), "block": math.prod(kept.blocks.size), "runs_before": before}
-        statistics["cpu_seconds"] = kept.cpu_seconds
+        statistics = described(work.plan) | {
+            "wall_seconds": clock.perf_counter() - began,
+            "interrupted": not finished,
+            "blocks": len(kept.blocks),
+            "block": math.prod(kept.blocks.size),
+            "runs_before": before,
+            "cpu_seconds": kept.cpu_seconds,
+        }
         if kept.store is not None and not kept.store.has_diagnostics:
             statistics["runs_without_remarks"] = before
         return kept.ensemble(work, statistics)
 
 
-def latin_hypercube(bounds: Mapping[str, Sequence[float]], count: int, seed: int = 0) -> dict[str, Any]:
-    """`count` values of every name between two bounds: one in each of `count` equal parts (McKay, Beckman and Conover 1979).
+def latin_hypercube(
+    bounds: Mapping[str, Sequence[float]], count: int, seed: int = 0
+) -> dict[str, Array]:
+    """Sample `count` values of every name, one per interval (McKay, Beckman and Conover 1979).
 
     >>> drawn = latin_hypercube({"m": (1, 2)}, 4)["m"]
     >>> sorted((4 * (drawn - 1)).astype(int).tolist())
@@ -153,15 +168,22 @@ def latin_hypercube(bounds: Mapping[str, Sequence[float]], count: int, seed: int
 
     for name, pair in bounds.items():
         if np.shape(pair) != (2,):
-            raise ModelError(f"A sample of `{name}` needs two bounds", seen=str(pair)[:60], remedy="give (low, high)")
+            raise ModelError(
+                f"A sample of `{name}` needs two bounds",
+                seen=str(pair)[:60],
+                remedy="give (low, high)",
+            )
     drawn = qmc.LatinHypercube(d=len(bounds), seed=seed).random(count)
-    return {name: low + (high - low) * drawn[:, k] for k, (name, (low, high)) in enumerate(bounds.items())}
+    return {
+        name: low + (high - low) * drawn[:, k]
+        for k, (name, (low, high)) in enumerate(bounds.items())
+    }
 
 
-# -- reading -----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
-def _driven(model: Any, inputs: Values | None) -> Any:
+def _driven(model: Model, inputs: Values | None) -> Model:
     """The model with laws for its inputs, which are then part of it."""
     if not inputs:
         return model
@@ -170,21 +192,36 @@ def _driven(model: Any, inputs: Values | None) -> Any:
         raise ModelError(
             f"The input `{functions[0]}` of a sweep must be an expression",
             seen="a Python function",
-            remedy="write it in SymPy, such as u0*sin(w*da.t), or use simulate with arrays in one process",
+            remedy=(
+                "write it in SymPy, such as u0*sin(w*da.t), or use simulate with arrays in one"
+                " process"
+            ),
         )
-    system = system_of(model).driven(inputs)
+    system = system_of(model).driven(dict(inputs.items()))
     if isinstance(model, Scenario):
         return model.replacing(system=system)
     return derive(system, model.form) if isinstance(model, Equations) else system
 
 
-def _axes(model: Any, over: Mapping[str, Any], paired: bool, sample: int | None, seed: int) -> list[Axis]:
+def _axes(
+    model: Model,
+    over: Mapping[str, Any],
+    paired: bool,
+    sample: int | None,
+    seed: int,
+) -> list[Axis]:
     """The arrays of a sweep, shaped so that they broadcast to its runs."""
     if not over:
-        raise ModelError("A sweep needs something to vary", seen="over = {}", remedy="pass over={'m': [1, 2, 3]}")
+        raise ModelError(
+            "A sweep needs something to vary", seen="over = {}", remedy="pass over={'m': [1, 2, 3]}"
+        )
     if sample is not None:
         if paired or not (isinstance(sample, int) and sample >= 1):
-            raise ModelError("sample is a number of runs, without paired", seen=sample, remedy="pass sample=1000, seed=0")
+            raise ModelError(
+                "sample is a number of runs, without paired",
+                seen=sample,
+                remedy="pass sample=1000, seed=0",
+            )
         over, paired = latin_hypercube(over, sample, seed), True
     over = aligned(over) if paired else over
     starts, columns = {name: _is_start(model, name) for name in over}, {}
@@ -193,10 +230,14 @@ def _axes(model: Any, over: Mapping[str, Any], paired: bool, sample: int | None,
             columns[name] = np.atleast_1d(real_array(values))
         except (TypeError, ValueError):
             raise ModelError(
-                f"The values of `{name}` must be numbers", seen=str(values)[:60], remedy="give real numbers"
+                f"The values of `{name}` must be numbers",
+                seen=str(values)[:60],
+                remedy="give real numbers",
             ) from None
         if columns[name].ndim != 1:
-            raise ModelError(f"The values of `{name}` must form one row", seen=f"shape {columns[name].shape}")
+            raise ModelError(
+                f"The values of `{name}` must form one row", seen=f"shape {columns[name].shape}"
+            )
     if paired:
         return [Axis(name, starts[name], values) for name, values in columns.items()]
     count = len(columns)
@@ -206,13 +247,17 @@ def _axes(model: Any, over: Mapping[str, Any], paired: bool, sample: int | None,
     ]
 
 
-def _is_start(model: Any, name: str) -> bool:
-    """Whether a name is a symbol whose start is meant; an error where it is neither that nor a parameter."""
+def _is_start(model: Model, name: str) -> bool:
+    """Whether a name is a start symbol; an error if it is neither that nor a parameter."""
     system = getattr(model, "system", model)
     parameters = [symbol.name for symbol in getattr(system, "parameters", ())]
     if name in parameters:
         return False
-    symbols = [s.name for group in ("coordinates", "velocities", "momenta") for s in getattr(system, group, ())]
+    symbols = [
+        s.name
+        for group in ("coordinates", "velocities", "momenta")
+        for s in getattr(system, group, ())
+    ]
     symbols += [symbol.name for symbol in getattr(getattr(system, "image", None), "speeds", ())]
     symbols += [symbol.name for symbol in fibre_velocities(system)]
     symbols += [f"chi_{constraint.name}" for constraint in getattr(system, "constraints", ())]
@@ -223,14 +268,28 @@ def _is_start(model: Any, name: str) -> bool:
     raise ModelError(
         f"{shortened(name)} is neither a parameter nor a start value",
         seen=f"parameters {', '.join(parameters) or 'none'}",
-        remedy=f"did you mean {near}" if near else "name parameters, coordinates, velocities or momenta",
+        remedy=(
+            f"did you mean {near}"
+            if near
+            else "name parameters, coordinates, velocities or momenta"
+        ),
     )
 
 
-def _ordered(model: Any, axes: Sequence[Axis], start: Any, parameters: Any, span: Any, at: Any, options: Any) -> Order:
+def _ordered(
+    model: Model,
+    axes: Sequence[Axis],
+    start: Start | None,
+    parameters: Values | None,
+    span: Span | None,
+    at: ArrayLike | None,
+    options: Mapping[str, object],
+) -> Order:
     """The order of a sweep, in which every value that is swept has one of its values."""
     given = numbers_by_name(start)
-    fixed = used_parameters(numbers_by_name(parameters), [symbol.name for symbol in system_of(model).parameters])
+    fixed = used_parameters(
+        numbers_by_name(parameters), [symbol.name for symbol in system_of(model).parameters]
+    )
     for axis in axes:
         values = axis.values[np.isfinite(axis.values)]
         (given if axis.is_start else fixed)[axis.name] = float(values[0]) if values.size else 1.0
@@ -238,24 +297,35 @@ def _ordered(model: Any, axes: Sequence[Axis], start: Any, parameters: Any, span
         references = {q.dot.name: q.momentum.name for q in model.system.coordinates}
         references |= {momentum: velocity for velocity, momentum in references.items()}
         replaced = {references.get(name) for name in given}
-        kept = {name: value for name, value in model.start.items() if name in given or name not in replaced}
+        kept = {
+            name: value
+            for name, value in model.start.items()
+            if name in given or name not in replaced
+        }
         model = model.replacing(start=kept)
     return order_of(model, given, fixed, span, at, options)
 
 
-# -- what is to be done, and where it is kept --------------------------------------------------------------------------
+# -- what is to be done, and where it is kept ------------------------------------------------------
 
 
 class _Work:
     """All runs of a sweep."""
 
     def __init__(
-        self, plan: Plan, order: Order, table: Table, parameters: Any, values: Any, workers: int | None, progress: Any
+        self,
+        plan: Plan,
+        order: Order,
+        axes: Sequence[Axis],
+        workers: int | None,
+        progress: Progress | None,
     ) -> None:
-        self.plan, self.order, self.table = plan, order, table
-        self.parameters, self.values = parameters, values
+        shape, dims, coordinates = laid_out(list(axes))
+        self.plan, self.order = plan, order
+        self.table = Table(dims, shape, coordinates, plan.times, plan.symbols, described(plan))
+        self.parameters, self.values = flat_values(plan, axes, shape)
         self.threads, self.progress = thread_count(workers), progress
-        self.count = len(parameters)
+        self.count = len(self.parameters)
 
     def identity(self, axes: Sequence[Axis]) -> dict[str, str]:
         """What a store of this sweep is made from."""
@@ -264,7 +334,7 @@ class _Work:
             digest.update(np.ascontiguousarray(axis.values).tobytes())
         return {**self.order.identity, "grid": digest.hexdigest()}
 
-    def part(self, places: Any) -> tuple[Any, Any]:
+    def part(self, places: IntArray) -> tuple[Array, Array]:
         """Parameters and start values of some runs."""
         return self.parameters[places], self.values[places]
 
@@ -273,17 +343,21 @@ class _Work:
         places = np.unique(np.linspace(0, self.count - 1, min(TIMED, self.count)).astype(int))
         run_chunk(self.plan, *self.part(places[:1]))
         each = max(run_chunk(self.plan, *self.part(places)).cpu_seconds / len(places), 1e-6)
-        cost = HANDING_SECONDS * on_cluster + WRITING_SECONDS * len(self.table.variables) * is_stored
+        cost = (
+            HANDING_SECONDS * on_cluster + WRITING_SECONDS * len(self.table.variables) * is_stored
+        )
         fitting = max(cost / OVERHEAD, 0.1) / each
         numbers = len(self.table.times) * len(self.table.symbols)
-        most = min(LONGEST_BLOCK / each, LARGEST_BLOCK / max(1, numbers), self.count / max(1, self.threads))
+        most = min(
+            LONGEST_BLOCK / each, LARGEST_BLOCK / max(1, numbers), self.count / max(1, self.threads)
+        )
         return max(1, math.ceil(min(fitting, most)))
 
 
 class InMemory:
     """Where the runs of a sweep are kept; with a store also there."""
 
-    def __init__(self, work: _Work, blocks: Blocks, store: SweepStore | None) -> None:
+    def __init__(self, work: _Work, blocks: RunBlocks, store: SweepStore | None) -> None:
         self.blocks, self.store = blocks, store
         self.whole = empty_results(work.plan, 0 if store else work.count)
         self.runs_done, self.cpu_seconds = 0, 0.0
@@ -308,8 +382,12 @@ class InMemory:
     def ensemble(self, work: _Work, statistics: dict[str, Any]) -> Ensemble:
         """All runs."""
         table, plan = work.table, work.plan
-        columns = table.columns(self.whole, table.shape) if self.store is None else self.store.columns()
-        return Ensemble(table, columns, statistics, Rerun.of(plan, work.parameters, work.values))
+        columns = (
+            table.columns(self.whole, table.shape) if self.store is None else self.store.columns()
+        )
+        return Ensemble(
+            table, columns, statistics, RunInputs.of(plan, work.parameters, work.values)
+        )
 
 
 def _opened(
@@ -317,7 +395,9 @@ def _opened(
 ) -> tuple[InMemory, set[int]]:
     """Where the runs go, and the blocks that are there already."""
     if chunk is not None and not (isinstance(chunk, int) and chunk >= 1):
-        raise ModelError("chunk must be a number of runs, at least 1", seen=chunk, remedy="leave it out")
+        raise ModelError(
+            "chunk must be a number of runs, at least 1", seen=chunk, remedy="leave it out"
+        )
     identity = work.identity(axes)
     if path is not None and path.exists():
         store = SweepStore.open(path, work.table, identity)
@@ -325,8 +405,15 @@ def _opened(
         kept = InMemory(work, store.blocks, store)
         kept.runs_done = sum(len(store.blocks.places(number)) for number in done)
         return kept, done
-    blocks = Blocks.of(work.table.shape, chunk or work.fitted(on_cluster, path is not None))
-    return InMemory(work, blocks, None if path is None else SweepStore.create(path, work.table, blocks, identity)), set()
+    blocks = RunBlocks.of(work.table.shape, chunk or work.fitted(on_cluster, path is not None))
+    return (
+        InMemory(
+            work,
+            blocks,
+            None if path is None else SweepStore.create(path, work.table, blocks, identity),
+        ),
+        set(),
+    )
 
 
 def run_in_threads(work: _Work, kept: InMemory, done: set[int]) -> bool:
@@ -342,7 +429,9 @@ def run_in_threads(work: _Work, kept: InMemory, done: set[int]) -> bool:
                     if number is None:
                         break
                     parameters, values = work.part(kept.blocks.places(number))
-                    pending[pool.submit(run_chunk, work.plan, parameters, values, stopped.is_set)] = number
+                    pending[
+                        pool.submit(run_chunk, work.plan, parameters, values, stopped.is_set)
+                    ] = number
                 if not pending:
                     return not stopped.is_set()
                 finished, _ = wait(pending, timeout=0.5, return_when="FIRST_COMPLETED")

@@ -1,7 +1,8 @@
-"""A sweep as plain data: the text of a model and numbers, from which any process makes the same plan.
+"""A sweep as plain data: model text and numbers, from which any process makes the same plan.
 
-Nothing but text, numbers and arrays travels to a worker. Every process reads the model from the same text, also the one that
-gave the order, so that all of them derive the same equations and compute the same numbers.
+Nothing but text, numbers and arrays travels to a worker. Every process reads the model from the
+same text, also the one that gave the order, so that all of them derive the same equations and
+compute the same numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +24,17 @@ from ...model.flow_system import Flow
 from ...model.io.files import dumps, loads
 from ...model.scenario import Scenario
 from ...model.system import System
+from ...typing import Array, ArrayLike, Span
+from ..options import RunOptions
 from .chunks import Plan, Results, run_chunk
-from .ensemble import read_plan
+from .plan_reader import read_plan
+
+if TYPE_CHECKING:
+    from ...formulations.equations import Equations
+    from ...model.flow_system import Flow
+    from ...model.scenario import Scenario
+    from ...model.system import System
+    from ..options import Model
 
 __all__ = ["Order", "execute", "order_of", "plan_of", "system_of"]
 
@@ -67,7 +77,9 @@ class Order:
     @property
     def identity(self) -> dict[str, str]:
         """Digests by which a store knows what it was made from."""
-        digest = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in self._parts.items()}
+        digest = {
+            name: hashlib.sha256(text.encode()).hexdigest() for name, text in self._parts.items()
+        }
         return digest | {"version": self.version}
 
     @property
@@ -75,7 +87,14 @@ class Order:
         return {"model": self.text, "options": self.options}
 
 
-def order_of(model: Any, start: Mapping[str, float], parameters: Mapping[str, float], span: Any, at: Any, given: Any) -> Order:
+def order_of(
+    model: Model,
+    start: Mapping[str, float],
+    parameters: Mapping[str, float],
+    span: Span | None,
+    at: ArrayLike | None,
+    given: Mapping[str, object],
+) -> Order:
     """The order for a model; `start` and `parameters` replace values of a scenario.
 
     Raises
@@ -84,7 +103,11 @@ def order_of(model: Any, start: Mapping[str, float], parameters: Mapping[str, fl
         Where the model is no System, Flow or Scenario, or cannot be written as a model file.
     """
     scenario = model if isinstance(model, Scenario) else Scenario(system_of(model))
-    stated = {key: value for key, value in scenario.simulate.items() if key != "every" and value is not None}
+    stated = {
+        key: value
+        for key, value in scenario.simulate.items()
+        if key != "every" and value is not None
+    }
     if isinstance(model, Equations):
         stated["form"] = model.form
     unknown = [name for name in given if name not in OPTIONS]
@@ -99,18 +122,25 @@ def order_of(model: Any, start: Mapping[str, float], parameters: Mapping[str, fl
     if options.get("method", "dop853") == "dop853" and "method" in given:
         options.pop("step", None)
     known = {symbol.name for symbol in scenario.system.parameters}
-    values = {key: value for key, value in {**scenario.parameters, **parameters}.items() if key in known}
+    values = {
+        key: value for key, value in {**scenario.parameters, **parameters}.items() if key in known
+    }
     whole = Scenario(scenario.system, parameters=values, start={**scenario.start, **start})
     try:
         text = dumps(whole)
     except DalembertError as error:
         raise ModelError(
-            "The model cannot be written as a model file, which a sweep is made from", seen=error.what, remedy=error.remedy
+            "The model cannot be written as a model file, which a sweep is made from",
+            seen=error.what,
+            remedy=error.remedy,
         ) from error
-    return Order(text, json.dumps({key: _plain(key, value) for key, value in options.items()}, sort_keys=True))
+    return Order(
+        text,
+        json.dumps({key: _plain(key, value) for key, value in options.items()}, sort_keys=True),
+    )
 
 
-def system_of(model: Any) -> Any:
+def system_of(model: Model) -> Any:
     """The system behind a model; an error where a sweep cannot be made of it."""
     if isinstance(model, Scenario):
         return system_of(model.system)
@@ -131,14 +161,16 @@ def system_of(model: Any) -> Any:
     return model
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: object) -> Any:
     """A value of an option that JSON can hold."""
     if isinstance(value, (str, bool)):
         return value
     try:
         return np.asarray(value, dtype=float).tolist()
     except (TypeError, ValueError):
-        raise ModelError(f"The option `{name}` must be made of numbers", seen=str(value)[:60]) from None
+        raise ModelError(
+            f"The option `{name}` must be made of numbers", seen=str(value)[:60]
+        ) from None
 
 
 def plan_of(order: Order) -> Plan:
@@ -153,12 +185,12 @@ def _planned(order: Order) -> Plan:
     span, at = options.pop("span", None), options.pop("at", None)
     if "max_steps" in options:
         options["max_steps"] = int(options["max_steps"])
-    plan, _ = read_plan(loads(order.text), None, span, None, at, options)
+    plan, _ = read_plan(loads(order.text), None, span, RunOptions(at=at, **options))
     plan.prepare()
     return plan
 
 
-def execute(order: Order, parameters: Any, values: Any) -> Results:
+def execute(order: Order, parameters: Array, values: Array) -> Results:
     """The runs of one block: what a worker of a cluster is asked for."""
     if order.version != __version__:
         raise RunError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -12,6 +12,9 @@ from ...errors import ModelError
 from ...formulations.equations import Equations
 from ...model.symbols import t
 from ...typing import Expression
+
+if TYPE_CHECKING:
+    from ..options import Events
 
 __all__ = ["Event", "event", "find_root", "read_events"]
 
@@ -37,7 +40,9 @@ class Event:
     name: str = ""
 
 
-def event(expression: Expression, direction: int = 0, terminal: bool = False, name: str = "") -> Event:
+def event(
+    expression: Expression, direction: int = 0, terminal: bool = False, name: str = ""
+) -> Event:
     """An event for `simulate`.
 
     >>> from dalembert.model.symbols import coordinates
@@ -50,45 +55,71 @@ def event(expression: Expression, direction: int = 0, terminal: bool = False, na
     if direction not in (-1, 0, 1):
         raise ModelError("The direction of an event must be -1, 0 or 1", seen=direction)
     if terminal not in (False, True):
-        raise ModelError("An event is terminal or not", seen=repr(terminal)[:60], remedy="pass terminal=True or False")
+        raise ModelError(
+            "An event is terminal or not",
+            seen=repr(terminal)[:60],
+            remedy="pass terminal=True or False",
+        )
     if not isinstance(name, str):
-        raise ModelError("The name of an event must be text", seen=repr(name)[:60], remedy='pass name="bottom"')
+        raise ModelError(
+            "The name of an event must be text", seen=repr(name)[:60], remedy='pass name="bottom"'
+        )
     return Event(expression, int(direction), bool(terminal), name)
 
 
-def read_events(given: Any, equations: Equations) -> tuple[Event, ...]:
-    """Events from what a user may pass: one or several, each an `Event` or a bare expression of the system's symbols."""
+def read_events(given: Events, equations: Equations) -> tuple[Event, ...]:
+    """Read events as passed by a user: one or several, each an `Event` or a bare expression."""
     try:
         items: Sequence[Any] = [given] if isinstance(given, (Event, sympy.Expr)) else list(given)
     except TypeError:
         raise ModelError(
-            "Events are given as a list", seen=type(given).__name__, remedy="pass events=[da.event(expression)]"
+            "Events are given as a list",
+            seen=type(given).__name__,
+            remedy="pass events=[da.event(expression)]",
         ) from None
     found = [item if isinstance(item, Event) else event(item) for item in items]
     system = equations.system
-    known = {t, *equations.state, *system.coordinates, *system.velocities, *system.momenta, *system.parameters, *system.inputs}
+    known = {
+        t,
+        *equations.state,
+        *system.coordinates,
+        *system.velocities,
+        *system.momenta,
+        *system.parameters,
+        *system.inputs,
+    }
     for item in found:
         if not item.expression.free_symbols:
             raise ModelError(
-                f"The event {item.name or item.expression} is a constant, which does not pass through zero",
+                f"The event {item.name or item.expression} is a constant, which does not pass"
+                " through zero",
                 seen=str(item.expression)[:60],
                 remedy="write it in the coordinates, velocities, momenta or time",
             )
         foreign = sorted(str(symbol) for symbol in item.expression.free_symbols - known)
         if foreign:
             raise ModelError(
-                f"The event {item.name or item.expression} contains {', '.join(foreign)}, which the state does not have",
+                f"The event {item.name or item.expression} contains {', '.join(foreign)}, which the"
+                " state does not have",
                 seen=", ".join(sorted(symbol.name for symbol in known)),
-                remedy="write it in the coordinates, velocities, momenta and parameters that the system was made with",
+                remedy=(
+                    "write it in the coordinates, velocities, momenta and parameters that the"
+                    " system was made with"
+                ),
             )
-    return tuple(Event(e.expression, e.direction, e.terminal, e.name or f"event{k}") for k, e in enumerate(found, start=1))
+    return tuple(
+        Event(e.expression, e.direction, e.terminal, e.name or f"event{k}")
+        for k, e in enumerate(found, start=1)
+    )
 
 
-def find_root(function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float) -> float:
-    """The point of a sign change in [low, high], to the last digit, by bisection with secant steps (ITP-like safeguard).
+def find_root(
+    function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float
+) -> float:
+    """Locate a sign change in [low, high] to the last digit: bisection with secant steps (ITP).
 
-    `at_low` is not zero. The end that is returned no longer has its sign, so that the root has just been passed; where the
-    function is zero over a stretch, it is where that begins.
+    `at_low` is not zero. The end that is returned no longer has its sign, so that the root has just
+    been passed; where the function is zero over a stretch, it is where that begins.
 
     >>> find_root(lambda x: x - 0.5, 0.25, 0.5, -0.25, 0.0)
     0.5

@@ -1,16 +1,17 @@
 """Constraints whose gradient vanishes along a motion: a rank drop that steps pass over.
 
-A gradient a(t) that goes through zero comes out reversed, with a(t0) . a(t1) < 0 for the two ends of a step,
-however long or short the step and in whatever units. Where native code sees a row reversed that has been
-longer, the motion is followed from the beginning of the step by shorter and shorter ones, none of which
-changes the row by more than half of its length. A row that turns without vanishing comes through; one that
-vanishes is approached without end, and the motion is singular there.
+A gradient a(t) that goes through zero comes out reversed, with a(t0) . a(t1) < 0 for the two ends
+of a step, however long or short the step and in whatever units. Where native code sees a row
+reversed that has been longer, the motion is followed from the beginning of the step by shorter and
+shorter ones, none of which changes the row by more than half of its length. A row that turns
+without vanishing comes through; one that vanishes is approached without end, and the motion is
+singular there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -23,7 +24,13 @@ from ...formulations.constraint_equations import velocity_level
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank
 from ...runtime.kernel import Kernel
+from ...typing import Array
 from ..run_fields import RunFields
+
+if TYPE_CHECKING:
+    from ..driver import Driver
+    from ..follower import Follower
+    from ..native_run import AdaptiveRun
 
 __all__ = ["Vanishing", "hold_watch", "is_watched", "row_reversed", "vanished_row", "vanishing_row"]
 
@@ -43,19 +50,18 @@ MOST_STEPS = 2000
 
 @rare
 def row_reversed(context: RunFields, time: float, y: Reals) -> bool:
-    """Whether a row of the constraints reversed since the last look, or is gone; remembers the rows at y."""
+    """Whether a constraint row reversed or vanished since the last check; stores the rows at y."""
     if context.watch_program == 0:
         return False
     clock, old, new = context.time, context.watch_old, context.watch_new
     clock[0] = time
-    call_program(context.watch_program, clock, y, context.parameters, context.input_values, old, new)
+    call_program(
+        context.watch_program, clock, y, context.parameters, context.input_values, old, new
+    )
     context.watch_old, context.watch_new = context.watch_new, context.watch_old
     count, largest, state = context.n_watched, context.watch_largest, context.watch_state
-    products, here, there = (
-        new + context.n_watch_entries,
-        new + (context.n_watch_entries + count),
-        old + (context.n_watch_entries + count),
-    )
+    products, here = new + context.n_watch_entries, new + (context.n_watch_entries + count)
+    there = old + (context.n_watch_entries + count)
     found = -1
     for k in range(count):
         if here[k] > largest[k]:
@@ -77,8 +83,9 @@ def row_reversed(context: RunFields, time: float, y: Reals) -> bool:
 class _Watch:
     """The program that compares rows with those of the last look.
 
-    It takes and gives their entries, and gives the products with the rows before (m) and the squared lengths (m). Rows that
-    cannot vanish are left out; `numbers` are those of the others among all.
+    It takes and gives their entries, and gives the products with the rows before (m) and the
+    squared lengths (m). Rows that cannot vanish are left out; `numbers` are those of the others
+    among all.
     """
 
     address: int
@@ -100,11 +107,11 @@ class Vanishing:
 
 
 def is_watched(kernel: Kernel) -> bool:
-    """Whether the rows of a kernel can vanish: they depend on the state. Large systems are not watched."""
+    """Whether a kernel's rows can vanish, as they depend on the state; not for large systems."""
     return _watch(kernel) is not None
 
 
-def hold_watch(run: Any, kernel: Kernel, t: float) -> None:
+def hold_watch(run: AdaptiveRun, kernel: Kernel, t: float) -> None:
     """Begin to watch the rows of a run at its state."""
     watch = _watch(kernel)
     if watch is None:
@@ -117,22 +124,26 @@ def hold_watch(run: Any, kernel: Kernel, t: float) -> None:
         ("watch_state", 1 + kernel.n_state),
     ):
         run.context.fields.bind(name, np.zeros(size))
-    fields.n_watch_entries, fields.n_watched, fields.watch_program = watch.entries, count, watch.address
+    fields.n_watch_entries, fields.n_watched = watch.entries, count
+    fields.watch_program = watch.address
     run.call("row_reversed", t, run.y)
 
 
 def _watch(kernel: Kernel) -> _Watch | None:
     """The program, compiled once and kept with the kernel."""
-    if "_row_watch" not in kernel.__dict__:
-        kernel.__dict__["_row_watch"] = _compiled(kernel)
-    return kernel.__dict__["_row_watch"]  # type: ignore[no-any-return]
+    return kernel.cache.get("row watch", lambda: _compiled(kernel))
 
 
-def _constraint_rows(kernel: Kernel) -> tuple[Any, tuple[str, ...]]:
-    """The gradients of the constraints in the state (m, n), and the names of these; those of the form where it has them."""
+def _constraint_rows(kernel: Kernel) -> tuple[ca.SX, tuple[str, ...]]:
+    """The constraint gradients in the state (m, n), and their names; the form's if it has any."""
     system, algebra, graph = kernel.equations.system, kernel.algebra, kernel.graph
     rows, names = ca.SX(graph.rows), tuple(kernel.equations.row_names)
-    if not rows.shape[0] and isinstance(system, System) and system.image is None and system.bilateral:
+    if (
+        not rows.shape[0]
+        and isinstance(system, System)
+        and system.image is None
+        and system.bilateral
+    ):
         level = velocity_level(system, algebra)
         symbols = ca.vertcat(algebra.vector(system.velocities), algebra.vector(system.momenta))
         rows, names = ca.jacobian(level.residual, symbols), tuple(c.name for c in system.bilateral)
@@ -141,12 +152,12 @@ def _constraint_rows(kernel: Kernel) -> tuple[Any, tuple[str, ...]]:
     return ca.sparsify(rows), names
 
 
-def _cannot_vanish(row: Any) -> bool:
-    """Whether a gradient has an entry that is a constant other than zero, or the sine and the cosine of one angle."""
+def _cannot_vanish(row: ca.SX) -> bool:
+    """Whether a gradient has a nonzero constant entry, or sine and cosine of one angle."""
     angles: dict[int, list[Any]] = {ca.OP_SIN: [], ca.OP_COS: []}
-    for entry in row.nonzeros():
-        bare: Any = entry.dep(0) if ca.SX(entry).is_op(ca.OP_NEG) else entry
-        bare = ca.SX(bare)
+    entries: list[Any] = row.nonzeros()
+    for entry in map(ca.SX, entries):
+        bare = entry.dep(0) if entry.is_op(ca.OP_NEG) else entry
         if bare.is_constant():
             return True
         for operation, found in angles.items():
@@ -160,7 +171,9 @@ def _compiled(kernel: Kernel) -> _Watch | None:
         return None
     time, y, parameters, u, _ = kernel._inputs()
     every, _ = _constraint_rows(kernel)
-    numbers = [k for k in range(every.shape[0]) if every[k, :].nnz() and not _cannot_vanish(every[k, :])]
+    numbers = [
+        k for k in range(every.shape[0]) if every[k, :].nnz() and not _cannot_vanish(every[k, :])
+    ]
     numbers = [k for k in numbers if kernel.algebra.depends(every[k, :], ca.vertcat(time, y))]
     rows = every[numbers, :]
     m, count = len(numbers), rows.nnz()
@@ -176,8 +189,8 @@ def _compiled(kernel: Kernel) -> _Watch | None:
     return _Watch(kernel.load_program(program), count, tuple(numbers))
 
 
-def vanishing_row(driver: Any) -> Vanishing | None:
-    """Where the row vanishes that was found reversed at the last look; None where it turned, or says nothing new."""
+def vanishing_row(driver: Driver) -> Vanishing | None:
+    """Where the row found reversed vanishes; None if it only rotated, or was already reported."""
     run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
     assert watch is not None
     number = watch.numbers[int(run.context.fields.arrays["watch_largest"][-1])]
@@ -196,34 +209,36 @@ def vanishing_row(driver: Any) -> Vanishing | None:
     return None if found is None else Vanishing(found, name)
 
 
-def vanished_row(driver: Any) -> Vanishing | None:
-    """The constraint whose gradient is next to zero where a run ended, beside what it was; None where there is none."""
+def vanished_row(driver: Follower) -> Vanishing | None:
+    """The constraint whose gradient nearly vanished at a run's end, relative to before, or None."""
     run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
     if watch is None or not run.context.fields.watch_program:
         return None
     rows = _rows(driver, run.t, run.y)
     for number in watch.numbers:
-        if _is_short(driver, number, rows[number]) and _counts(driver, number, driver.task.span[0], driver.start_state):
+        if _is_short(driver, number, rows[number]) and _counts(
+            driver, number, driver.task.span[0], driver.start_state
+        ):
             return Vanishing(run.t, _constraint_rows(kernel)[1][number])
     return None
 
 
-def _rows(driver: Any, t: float, y: Any) -> Any:
+def _rows(driver: Follower, t: float, y: Array) -> Array:
     kernel = driver.kernel
-    function = kernel.__dict__.get("_row_values")
-    if function is None:
-        function = kernel.__dict__["_row_values"] = DenseFunction(kernel._inputs(), [_constraint_rows(kernel)[0]])
+    function: DenseFunction = kernel.cache.get(
+        "row values", lambda: DenseFunction(kernel._inputs(), [_constraint_rows(kernel)[0]])
+    )
     return function(t, y, driver.run.context.parameters, np.zeros(len(kernel.free_inputs)), ())[0]
 
 
-def _counts(driver: Any, number: int, t: float, y: Any) -> bool:
-    """Whether a row is independent of the others at a state, so that the rank drops where it vanishes."""
+def _counts(driver: Follower, number: int, t: float, y: Array) -> bool:
+    """Whether a row is independent of the others at a state, so that the rank drops with it."""
     rows = _rows(driver, t, y)
     return rank(np.delete(rows, number, axis=0)).rank < rank(rows).rank if len(rows) > 1 else True
 
 
-def _approach(driver: Any, number: int, t: float, y: Any, end: float) -> float | None:
-    """The time at which a row vanishes on the way from (t, y); None where it comes to the end without."""
+def _approach(driver: Driver, number: int, t: float, y: Array, end: float) -> float | None:
+    """The time at which a row vanishes after (t, y); None if it reaches the end without."""
     length, row = end - t, _rows(driver, t, y)[number]
     if _is_short(driver, number, row):
         return t
@@ -235,7 +250,7 @@ def _approach(driver: Any, number: int, t: float, y: Any, end: float) -> float |
         h = left if abs(h) > abs(left) else h
         after = _step(driver, t, y, h)
         new = None if after is None else _rows(driver, t + h, after)[number]
-        if new is not None and np.linalg.norm(new - row) <= CHANGE * np.linalg.norm(row):
+        if after is not None and np.linalg.norm(new - row) <= CHANGE * np.linalg.norm(row):
             t, y, row, h = t + h, after, new, 1.5 * h
             continue
         h *= 0.5
@@ -244,15 +259,15 @@ def _approach(driver: Any, number: int, t: float, y: Any, end: float) -> float |
     return None
 
 
-def _is_short(driver: Any, number: int, row: Any) -> bool:
+def _is_short(driver: Follower, number: int, row: Array) -> bool:
     watch = _watch(driver.kernel)
     assert watch is not None
     largest = driver.run.context.fields.arrays["watch_largest"][watch.numbers.index(number)]
     return bool(np.sum(row**2) < VANISHED**2 * largest)
 
 
-def _step(driver: Any, t: float, y: Any, h: float) -> Any:
-    """The state after a step of the classical method of Runge and Kutta, on the constraints; None where there is none."""
+def _step(driver: Driver, t: float, y: Array, h: float) -> Array | None:
+    """The state after a classical Runge-Kutta step, on the constraints; None if it fails."""
     context = driver.run.context
     u = np.zeros(0) if context.fields.inputs else driver.input_values(t, y)
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -21,62 +21,66 @@ from ...model.hazards import stated_expressions
 from ...model.switches import SWITCHING, Switch, narrow_functions, switches
 from ...model.symbols import t
 from ...model.time_zeros import UnknownTimesError, switch_times, times_of_value
+from ...runtime.kernel import Kernel
+from ...typing import Array
+
+if TYPE_CHECKING:
+    from ..task import Task
 
 __all__ = ["Stop", "has_stops", "is_controlled", "model_switches", "narrow_centres", "stop_times"]
 
-#: A switch is kept away from by at least so many spacings of the clock, and by at most so many more, doubled.
+#: Least distance from a switch in spacings of the clock, and how often it may double.
 SPACINGS, DOUBLINGS = 4.0, 6
 #: A smooth function is narrow where it changes within this part of the way to its neighbours.
 NARROW_PART = 0.25
 
 
 class Stop(NamedTuple):
-    """A time at which a run begins anew: steps end at `before`, and go on from `after`, which may be the same."""
+    """A time at which a run restarts: steps end at `before` and go on from `after`."""
 
     before: float
     after: float
 
 
-def model_switches(kernel: Any) -> list[Switch]:
+def model_switches(kernel: Kernel) -> list[Switch]:
     """The switches of the model of a kernel; found once."""
-    kept: list[Switch] | None = kernel.__dict__.get("_switches")
-    if kept is None:
-        kept = kernel.__dict__["_switches"] = switches(kernel.equations.system)
-    return kept
+    return kernel.cache.get("switches", lambda: switches(kernel.equations.system))
 
 
-def _narrow(kernel: Any) -> list[sympy.Expr]:
-    kept: list[sympy.Expr] | None = kernel.__dict__.get("_narrow")
-    if kept is None:
-        kept = kernel.__dict__["_narrow"] = narrow_functions(kernel.equations.system)
-    return kept
+def _narrow(kernel: Kernel) -> list[sympy.Expr]:
+    return kernel.cache.get("narrow", lambda: narrow_functions(kernel.equations.system))
 
 
-def has_stops(kernel: Any) -> bool:
+def has_stops(kernel: Kernel) -> bool:
     """Whether runs of a kernel may have to stop on their way."""
-    return bool(model_switches(kernel)) or any(t in argument.free_symbols for argument in _narrow(kernel))
+    return bool(model_switches(kernel)) or any(
+        t in argument.free_symbols for argument in _narrow(kernel)
+    )
 
 
-def is_controlled(kernel: Any, task: Any) -> bool:
-    """Whether steps are held to the residual of their dense output as well, because they could pass something unseen.
+def is_controlled(kernel: Kernel, task: Task) -> bool:
+    """Whether steps also control the residual of dense output, lest they skip something narrow.
 
-    That costs evaluations, so that it is done where the structure of the model leaves room for it: inputs that are functions of
-    Python, narrow functions of the state; and by the Taylor method, which knows the beginnings of its steps alone, also where
-    time stands in the equations.
+    That costs evaluations, so that it is done where the structure of the model leaves room for it:
+    inputs that are functions of Python, narrow functions of the state; and by the Taylor method,
+    which knows the beginnings of its steps alone, also where time stands in the equations.
     """
-    if task.inputs:
-        return True
-    kept: dict[bool, bool] = kernel.__dict__.setdefault("_controlled", {})
     by_expansion = task.method == "taylor"
-    if by_expansion not in kept:
-        system = kernel.equations.system
-        fixed = {t, *system.parameters}
-        has_time = by_expansion and any(t in value.free_symbols for _, value in stated_expressions(system))
-        kept[by_expansion] = has_time or any(argument.free_symbols - fixed for argument in _narrow(kernel))
-    return kept[by_expansion]
+    return bool(task.inputs) or kernel.cache.get(
+        ("controlled", by_expansion), lambda: _may_pass_unseen(kernel, by_expansion)
+    )
 
 
-def stop_times(kernel: Any, parameters: Any, span: tuple[float, float]) -> list[Stop]:
+def _may_pass_unseen(kernel: Kernel, by_expansion: bool) -> bool:
+    system = kernel.equations.system
+    fixed = {t, *system.parameters}
+    stated = stated_expressions(system) if by_expansion else ()
+    return any(t in value.free_symbols for _, value in stated) or any(
+        argument.free_symbols - fixed for argument in _narrow(kernel)
+    )
+
+
+def stop_times(kernel: Kernel, parameters: Array, span: tuple[float, float]) -> list[Stop]:
     """Where a run of a kernel stops on its way through a span, in its direction.
 
     Raises
@@ -87,7 +91,7 @@ def stop_times(kernel: Any, parameters: Any, span: tuple[float, float]) -> list[
     if not has_stops(kernel):
         return []
     low, high = min(span), max(span)
-    in_time = _time_switches(kernel)
+    in_time = kernel.cache.get("time switches", lambda: _time_switches(kernel))
     found = [Stop(time, time) for time, _ in narrow_centres(kernel, parameters, span)]
     if in_time.coefficients is not None:
         found += _linear_stops(in_time.coefficients(parameters)[0], low, high)
@@ -100,48 +104,55 @@ def stop_times(kernel: Any, parameters: Any, span: tuple[float, float]) -> list[
             raise ModelError(
                 f"The times at which {switch.node} in {switch.place} switches cannot be listed",
                 seen=f"the span from {low:.6g} to {high:.6g}",
-                remedy="shorten the span if there are very many of them, or write a switch that can be inverted",
+                remedy=(
+                    "shorten the span if there are very many of them, or write a switch that can be"
+                    " inverted"
+                ),
             ) from None
     merged = _merged(sorted(found))
-    return merged if span[0] <= span[1] else [Stop(stop.after, stop.before) for stop in reversed(merged)]
+    if span[0] <= span[1]:
+        return merged
+    return [Stop(stop.after, stop.before) for stop in reversed(merged)]
 
 
 class _TimeSwitches(NamedTuple):
-    """The switches of a model in time alone: rates and values at t = 0 of the linear ones, and the others."""
+    """Switches of a model in time alone: rates and values at t = 0 if linear, and the others."""
 
     coefficients: Callable[..., Any] | None
     others: list[Switch]
 
 
-def _time_switches(kernel: Any) -> _TimeSwitches:
-    kept: _TimeSwitches | None = kernel.__dict__.get("_time_switches")
-    if kept is None:
-        linear: dict[tuple[sympy.Expr, sympy.Expr], None] = {}
-        others: list[Switch] = []
-        for switch in model_switches(kernel):
-            if not switch.expression.free_symbols <= {t, *kernel.parameters}:
-                continue
-            derivative = switch.expression.diff(t)
-            if switch.at_integers or t in derivative.free_symbols or switch.expression.has(*SWITCHING):
-                others.append(switch)
-            else:
-                linear[derivative, switch.expression.subs(t, 0)] = None
-        function = None
-        if linear:
-            columns = [kernel.algebra.vector(list(column)) for column in zip(*linear, strict=True)]
-            function = DenseFunction([kernel._inputs()[2]], [ca.horzcat(*columns)])
-        kept = kernel.__dict__["_time_switches"] = _TimeSwitches(function, others)
-    return kept
+def _time_switches(kernel: Kernel) -> _TimeSwitches:
+    linear: dict[tuple[sympy.Expr, sympy.Expr], None] = {}
+    others: list[Switch] = []
+    for switch in model_switches(kernel):
+        if not switch.expression.free_symbols <= {t, *kernel.parameters}:
+            continue
+        derivative = switch.expression.diff(t)
+        if switch.at_integers or t in derivative.free_symbols or switch.expression.has(*SWITCHING):
+            others.append(switch)
+        else:
+            linear[derivative, switch.expression.subs(t, 0)] = None
+    function = None
+    if linear:
+        columns = [kernel.algebra.vector(list(column)) for column in zip(*linear, strict=True)]
+        function = DenseFunction([kernel._inputs()[2]], [ca.horzcat(*columns)])
+    return _TimeSwitches(function, others)
 
 
-def _linear_stops(coefficients: Any, low: float, high: float) -> list[Stop]:
+def _linear_stops(coefficients: Array, low: float, high: float) -> list[Stop]:
     derivatives, values = coefficients.T
     values, derivatives = values[derivatives != 0], derivatives[derivatives != 0]
     times = -values / derivatives
     edge = _edge(low, high)
     near = (times >= low - edge) & (times <= high + edge)
     values, derivatives = values[near], derivatives[near]
-    return _around(lambda moments: np.sign(derivatives * moments + values), np.clip(times[near], low, high), low, high)
+    return _around(
+        lambda moments: np.sign(derivatives * moments + values),
+        np.clip(times[near], low, high),
+        low,
+        high,
+    )
 
 
 def _edge(low: float, high: float) -> float:
@@ -150,13 +161,16 @@ def _edge(low: float, high: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _stops_of(expression: sympy.Expr, at_integers: bool, low: float, high: float) -> list[Stop]:
-    node, edge = sympy.floor(expression) if at_integers else sympy.sign(expression), _edge(low, high)
+    node = sympy.floor(expression) if at_integers else sympy.sign(expression)
+    edge = _edge(low, high)
     times = np.clip(switch_times(node, low - edge, high + edge), low, high)
     return _around(function_of_one(t, node), times, low, high)
 
 
-def narrow_centres(kernel: Any, parameters: Any, span: tuple[float, float]) -> list[tuple[float, float]]:
-    """The centres of narrow smooth functions of time inside a span, and the time within which each changes there."""
+def narrow_centres(
+    kernel: Kernel, parameters: Array, span: tuple[float, float]
+) -> list[tuple[float, float]]:
+    """Centres of narrow smooth functions of time in a span, each with its width."""
     low, high = min(span), max(span)
     found: list[tuple[float, float]] = []
     for argument in _narrow(kernel):
@@ -166,22 +180,28 @@ def narrow_centres(kernel: Any, parameters: Any, span: tuple[float, float]) -> l
     inside = sorted((time, width) for time, width in found if low < time < high)
     ends = [low, *(time for time, _ in inside), high]
     room = [max(ends[k] - ends[k - 1], ends[k + 1] - ends[k]) for k in range(1, len(ends) - 1)]
-    return [centre for centre, way in zip(inside, room, strict=True) if centre[1] < NARROW_PART * way]
+    return [
+        centre for centre, way in zip(inside, room, strict=True) if centre[1] < NARROW_PART * way
+    ]
 
 
-def _values(kernel: Any, parameters: Any) -> dict[Any, Any]:
-    return {s: sympy.Float(float(v), 17) for s, v in zip(kernel.parameters, parameters, strict=True)}
+def _values(kernel: Kernel, parameters: Array) -> dict[Any, Any]:
+    return {
+        s: sympy.Float(float(v), 17) for s, v in zip(kernel.parameters, parameters, strict=True)
+    }
 
 
-def _around(side: Callable[[Any], Any], times: Any, low: float, high: float) -> list[Stop]:
-    """Intervals around some times, at whose ends a switch stands on its two sides whatever the rounding."""
+def _around(side: Callable[[Any], Any], times: Array, low: float, high: float) -> list[Stop]:
+    """Intervals around times, whose ends lie on both sides of a switch despite rounding."""
     if not len(times):
         return []
     width = SPACINGS * np.spacing(np.maximum(np.abs(times), max(abs(low), abs(high)) * 1e-3))
     for _ in range(DOUBLINGS):
         undecided = side(times - width) == side(times + width)
         width = np.where(undecided, 2.0 * width, width)
-    width = np.where(undecided, width / 2.0**DOUBLINGS, 2.0 * width)  # a zero without a change of sign stays narrow
+    width = np.where(
+        undecided, width / 2.0**DOUBLINGS, 2.0 * width
+    )  # a zero without a change of sign stays narrow
     before, after = np.maximum(times - width, low), np.minimum(times + width, high)
     return [Stop(float(a), float(b)) for a, b in zip(before, after, strict=True)]
 

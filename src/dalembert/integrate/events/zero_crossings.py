@@ -1,4 +1,4 @@
-"""Events inside the last step of a run: where they pass through zero, the state there, and the step cut off there."""
+"""Events inside the last step of a run: their zeros, the state there, and truncation there."""
 
 from __future__ import annotations
 
@@ -6,39 +6,38 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from ...typing import Array
 from .. import advance as loop
-from ..native_run import Run
+from ..native_run import AdaptiveRun
 from .events import Event, find_root
 
 __all__ = ["crossings", "cut", "state_after"]
 
 
-#: An expression that changes its sign where it is so many times larger than nearby has a pole there, and no zero.
+#: A sign change of an expression so many times larger than nearby is a pole, not a zero.
 POLE = 100.0
-#: Where an expression turns near zero, the points around its turning point are drawn together so many times, after which they
-#: differ by rounding. What reaches less far beyond zero than this part of its size is rounding, too.
+#: Where an expression turns near zero, the points around its turning point are drawn together so
+#: many times, after which they differ by rounding. What reaches less far beyond zero than this part
+#: of its size is rounding, too.
 HALVINGS, SHALLOW = 26, 1e-14
 
 
-def state_after(run: Run, elapsed: float) -> Any:
+def state_after(run: AdaptiveRun, elapsed: float) -> Array:
     """The state a time after the beginning of the last step."""
-    if elapsed == run.clock.h_old:
-        return run.y.copy()
-    if elapsed == 0.0:
-        return run.y_old.copy()
-    result = np.zeros(len(run.y))
+    result: Array = np.zeros(len(run.y))
+    if elapsed in (run.clock.h_old, 0.0):
+        result[:] = run.y if elapsed == run.clock.h_old else run.y_old
+        return result
     run.call("short_step", elapsed, result)
     return result
 
 
-def crossings(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
-    """Every zero crossing of an event through zero inside the last step, as (time after its beginning, event), in order."""
-    parts = loop.TAYLOR_PARTS if run.context.fields.expansion else loop.PARTS
-    points = np.linspace(0.0, 1.0, parts + 1) * run.clock.h_old
+def crossings(run: AdaptiveRun, events: Sequence[Event]) -> list[tuple[float, int]]:
+    """Every zero crossing inside the last step, as (time after its beginning, event), in order."""
+    points = np.linspace(0.0, 1.0, run.step.parts + 1) * run.clock.h_old
     count, searched = len(events), int(run.context.fields.n_searched)
     inside = [_values(run, count, x) for x in points[1:-1]]
     table = np.array([run.events_old[:count], *inside, run.events_new[:count]])
@@ -58,10 +57,14 @@ def crossings(run: Run, events: Sequence[Event]) -> list[tuple[float, int]]:
     return sorted(found, key=lambda interval_of: abs(interval_of[0]))
 
 
-def _other_side(value: Callable[[float], float], seen: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Points between those that were seen at which the other side of zero is reached and left again."""
+def _other_side(
+    value: Callable[[float], float], seen: Sequence[tuple[float, float]]
+) -> list[tuple[float, float]]:
+    """Points between the sampled ones at which the other side of zero is reached and left."""
     found = []
-    for (start, before), (middle, here), (end, after) in zip(seen, seen[1:], seen[2:], strict=False):
+    for (start, before), (middle, here), (end, after) in zip(
+        seen, seen[1:], seen[2:], strict=False
+    ):
         width, sign = 0.5 * (end - start), math.copysign(1.0, here)
         beyond = SHALLOW * max(abs(before), abs(here), abs(after))
         lowest, highest = sorted((start, end))
@@ -73,27 +76,29 @@ def _other_side(value: Callable[[float], float], seen: Sequence[tuple[float, flo
             middle = min(max(vertex, lowest + abs(width)), highest - abs(width))
             places = (middle - width, middle, middle + width)
             before, here, after = values = [value(place) for place in places]
-            reached = [pair for pair in zip(places, values, strict=True) if sign * pair[1] < -beyond]
+            reached = [
+                pair for pair in zip(places, values, strict=True) if sign * pair[1] < -beyond
+            ]
             if reached:
                 found.append(min(reached, key=lambda pair: sign * pair[1]))
                 break
     return found
 
 
-def _values(run: Run, count: int, elapsed: float) -> Any:
+def _values(run: AdaptiveRun, count: int, elapsed: float) -> Array:
     return run.context.events(run.clock.t_old + elapsed, state_after(run, elapsed), count)
 
 
-def _value(run: Run, count: int, number: int, elapsed: float) -> float:
+def _value(run: AdaptiveRun, count: int, number: int, elapsed: float) -> float:
     return float(_values(run, count, elapsed)[number])
 
 
-def cut(run: Run, t: float, y: Any) -> None:
+def cut(run: AdaptiveRun, t: float, y: Array) -> None:
     """End the last step at an earlier time."""
     run.y[:] = y
     run.clock.h_old = t - run.clock.t_old
     run.clock.t = t
     run.counts.has_dense = 0
-    run.context.evaluate_on_constraints(t, run.y, run.stages[12])
+    run.context.evaluate_on_constraints(t, run.y, run.end_rate)
     if run.clock.h_old != 0:
         run.call("finish_step")

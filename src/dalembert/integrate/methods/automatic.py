@@ -1,16 +1,19 @@
 r"""``method="auto"``: the method that suits a task, and a sentence that says why.
 
-With a step, the first method of a list whose hypotheses hold is taken, from the one that keeps most to the one that asks for
-least. Without one, the choice is between expansions, Runge-Kutta steps and implicit formulas. The last are for stiff
-equations: an explicit step h must keep h L below a bound, where -L is the real part of the fastest decay, although nothing
-happens any more on that time scale (E. Hairer, G. Wanner: Solving Ordinary Differential Equations II, section IV.2). The
-estimate compares
+With a step, the first method of a list whose hypotheses hold is taken, from the one that keeps most
+to the one that asks for least. Without one, the choice is between expansions, Runge-Kutta steps and
+implicit formulas. The last are for stiff equations: an explicit step h must keep h L below a bound,
+where -L is the real part of the fastest decay, although nothing happens any more on that time scale
+(E. Hairer, G. Wanner: Solving Ordinary Differential Equations II, section IV.2). The estimate
+compares
 
-    L |t1 - t0| / 6                            steps that stability asks of an explicit method of order 8, with
-    5 (10 + |lambda| |t1 - t0|) / tol^(1/6)    steps that accuracy asks of a formula of order 5
+    L |t1 - t0| / 6                            steps that stability asks of an explicit method of
+    order 8, with 5 (10 + |lambda| |t1 - t0|) / tol^(1/6)    steps that accuracy asks of a formula
+    of order 5
 
-at the start, with lambda the fastest of the other eigenvalues of the derivative of the rates, and the time that steps of both
-kinds take: where the rates are short, a step that calls back to Python takes as long as a hundred native ones.
+at the start, with lambda the fastest of the other eigenvalues of the derivative of the rates, and
+the time that steps of both kinds take: where the rates are short, a step that calls back to Python
+takes as long as a hundred native ones.
 """
 
 from __future__ import annotations
@@ -23,16 +26,19 @@ import casadi as ca
 import numpy as np
 
 from ...errors import DalembertError, FormError, ModelError
-from ...model.constraints import HolonomicConstraint
 from ...model.flow_system import Flow
 from ...runtime.kernel import kernel_of
 from ...runtime.kernel_derivatives import regular_rates
-from ..native_run import LEAST_RTOL, LOCAL_SHARE
+from ..tolerances import LEAST_RTOL, LOCAL_SHARE
 from .adaptive.taylor_programs import check_expansion
 from .external.sundials import is_installed
+from .groups.group_tables import action_tables
+from .table import find_method
 
 if TYPE_CHECKING:
-    from ..simulate import Task
+    from ...typing import Array, Samples, Span, Start
+    from ..options import Model, RunOptions
+    from ..task import Task
 
 __all__ = ["Stiffness", "chosen_task", "stiffness"]
 
@@ -44,8 +50,8 @@ LONGEST_EXPANSION = 4000
 STABLE = 6.0
 #: Steps of a formula of order 5 for each radian of the motion, at tolerance one.
 STEPS_PER_RADIAN = 5.0
-#: Seconds of a step beside its evaluations, evaluations of a step, and seconds of an operation in them: implicit steps call
-#: back to Python, explicit ones are native.
+#: Seconds of a step beside its evaluations, evaluations of a step, and seconds of an operation in
+#: them: implicit steps call back to Python, explicit ones are native.
 IMPLICIT_STEP, EXPLICIT_STEP, OPERATION = (90e-6, 2.0), (0.4e-6, 14.0), 1e-9
 #: The part of the fastest decay that counts as fast as well.
 ALSO_FAST = 0.1
@@ -61,46 +67,80 @@ class Candidate(NamedTuple):
 
 
 _FLOWS = (
-    Candidate("isospectral4", "the matrices of the flow move by a group, and this method stays on its orbits"),
-    Candidate("rkmk4", "the matrices of the flow move by a group, and this method stays on the group"),
-    Candidate("gauss4", "nothing is known of the flow but its rates, and this symmetric method takes any"),
+    Candidate(
+        "isospectral4",
+        "the matrices of the flow move by a group, and this method stays on its orbits",
+    ),
+    Candidate(
+        "rkmk4", "the matrices of the flow move by a group, and this method stays on the group"
+    ),
+    Candidate(
+        "gauss4", "nothing is known of the flow but its rates, and this symmetric method takes any"
+    ),
 )
 _HOLONOMIC = (
-    Candidate("rattle4", "the mass is constant and forces depend on positions, and this method is then symplectic"),
-    Candidate("lobatto4", "the mass varies or forces depend on velocities, and this method is symplectic where nothing damps"),
-    Candidate("gauss4", "the system excludes the symplectic methods, and this symmetric one takes any"),
+    Candidate(
+        "rattle4",
+        "the mass is constant and forces depend on positions, and this method is then symplectic",
+    ),
+    Candidate(
+        "lobatto4",
+        "the mass varies or forces depend on velocities, and this method is symplectic where"
+        " nothing damps",
+    ),
+    Candidate(
+        "gauss4", "the system excludes the symplectic methods, and this symmetric one takes any"
+    ),
 )
 _NONHOLONOMIC = (
-    Candidate("nonholonomic-leapfrog4", "there are constraints of velocities, and this method is reversible and ends on them"),
-    Candidate("dla4", "constraints bind positions and velocities, and this method keeps the discrete principle of d'Alembert"),
-    Candidate("gauss4", "there are constraints of velocities, and this symmetric method ends its steps on them"),
+    Candidate(
+        "nonholonomic-leapfrog4",
+        "there are constraints of velocities, and this method is reversible and ends on them",
+    ),
+    Candidate(
+        "dla4",
+        "constraints bind positions and velocities, and this method keeps the discrete principle of"
+        " d'Alembert",
+    ),
+    Candidate(
+        "gauss4",
+        "there are constraints of velocities, and this symmetric method ends its steps on them",
+    ),
 )
 
 
-def chosen_task(model: Any, start: Any, span: Any, given: Mapping[str, Any], stated: Mapping[str, Any]) -> Task:
-    """The task of a call with the method that suits it; `given` are the other arguments, `stated` those of a scenario."""
-    from ..simulate import read_task
+def chosen_task(
+    model: Model,
+    start: Start | Samples | None,
+    span: Span | None,
+    options: RunOptions,
+    stated: Mapping[str, Any],
+) -> Task:
+    """The task of a call with the method that suits it; `stated` are the options of a scenario."""
+    from ..task import read_task
 
-    has_step = given["step"] is not None or (stated.get("step") is not None and given["rtol"] is None)
-    if has_step:
-        return _stepped_task(model, start, span, given)
-    task = read_task(model, start, span, **given, method="dop853")
+    is_stated = stated.get("step") is not None and options.rtol is None
+    if options.step is not None or is_stated:
+        return _stepped_task(model, start, span, options)
+    task = read_task(model, start, span, replace(options, method="dop853"))
     method, reason = _without_step(task)
     if method == "ida-ggl":
-        task = read_task(model, start, span, **given, method=method)
+        task = read_task(model, start, span, replace(options, method=method))
     return replace(task, method=method, method_reason=reason)
 
 
-# -- with a step -------------------------------------------------------------------------------------------------
+# -- with a step -----------------------------------------------------------------------------------
 
 
-def _stepped_task(model: Any, start: Any, span: Any, given: Mapping[str, Any]) -> Task:
-    from ..simulate import read_task
+def _stepped_task(
+    model: Model, start: Start | Samples | None, span: Span | None, options: RunOptions
+) -> Task:
+    from ..task import read_task
 
     refused: FormError | None = None
     for method, reason in _candidates(model):
         try:
-            task = read_task(model, start, span, **given, method=method)
+            task = read_task(model, start, span, replace(options, method=method))
             if isinstance(task.equations.system, Flow):
                 _check_actions(task)
         except FormError as error:
@@ -114,25 +154,23 @@ def _stepped_task(model: Any, start: Any, span: Any, given: Mapping[str, Any]) -
     )
 
 
-def _candidates(model: Any) -> tuple[Candidate, ...]:
+def _candidates(model: Model) -> tuple[Candidate, ...]:
     system = getattr(model, "system", model)
     if isinstance(system, Flow):
         return _FLOWS if system.actions else _FLOWS[2:]
-    if all(isinstance(constraint, HolonomicConstraint) for constraint in getattr(system, "bilateral", ())):
+    if all(constraint.is_position_level for constraint in getattr(system, "bilateral", ())):
         return _HOLONOMIC
     return _NONHOLONOMIC
 
 
 def _check_actions(task: Task) -> None:
-    """The flow must have the symmetry that a method on orbits needs; that is looked up when its tables are made."""
-    from .fixed import fixed_fields as places
-    from .fixed.fixed_run import FIXED_METHODS, action_tables
-
-    if FIXED_METHODS[task.method][0] != places.GAUSS:
-        action_tables(kernel_of(task.equations, task.equations.system.parameters), task)
+    """Check that a flow has the symmetry that a method on orbits needs."""
+    if find_method(task.method).moves_by_group:
+        kernel = kernel_of(task.equations, task.equations.system.parameters)
+        action_tables(kernel, task.parameters, task.method, task.method.startswith("isospectral"))
 
 
-# -- without one -------------------------------------------------------------------------------------------------
+# -- without one -----------------------------------------------------------------------------------
 
 
 def _without_step(task: Task) -> tuple[str, str]:
@@ -142,11 +180,17 @@ def _without_step(task: Task) -> tuple[str, str]:
     if system.unilateral:
         return "dop853", "dop853, because contacts open and close."
     if task.inputs:
-        return "dop853", f"dop853, because the input {next(iter(task.inputs))} is a function of Python."
+        return (
+            "dop853",
+            f"dop853, because the input {next(iter(task.inputs))} is a function of Python.",
+        )
     aside = ""
     found = stiffness(task)
     if found is not None and found.is_stiff:
-        fast = f"the fastest decay takes {1 / found.decay:.1e} of a time unit and the rest of the motion is slower"
+        fast = (
+            f"the fastest decay takes {1 / found.decay:.1e} of a time unit and the rest of the"
+            " motion is slower"
+        )
         method = "ida-ggl" if kernel_of(equations, system.parameters).n_positions else "cvode-bdf"
         if task.events:
             aside = f"; the equations are stiff ({fast}), but {method} looks for no events"
@@ -154,7 +198,8 @@ def _without_step(task: Task) -> tuple[str, str]:
             return method, f"{method}, because the equations are stiff: {fast}."
         else:
             aside = (
-                f'; the equations are stiff ({fast}): pip install "dalembert[sundials]" adds {method}, which suits them better'
+                f'; the equations are stiff ({fast}): pip install "dalembert[sundials]" adds'
+                f" {method}, which suits them better"
             )
         return "dop853", f"dop853, because it takes any equations{aside}."
     if task.rtol > FINE:
@@ -168,7 +213,10 @@ def _without_step(task: Task) -> tuple[str, str]:
         return "dop853", f"dop853, because there is no Taylor expansion: {error.what}."
     return (
         "taylor",
-        f"taylor, because the equations are analytic and rtol = {task.rtol:g} is fine: expansions take fewer steps.",
+        (
+            f"taylor, because the equations are analytic and rtol = {task.rtol:g} is fine:"
+            " expansions take fewer steps."
+        ),
     )
 
 
@@ -214,20 +262,31 @@ def stiffness(task: Task) -> Stiffness | None:
     except DalembertError:
         return None  # the run itself will say what is wrong
     symbols = driver.kernel.algebra.vector(driver.kernel.equations.state)
-    derivative = ca.Function("slope", driver.kernel._inputs(), [ca.jacobian(rates, symbols)])
-    values = np.asarray(derivative(task.span[0], y, task.parameters, np.zeros(0), np.zeros(0)), dtype=float)
+    derivative = ca.Function("derivative", driver.kernel._inputs(), [ca.jacobian(rates, symbols)])
+    values = np.asarray(
+        derivative(task.span[0], y, task.parameters, np.zeros(0), np.zeros(0)), dtype=float
+    )
     if not np.all(np.isfinite(values)):
         return None
-    operations = driver.kernel.program("fast").operation_count if driver.kernel.solved is not None else kernel.n**3
+    operations = (
+        driver.kernel.program("fast").operation_count
+        if driver.kernel.solved is not None
+        else kernel.n**3
+    )
     return judged(values, task.span, task.rtol, operations)
 
 
-def judged(derivative: Any, span: tuple[float, float], rtol: float, operations: int = 100) -> Stiffness:
+def judged(
+    derivative: Array, span: tuple[float, float], rtol: float, operations: int = 100
+) -> Stiffness:
     """Whether a matrix of derivatives is that of stiff equations, for a span that may go backwards.
 
-    `operations` are those of one evaluation of the rates: the more there are, the less the overhead of implicit steps counts.
+    `operations` are those of one evaluation of the rates: the more there are, the less the overhead
+    of implicit steps counts.
 
-    >>> judged(np.diag([-1e7, -1.0]), (0.0, 10.0), 1e-6).is_stiff, judged(np.diag([-10.0, -1.0]), (0.0, 10.0), 1e-6).is_stiff
+    >>> judged(np.diag([-1e7, -1.0]), (0.0, 10.0), 1e-6).is_stiff, judged(
+    ...     np.diag([-10.0, -1.0]), (0.0, 10.0), 1e-6
+    ... ).is_stiff
     (True, False)
     """
     length = abs(span[1] - span[0])
@@ -237,5 +296,8 @@ def judged(derivative: Any, span: tuple[float, float], rtol: float, operations: 
     slow = float(np.max(np.abs(others), initial=0.0))
     tolerance = max(LOCAL_SHARE * rtol, LEAST_RTOL)
     implicit = STEPS_PER_RADIAN * (10.0 + slow * length) * tolerance ** (-1.0 / 6.0)
-    seconds = [begin + evaluations * operations * OPERATION for begin, evaluations in (IMPLICIT_STEP, EXPLICIT_STEP)]
+    seconds = [
+        begin + evaluations * operations * OPERATION
+        for begin, evaluations in (IMPLICIT_STEP, EXPLICIT_STEP)
+    ]
     return Stiffness(decay, slow, decay * length / STABLE, implicit, seconds[0] / seconds[1])

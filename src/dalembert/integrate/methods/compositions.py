@@ -1,17 +1,22 @@
-"""Symmetric compositions: a step of size h as steps of sizes gamma_i h of a symmetric method of order 2.
+"""Symmetric compositions: a step of size h as steps of sizes gamma_i h of a symmetric method of
+order 2.
 
     S_h = R_(gamma_s h) o ... o R_(gamma_1 h),        sum gamma_i = 1,      sum gamma_i^3 = 0, ...
 
-has order 4, 6 or 8 and stays symmetric, and symplectic where R is. The coefficients are those of M. Suzuki (Phys. Lett. A 146
-(1990) 319) for order 4, and of W. Kahan and R.-C. Li (Math. Comp. 66 (1997) 1089) with 9 and 17 steps for orders 6 and 8, which
-have small errors; see E. Hairer, C. Lubich, G. Wanner: Geometric Numerical Integration, V.3.2.
+has order 4, 6 or 8 and stays symmetric, and symplectic where R is. The coefficients are those of M.
+Suzuki (Phys. Lett. A 146 (1990) 319) for order 4, and of W. Kahan and R.-C. Li (Math. Comp. 66
+(1997) 1089) with 9 and 17 steps for orders 6 and 8, which have small errors; see E. Hairer, C.
+Lubich, G. Wanner: Geometric Numerical Integration, V.3.2.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ...typing import Array
 
 __all__ = ["composition"]
 
@@ -41,7 +46,7 @@ _HALVES = {
 }
 
 
-def composition(order: int) -> Any:
+def composition(order: int) -> Array:
     """The coefficients gamma_i of a composition of order 2, 4, 6 or 8.
 
     >>> [len(composition(order)) for order in (2, 4, 6, 8)]

@@ -1,14 +1,16 @@
 r"""The gradient of a motion backwards along the very steps it took, as native code.
 
-The reverse of a step of DOP853, with lambda the gradient by its end and s the weight of the integral of L,
+The reverse of a step of DOP853, with lambda the gradient by its end and s the weight of the
+integral of L,
 
-    Kbar_s = h (b_s lambda + sum_j>s a_js Ybar_j),      (Ybar_s, x-gradient +=) = (f_y, f_x)^T Kbar_s + h b_s s (L_y, L_x)^T
-    lambda <- lambda + sum_s Ybar_s
+    Kbar_s = h (b_s lambda + sum_j>s a_js Ybar_j),      (Ybar_s, x-gradient +=) = (f_y, f_x)^T
+    Kbar_s + h b_s s (L_y, L_x)^T lambda <- lambda + sum_s Ybar_s
 
-is the exact gradient of the numbers that the steps computed (W. W. Hager: Runge-Kutta methods in optimal control and the
-transformed adjoint system, Numer. Math. 87 (2000), section 3). Stages are computed again from the beginning of each step, so
-that only the steps of a motion are stored; a probe goes along, as in `tangent_steps`, to tell whether they are short enough.
-The projections that end the steps are reversed with them.
+is the exact gradient of the numbers that the steps computed (W. W. Hager: Runge-Kutta methods in
+optimal control and the transformed adjoint system, Numer. Math. 87 (2000), section 3). Stages are
+computed again from the beginning of each step, so that only the steps of a motion are stored; a
+probe goes along, as in `tangent_steps`, to tell whether they are short enough. The projections that
+end the steps are reversed with them.
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ __all__ = ["follow_adjoint"]
 
 
 @native
-def unsettle(context: TangentFields, address: int, time: float, y: Reals, gradient: Reals) -> int:
-    """gradient (n_state + nx) <- the gradient before a projection to one level, from that after it."""
+def pull_projection(
+    context: TangentFields, address: int, time: float, y: Reals, gradient: Reals
+) -> int:
+    """gradient (n_state + nx) <- that before a projection to one level, from that after it."""
     size = context.n_directions
     out = context.pulled
     push(context, address, time, y, gradient, out)
@@ -38,16 +42,24 @@ def unsettle(context: TangentFields, address: int, time: float, y: Reals, gradie
 
 
 @native
-def adjoint_step(context: TangentFields, t: float, h: float, y: Reals, y_end: Reals, gradient: Reals, integral: Reals) -> int:
-    """gradient <- that by the beginning of a step, from that by its end; integral[0] is its weight, [1] grows by its value."""
+def adjoint_step(
+    context: TangentFields,
+    t: float,
+    h: float,
+    y: Reals,
+    y_end: Reals,
+    gradient: Reals,
+    integral: Reals,
+) -> int:
+    """Pull the gradient back over a step; integral[0] is its weight, [1] grows by its value."""
     ns, size = context.n_state, context.n_directions
     inner, pulls = context.stage_states, context.stage_pulls
     seed, out = context.seed, context.pulled
     status = REGULAR
     if context.is_projected != 0 and context.n_velocities > 0:
-        status = unsettle(context, context.velocity_adjoint, t + h, y_end, gradient)
+        status = pull_projection(context, context.velocity_adjoint, t + h, y_end, gradient)
     if status == REGULAR and context.is_projected != 0 and context.n_positions > 0:
-        status = unsettle(context, context.position_adjoint, t + h, y_end, gradient)
+        status = pull_projection(context, context.position_adjoint, t + h, y_end, gradient)
     if status != REGULAR:
         return status
     for s in range(11, -1, -1):
@@ -79,12 +91,13 @@ def adjoint_step(context: TangentFields, t: float, h: float, y: Reals, y_end: Re
 
 @native
 def follow_adjoint(
-    context: TangentFields, steps: int, times: Reals, states: Reals, gradient: Reals, integral: Reals,
-    wanted: int, at: Reals, at_gradients: Reals,
+    context: TangentFields, steps: int, times: Reals, states: Reals, gradient: Reals, integral:
+    Reals, wanted: int, at: Reals, at_gradients: Reals,
 ) -> int:  # fmt: skip
     """Carry gradient (n_state + nx) from the end of stored steps to their beginning.
 
-    at_gradients (wanted, n_state) are added where the wanted times are passed, which go the way of the steps. Returns 0, or
+    at_gradients (wanted, n_state) are added where the wanted times are passed, which go the way of
+    the steps. Returns 0, or
     -1 - k where the derivative is not determined on step k.
     """
     ns, size = context.n_state, context.n_directions

@@ -1,20 +1,21 @@
-r"""Where a motion cannot be differentiated along its steps: changes of rank, and jumps of its rates.
+r"""Find where a motion is not differentiable along its steps: rank changes and jumps of rates.
 
-The derivative is carried with the constraints that are independent at the start. Where another one becomes independent
-later, the motion goes on as that of another system. Where the rates f jump as the motion crosses sigma(t, y, x) = 0, the
-derivative jumps with them,
+The derivative is carried with the constraints that are independent at the start. Where another one
+becomes independent later, the motion goes on as that of another system. Where the rates f jump as
+the motion crosses sigma(t, y, x) = 0, the derivative jumps with them,
 
     S+ = S- + (f- - f+) dtau,       dtau = - (sigma_y S- + sigma_x dx) / (sigma_y f- + sigma_t)
 
-(P. C. Müller: Calculation of Lyapunov exponents for dynamic systems with discontinuities, Chaos, Solitons & Fractals 5
-(1995), section 3). Neither follows from the steps, so that both are refused. At a crossing where f is continuous nothing
-is added, and none where sigma depends on time alone: such crossings are differentiated.
+(P. C. Müller: Calculation of Lyapunov exponents for dynamic systems with discontinuities, Chaos,
+Solitons & Fractals 5 (1995), section 3). Neither follows from the steps, so that both are refused.
+At a crossing where f is continuous nothing is added, and none where sigma depends on time alone:
+such crossings are differentiated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,10 @@ from ...errors import ModelError, RunError
 from ...runtime.gauss.active_rows import WEAK
 from ...runtime.gauss.constrained_solve import rank
 from ...runtime.gauss.solve_status import CONTRADICTORY
+from ...typing import Array, BoolArray
+
+if TYPE_CHECKING:
+    from .tangent_run import SensitiveRun
 
 __all__ = ["check_jumps", "check_ranks"]
 
@@ -41,7 +46,7 @@ States = Any  # array (k, n_state)
 Changed = Callable[[Any, States], Any]  # times (k,) and states -> array of bool (k,)
 
 
-def check_ranks(run: Any) -> None:
+def check_ranks(run: SensitiveRun) -> None:
     """Raise where constraints that were left out at the start become independent along a segment.
 
     Parameters
@@ -62,7 +67,7 @@ def check_ranks(run: Any) -> None:
             raise _another_rank(run, int(later[0]), differs)
 
 
-def _another_rank(run: Any, k: int, differs: Changed) -> ModelError:
+def _another_rank(run: SensitiveRun, k: int, differs: Changed) -> ModelError:
     """The refusal of a motion whose rank is another at the end of step k."""
     try:
         between = run.times[k - 1 : k], run.times[k : k + 1]
@@ -70,29 +75,30 @@ def _another_rank(run: Any, k: int, differs: Changed) -> ModelError:
     except RunError:  # the step across the change is not determined
         when = float(run.times[k])
     return ModelError(
-        "A constraint that depends on the others at the start becomes independent along the motion, which has no "
-        "derivative there",
+        "A constraint that depends on the others at the start becomes independent along the motion,"
+        " which has no derivative there",
         seen=f"another rank at t = {when:.9g}",
         remedy="end the span before, or state the system without that constraint",
     )
 
 
-def _solve_differs(run: Any, count: int) -> Changed:
-    """Whether the Gauss solve finds another rank, as it does along the motion: after the first state."""
+def _solve_differs(run: SensitiveRun, count: int) -> Changed:
+    """Whether the Gauss solve finds another rank, as it does along the motion after its start."""
 
-    def differs(at: Any, y: States) -> Any:
+    def differs(at: Array, y: States) -> BoolArray:
         run.context.forget_choices()
         times, states = np.append(run.times[:1], at), np.vstack([run.states[:1], y])
         found = run.context.evaluate_points(times, np.ascontiguousarray(states))[1:]
-        return (found[:, 0] <= CONTRADICTORY) & (found[:, 1] != count)
+        changed: BoolArray = (found[:, 0] <= CONTRADICTORY) & (found[:, 1] != count)
+        return changed
 
     return differs
 
 
-def _without_others(run: Any, step: int) -> Callable[[Any], States]:
+def _without_others(run: SensitiveRun, step: int) -> Callable[[Any], States]:
     """States within a step, as they are without the constraints that were left out."""
 
-    def states(at: Any) -> States:
+    def states(at: Array) -> States:
         projected, run.context.fields.is_projected = run.context.fields.is_projected, 0
         try:
             return run.tangents(np.zeros((1, run.size)), at, step, step + 1)[0]
@@ -102,18 +108,22 @@ def _without_others(run: Any, step: int) -> Callable[[Any], States]:
     return states
 
 
-def _rank_differs(run: Any, table: DenseFunction, count: int) -> Changed:
+def _rank_differs(run: SensitiveRun, table: DenseFunction, count: int) -> Changed:
     parameters, free = run.context.parameters, np.zeros(len(run.kernel.free_inputs))
 
-    def differs(at: Any, y: States) -> Any:
-        tables = (table(time, state, parameters, free, ())[0] for time, state in zip(at, y, strict=True))
-        return np.array([bool(np.isfinite(a).all()) and rank(a, WEAK).rank != count for a in tables])
+    def differs(at: Array, y: States) -> BoolArray:
+        tables = (
+            table(time, state, parameters, free, ())[0] for time, state in zip(at, y, strict=True)
+        )
+        return np.array(
+            [bool(np.isfinite(a).all()) and rank(a, WEAK).rank != count for a in tables]
+        )
 
     return differs
 
 
-def check_jumps(run: Any) -> None:
-    """Raise where the rates, or the integrand of an adjoint, jump along a segment in a way that the derivative feels.
+def check_jumps(run: SensitiveRun) -> None:
+    """Raise where the rates, or an adjoint's integrand, jump in a way that affects the derivative.
 
     Parameters
     ----------
@@ -134,15 +144,22 @@ def check_jumps(run: Any) -> None:
             return
         if largest is None:
             largest = np.nanmax(np.abs(_run(run, rates, times, states)), axis=1)[:, None]
-        left, right, at_left, at_right = left[here], right[here], at_left[:, here], at_right[:, here]
+        left, right, at_left = left[here], right[here], at_left[:, here]
+        at_right = at_right[:, here]
         before, after = _located(run.states_at, left, right, _differs_from(run, switches, at_left))
         reached = run.states_at(after)
-        jump = np.abs(_run(run, rates, after, reached) - _run(run, rates, before, run.states_at(before)))
+        jump = np.abs(
+            _run(run, rates, after, reached) - _run(run, rates, before, run.states_at(before))
+        )
         felt = np.flatnonzero(np.any(jump > JUMP * largest, axis=0))
         if felt.size:
             raise ModelError(
-                "The equations jump along the motion, whose derivative jumps with them and is not carried across",
-                seen=f"a jump of the rates by {np.max(jump[:, felt[0]]):.3g} at t = {float(after[felt[0]]):.9g}",
+                "The equations jump along the motion, whose derivative jumps with them and is not"
+                " carried across",
+                seen=(
+                    f"a jump of the rates by {np.max(jump[:, felt[0]]):.3g} at t ="
+                    f" {float(after[felt[0]]):.9g}"
+                ),
                 remedy="end the span before, or smooth what switches (tanh for sign, for example)",
             )
         left, at_left = after, _run(run, switches, after, reached)
@@ -153,22 +170,35 @@ def check_jumps(run: Any) -> None:
     )
 
 
-def _differs_from(run: Any, switches: Program, begin: Any) -> Callable[[Any, States], Any]:
+def _differs_from(
+    run: SensitiveRun, switches: Program, begin: Array
+) -> Callable[[Any, States], Any]:
     return lambda at, y: np.any(_run(run, switches, at, y) != begin, axis=0)
 
 
-def _run(run: Any, program: Program, times: Any, states: States) -> Any:
+def _run(run: SensitiveRun, program: Program, times: Array, states: States) -> Array:
     """The outputs of a program at points of a motion, (outputs, k)."""
     free = np.zeros(len(run.kernel.free_inputs))
     parts = [
-        interpret(program, (times[None, k : k + BATCH], states[k : k + BATCH].T, run.context.parameters, free, np.zeros(0)))
+        interpret(
+            program,
+            (
+                times[None, k : k + BATCH],
+                states[k : k + BATCH].T,
+                run.context.parameters,
+                free,
+                np.zeros(0),
+            ),
+        )
         for k in range(0, len(times), BATCH)
     ]
     return np.concatenate(parts, axis=1) if parts else np.zeros((len(program.outputs), 0))
 
 
-def _located(states: Callable[[Any], States], left: Any, right: Any, differs: Changed) -> tuple[Any, Any]:
-    """The times next to each other between which something changes for the first time, by bisection in each interval."""
+def _located(
+    states: Callable[[Any], States], left: Array, right: Array, differs: Changed
+) -> tuple[Array, Array]:
+    """Adjacent times around the first change of something, by bisection in each interval."""
     before, after = np.array(left, dtype=float), np.array(right, dtype=float)
     while True:
         middle = before + (after - before) / 2

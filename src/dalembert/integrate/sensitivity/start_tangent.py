@@ -1,28 +1,37 @@
 r"""The derivative of a start by what was given for it: values, and parameters of the constraints.
 
-A start is made consistent by steps of least length, s = argmin s^T G s / 2 with A s = -r. With the multipliers nu of a step,
-G s = A^T nu, the derivative along any direction is a problem of the same kind,
+A start is made consistent by steps of least length, s = argmin s^T G s / 2 with A s = -r. With the
+multipliers nu of a step, G s = A^T nu, the derivative along any direction is a problem of the same
+kind,
 
     G ds = -dG s + dA^T nu + A^T dnu,      A ds = -dr - dA s
 
-so that the steps of `start` are taken again, each with its derivative beside it: the tangents obey the constraints, and what
-was held stays held. Newton's method converges quadratically, and its derivative with it.
+so that the steps of `start` are taken again, each with its derivative beside it: the tangents obey
+the constraints, and what was held stays held. Newton's method converges quadratically, and its
+derivative with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
+import sympy
 
 from ...codegen.dense_function import DenseFunction
 from ...errors import ContradictionError, ModelError, RunError
 from ...formulations.registry import derive
 from ...runtime.gauss.constrained_solve import rank, solve, solve_rows
 from ...runtime.kernel import kernel_of
-from ..start import GUESSES, LIMIT, moving_quantities, own_symbols, start_form
+from ...typing import Array
+from ..residual_sizes import LIMIT
+from ..start import GUESSES
+from ..start_symbols import moving_quantities, own_symbols, start_form
+
+if TYPE_CHECKING:
+    from ...runtime.kernel import Kernel
 
 __all__ = ["own_tangents", "shown_tangents", "start_tangents"]
 
@@ -34,8 +43,15 @@ AGREEMENT = 1e-7
 TINY = 1e-300
 
 
-def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any, wrt: Sequence[Any], used: Any) -> Any:
-    """The derivative of the consistent start, (k, n_state), by names of given values and parameter symbols.
+def start_tangents(
+    kernel: Kernel,
+    time: float,
+    given: Mapping[str, float],
+    p: Array,
+    wrt: Sequence[str | sympy.Symbol],
+    used: Array,
+) -> Array:
+    """The derivative of the consistent start, (k, n_state), by names of values and parameters.
 
     Parameters
     ----------
@@ -44,7 +60,8 @@ def start_tangents(kernel: Any, time: float, given: Mapping[str, float], p: Any,
     wrt : sequence of str or symbols
         A name is a given start value; a symbol is a parameter of the kernel.
     used : array
-        The start of the motion, in the symbols that it was made consistent in (see `start.start_form`).
+        The start of the motion, in the symbols that it was made consistent in (see
+        `start.start_form`).
 
     Raises
     ------
@@ -87,16 +104,21 @@ class _TangentStart:
         Along which parameter each column goes.
     """
 
-    def __init__(self, kernel: Any, time: float, given: Mapping[str, float], p: Any, wrt: Sequence[Any]) -> None:
+    def __init__(
+        self, kernel: Kernel, time: float, given: Mapping[str, float], p: Array, wrt: Sequence[Any]
+    ) -> None:
         self.kernel, self.time, self.p, self.wrt = kernel, time, p, tuple(wrt)
-        self.state, self.given = kernel.equations.state, {name: float(value) for name, value in given.items()}
+        self.state = kernel.equations.state
+        self.given = {name: float(value) for name, value in given.items()}
         self.n_q = len(kernel.equations.system.coordinates)
         self.by_parameters = np.zeros((len(kernel.parameters), len(self.wrt)))
         for c, item in enumerate(self.wrt):
             if item in kernel.parameters:
                 self.by_parameters[kernel.parameters.index(item), c] = 1.0
         self.y = np.array([self.given.get(symbol.name, 0.0) for symbol in self.state])
-        self.derivatives = np.array([self._asked(symbol.name) for symbol in self.state]).reshape(len(self.state), len(self.wrt))
+        self.derivatives = np.array([self._asked(symbol.name) for symbol in self.state]).reshape(
+            len(self.state), len(self.wrt)
+        )
         if kernel.n_positions:
             self._complete_positions()
             self._move("position")
@@ -114,7 +136,7 @@ class _TangentStart:
             return
         step = self._search(free, {})
         if step.worst(self.y) <= LIMIT:
-            # What was not given is zero and obeys the constraints: it would be completed if they changed.
+            # Values not given are zero; they would be completed if the constraints changed.
             if step.is_solvable(self.y):
                 _, self.y, self.derivatives = step.follow(self.y, self.derivatives)
             return
@@ -130,11 +152,19 @@ class _TangentStart:
 
     def _complete_velocities(self) -> None:
         system = self.kernel.equations.system
-        level = [k for k in range(self.n_q, len(self.state)) if not self.state[k].name.startswith("chi_")]
+        level = [
+            k for k in range(self.n_q, len(self.state)) if not self.state[k].name.startswith("chi_")
+        ]
         wanted = [s for s in (*system.velocities, *system.momenta) if s.name in self.given]
-        wanted += [self.state[k] for k in level if self.state[k].name in self.given and self.state[k] not in set(wanted)]
+        wanted += [
+            self.state[k]
+            for k in level
+            if self.state[k].name in self.given and self.state[k] not in set(wanted)
+        ]
         named = {s.name: s for s in wanted}
-        named |= {name: value for name, value in moving_quantities(system).items() if name in self.given}
+        named |= {
+            name: value for name, value in moving_quantities(system).items() if name in self.given
+        }
         indirect = named.keys() - {s.name for s in self.state}
         if not (self.kernel.m or indirect) or not level:
             return
@@ -143,7 +173,7 @@ class _TangentStart:
         if converged and not np.any(both.contradicted):
             self.y, self.derivatives = y, derivatives
             return
-        # A start that is given in full and changes against the constraints is not completed but moved to them.
+        # A fully given start that violates the constraints is projected, not completed.
         _, first, held = alone.follow(self.y, self.derivatives)
         if np.any(alone.contradicted):
             raise RunError(
@@ -151,22 +181,32 @@ class _TangentStart:
                 seen=", ".join(named),
                 remedy="give velocities, momenta or outputs, but not more than one of them",
             )
-        self.y, self.derivatives = (y, np.where(both.contradicted, held, derivatives)) if converged else (first, held)
+        self.y, self.derivatives = (
+            (y, np.where(both.contradicted, held, derivatives)) if converged else (first, held)
+        )
 
     def _move(self, level: str) -> None:
         projection = getattr(self.kernel.graph, level)
         metric = self.kernel.graph.metric if projection.metric is None else projection.metric
         blocks = (projection.residual, projection.rows, metric, projection.lift)
-        _, self.y, self.derivatives = _DifferentiatedStep(self, level, lambda: blocks).follow(self.y, self.derivatives)
+        _, self.y, self.derivatives = _DifferentiatedStep(self, level, lambda: blocks).follow(
+            self.y, self.derivatives
+        )
 
-    def _search(self, free: list[int], wanted: Mapping[str, Any], constrained: bool = True) -> _DifferentiatedStep:
-        """The step that searches some entries of the state, for the constraints of their level and for wanted values."""
+    def _search(
+        self, free: list[int], wanted: Mapping[str, Any], constrained: bool = True
+    ) -> _DifferentiatedStep:
+        """The step that solves for some state entries: their level's constraints, wanted values."""
         kernel = self.kernel
 
         def blocks() -> tuple[Any, Any, Any, Any]:
             level = kernel.graph.position if free[0] < self.n_q else kernel.graph.velocity
             parts = [kernel.lower(list(wanted.values()))] if wanted else []
-            residual = ca.vertcat(*parts, level.residual) if constrained else ca.vertcat(ca.SX(0, 1), *parts)
+            residual = (
+                ca.vertcat(*parts, level.residual)
+                if constrained
+                else ca.vertcat(ca.SX(0, 1), *parts)
+            )
             symbols = kernel.algebra.vector([self.state[k] for k in free])
             lift = ca.DM(kernel.n_state, len(free))
             for column, k in enumerate(free):
@@ -191,12 +231,12 @@ class _DifferentiatedStep:
         Along which columns no step exists.
     """
 
-    def __init__(self, start: _TangentStart, key: Any, build: Callable[[], tuple[Any, Any, Any, Any]]) -> None:
+    def __init__(
+        self, start: _TangentStart, key: Hashable, build: Callable[[], tuple[Any, Any, Any, Any]]
+    ) -> None:
         self.start = start
-        kept: dict[Any, Any] = start.kernel.__dict__.setdefault("_start_steps", {})
-        if key not in kept:
-            kept[key] = self._functions(build())
-        self.blocks, self.push, self.n, self.m = kept[key]
+        functions = start.kernel.cache.get(("start step", key), lambda: self._functions(build()))
+        self.blocks, self.push, self.n, self.m = functions
         self.goal, self.held = np.zeros(self.m), np.zeros((self.m, len(start.wrt)))
         self.contradicted = np.zeros(len(start.wrt), bool)
 
@@ -211,26 +251,32 @@ class _DifferentiatedStep:
         derivatives = [ca.densify(ca.jacobian(part, symbols)) for part in parts]
         return DenseFunction(inputs, blocks), DenseFunction([*inputs, s, nu], derivatives), n, m
 
-    def _inputs(self, y: Any) -> list[Any]:
-        return [self.start.time, y, self.start.p, np.zeros(len(self.start.kernel.free_inputs)), np.zeros(0)]
+    def _inputs(self, y: Array) -> list[Array | float]:
+        return [
+            self.start.time,
+            y,
+            self.start.p,
+            np.zeros(len(self.start.kernel.free_inputs)),
+            np.zeros(0),
+        ]
 
-    def _numbers(self, y: Any) -> tuple[Any, Any, Any, Any]:
+    def _numbers(self, y: Array) -> tuple[Array, ...]:
         residual, rows, metric, lift = self.blocks(*self._inputs(y))
         return residual.ravel() - self.goal, rows.reshape(self.m, self.n), metric, lift
 
-    def worst(self, y: Any) -> float:
-        """How far the goal is missed: the way there, relative to the state, whatever factor a constraint has."""
+    def worst(self, y: Array) -> float:
+        """The distance to the goal, relative to the state, independent of constraint factors."""
         missed, rows, _, _ = self._numbers(y)
         lengths = np.linalg.norm(rows, axis=1) * max(float(np.max(np.abs(y), initial=0.0)), TINY)
         return float(np.max(np.abs(missed) / np.where(lengths > 0, lengths, 1.0), initial=0.0))
 
-    def is_solvable(self, y: Any) -> bool:
+    def is_solvable(self, y: Array) -> bool:
         """Whether the rows are independent at a state."""
         rows = self._numbers(y)[1]
         return bool(np.all(np.isfinite(rows)) and rank(rows).rank == self.m)
 
-    def follow(self, y: Any, derivatives: Any) -> tuple[bool, Any, Any]:
-        """Steps from y until nothing moves: whether the goal is met, the state, and its derivatives (n_state, k)."""
+    def follow(self, y: Array, derivatives: Array) -> tuple[bool, Array, Array]:
+        """Iterate from y: whether the goal is met, the state, its derivatives (n_state, k)."""
         for _ in range(80):
             try:
                 lifted, derivatives = self._once(y, derivatives)
@@ -240,11 +286,13 @@ class _DifferentiatedStep:
             if not np.all(np.isfinite(y)):
                 return False, y, derivatives
             # The derivative converges one step behind: it was taken once more where nothing moves.
-            if np.max(np.abs(lifted), initial=0.0) <= SMALL * (1.0 + np.max(np.abs(y), initial=0.0)):
+            if np.max(np.abs(lifted), initial=0.0) <= SMALL * (
+                1.0 + np.max(np.abs(y), initial=0.0)
+            ):
                 break
         return self.worst(y) <= LIMIT, y, derivatives
 
-    def _once(self, y: Any, derivatives: Any) -> tuple[Any, Any]:
+    def _once(self, y: Array, derivatives: Array) -> tuple[Array, Array]:
         missed, rows, metric, lift = self._numbers(y)
         definite = self.start.kernel.equations.is_definite
         found = solve(metric, np.zeros(self.n), rows, -missed, definite=definite, gauge=True)
@@ -257,27 +305,37 @@ class _DifferentiatedStep:
             if not np.any(right) and not np.any(force[:, c]):
                 continue
             try:
-                moved[:, c] += lift @ solve(metric, -force[:, c], rows, right, definite=definite, gauge=True).z
+                moved[:, c] += (
+                    lift @ solve(metric, -force[:, c], rows, right, definite=definite, gauge=True).z
+                )
             except ContradictionError:
                 self.contradicted[c] = True
         return lift @ found.z, moved
 
 
-# -- between the symbols of a form and those that a motion shows --------------------------------------------------------
+# -- between the symbols of a form and those that a motion shows -----------------------------------
 
 
-def shown_tangents(kernel: Any, time: float, y: Any, derivatives: Any, p: Any, by_parameters: Any) -> Any:
+def shown_tangents(
+    kernel: Kernel, time: float, y: Array, derivatives: Array, p: Array, by_parameters: Array
+) -> Array:
     """Derivatives (k, n_state) of a form as those of (q, q_dot), (k, 2n)."""
     n = len(kernel.equations.system.coordinates)
     inputs = kernel._inputs()
     symbols = ca.vertcat(inputs[1], inputs[2])
-    function = ca.Function("velocity_slopes", inputs, [ca.densify(ca.jacobian(kernel.graph.velocities, symbols))])
-    table = np.asarray(function(time, y, p, np.zeros(len(kernel.free_inputs)), np.zeros(0)), dtype=float)
+    function = ca.Function(
+        "velocity_derivatives", inputs, [ca.densify(ca.jacobian(kernel.graph.velocities, symbols))]
+    )
+    table = np.asarray(
+        function(time, y, p, np.zeros(len(kernel.free_inputs)), np.zeros(0)), dtype=float
+    )
     return np.hstack([derivatives[:, :n], np.hstack([derivatives, by_parameters.T]) @ table.T])
 
 
-def own_tangents(kernel: Any, time: float, full: Any, derivatives: Any, p: Any, by_parameters: Any) -> Any:
-    """The way back: derivatives (k, 2n) of (q, q_dot) at a state `full` (2n,) as those of the form's symbols, (k, n_state)."""
+def own_tangents(
+    kernel: Kernel, time: float, full: Array, derivatives: Array, p: Array, by_parameters: Array
+) -> Array:
+    """Map derivatives (k, 2n) of (q, q_dot) at `full` (2n,) to the form's symbols, (k, n_state)."""
     from ..state_symbols import state_with_velocities
 
     system, state = kernel.equations.system, kernel.equations.state
@@ -295,15 +353,25 @@ def own_tangents(kernel: Any, time: float, full: Any, derivatives: Any, p: Any, 
     free = np.zeros(len(kernel.free_inputs))
     if kernel.graph.own_symbols is not None:
         v = kernel.algebra.vector(system.velocities)
-        table = ca.Function("own", [*inputs, v], [ca.densify(ca.jacobian(kernel.graph.own_symbols, ca.vertcat(known, v)))])
+        table = ca.Function(
+            "own",
+            [*inputs, v],
+            [ca.densify(ca.jacobian(kernel.graph.own_symbols, ca.vertcat(known, v)))],
+        )
         number = np.asarray(table(time, y, p, free, np.zeros(0), full[n:]), dtype=float)
         own[:, n:] = np.hstack([derivatives[:, :n], by_parameters.T, derivatives[:, n:]]) @ number.T
         return own
     lowered = kernel.lower(system.velocities)
-    tables = ca.Function("slopes", inputs, [ca.densify(ca.jacobian(lowered, symbols)), ca.densify(ca.jacobian(lowered, known))])
+    tables = ca.Function(
+        "derivatives",
+        inputs,
+        [ca.densify(ca.jacobian(lowered, symbols)), ca.densify(ca.jacobian(lowered, known))],
+    )
     rows, rest = (np.asarray(b, dtype=float) for b in tables.call([time, y, p, free, np.zeros(0)]))
     for c in range(len(derivatives)):
-        target = derivatives[c, n:] - rest @ np.concatenate([derivatives[c, :n], by_parameters[:, c]])
+        target = derivatives[c, n:] - rest @ np.concatenate(
+            [derivatives[c, :n], by_parameters[:, c]]
+        )
         try:
             own[c, n:] = solve_rows(rows, target)
         except RunError as error:

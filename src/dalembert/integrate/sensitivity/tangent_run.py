@@ -1,19 +1,26 @@
-"""The derivatives of one segment of a motion: its context with the programs of `compiled.derivatives`, and the native loops."""
+"""Derivatives of one segment of a motion: its context with derivative programs and native loops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 
 from ...codegen.native.native_module import NativeModule
 from ...errors import RunError
 from ...runtime.context import Context
-from ...runtime.kernel_derivatives import Derivatives, Instant, independent_rows
+from ...runtime.kernel import Kernel
+from ...runtime.kernel_derivatives import Derivatives, ReferencePoint, independent_rows
+from ...typing import Array
 from ..run_fields import TangentFields
 from . import adjoint_steps, tangent_steps
+
+if TYPE_CHECKING:
+    from ...runtime.kernel import Kernel
+    from ..segment import Segment
 
 __all__ = ["SensitiveRun", "derivative_functions"]
 
@@ -41,25 +48,32 @@ class SensitiveRun:
     projected : bool
         Whether the steps ended on the constraints.
     limit : float
-        The largest error of a step that the derivative may make, relative to its size; steps with more are cut.
+        The largest error of a step that the derivative may make, relative to its size; steps with
+        more are cut.
     integrand : SymPy expression or None
         What the adjoint integrates.
 
     Attributes
     ----------
     times, states : arrays (steps + 1,) and (steps + 1, n_state)
-        The steps along which derivatives are carried: those of the motion, and more between them where they were cut.
+        The steps along which derivatives are carried: those of the motion, and more between them
+        where they were cut.
     """
 
     def __init__(
-        self, segment: Any, parameters: Sequence[Any], projected: bool, limit: float, integrand: Any | None = None
+        self,
+        segment: Segment,
+        parameters: Sequence[Any],
+        projected: bool,
+        limit: float,
+        integrand: sympy.Expr | None = None,
     ) -> None:
         self.segment, self.kernel = segment, segment.context.kernel
         self.projected = projected and self.kernel.is_constrained
         self.times = np.ascontiguousarray(segment.step_t)
         self.states = np.ascontiguousarray(segment.step_y)
         self.ns = self.kernel.n_state
-        instant = Instant(float(self.times[0]), self.states[0], segment.context.parameters)
+        instant = ReferencePoint(float(self.times[0]), self.states[0], segment.context.parameters)
         self.derivatives = _derivatives(self.kernel, tuple(parameters), instant, integrand)
         self.size = self.derivatives.size
         self.context = Context(self.kernel, segment.context.parameters, TangentFields)
@@ -79,7 +93,7 @@ class SensitiveRun:
         """The number of steps."""
         return len(self.times) - 1
 
-    def states_at(self, at: Any) -> Any:
+    def states_at(self, at: Array) -> Array:
         """States (nt, n_state) at times that go the way of the motion, by steps of their own."""
         times, found = np.ascontiguousarray(at, dtype=float), np.zeros((len(at), self.ns))
         status = derivative_functions()["follow_states"](
@@ -88,12 +102,15 @@ class SensitiveRun:
         self._check(status)
         return found
 
-    def tangents(self, columns: Any, at: Any, first: int = 0, last: int | None = None) -> tuple[Any, Any, Any]:
-        """Carry columns (k, n_state + nx) from step `first` to step `last`; by default all the way, with steps cut as needed.
+    def tangents(
+        self, columns: Array, at: Array, first: int = 0, last: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Carry columns (k, n_state + nx) from step `first` to `last`, with cut steps.
 
         Returns
         -------
-        states (nt, n_state) and derivatives (nt, k, n_state) at some times on the way, derivatives (k, n_state) at the end
+        states (nt, n_state) and derivatives (nt, k, n_state) at some times on the way, derivatives
+        (k, n_state) at the end
         """
         count = len(columns)
         width = min(self.derivatives.most_columns, count + 1)
@@ -102,7 +119,8 @@ class SensitiveRun:
         carried = np.zeros((padded, self.size))
         carried[:count] = columns
         times = np.ascontiguousarray(at, dtype=float)
-        states, derivatives = np.zeros((len(times), self.ns)), np.zeros((len(times), padded, self.ns))
+        states = np.zeros((len(times), self.ns))
+        derivatives = np.zeros((len(times), padded, self.ns))
         spare = np.zeros(max(padded * self.size, self.ns))
         steps = (self.steps if last is None else last) - first
         ratios = self.context.fields.bind("ratios", np.zeros(steps + 1))
@@ -123,14 +141,17 @@ class SensitiveRun:
             return self.tangents(columns, at)
         return states, derivatives[:, :count], carried[:count, : self.ns]
 
-    def adjoint(self, gradient: Any, weight: float, at: Any, at_gradients: Any) -> tuple[Any, float]:
-        """Pull a gradient (n_state + nx) from the end to the beginning: the result, and the integral of the integrand."""
+    def adjoint(
+        self, gradient: Array, weight: float, at: Array, at_gradients: Array
+    ) -> tuple[Array, float]:
+        """Pull a gradient (n_state + nx) from end to beginning: the result, and the integral."""
         self._prepare_adjoint()
         pulled, integral = np.array(gradient, dtype=float), np.array([weight, 0.0])
         ratios = self.context.fields.bind("ratios", np.zeros(self.steps + 1))
         status = derivative_functions()["follow_adjoint"](
             self.context.fields, self.steps, self.times, self.states, pulled, integral,
-            len(at), np.ascontiguousarray(at, dtype=float), np.ascontiguousarray(at_gradients, dtype=float),
+            len(at), np.ascontiguousarray(at, dtype=float), np.ascontiguousarray(at_gradients,
+            dtype=float),
         )  # fmt: skip
         self._check(status)
         if np.max(ratios) > self._limit and self.refine():
@@ -138,7 +159,7 @@ class SensitiveRun:
         return pulled, float(integral[1])
 
     def refine(self, known: bool = True) -> bool:
-        """Cut the steps on which the error of the derivative is above the limit; whether there were any.
+        """Halve the steps whose derivative error exceeds the limit; whether there were any.
 
         It is known from a derivative that was carried before, or is found now.
         """
@@ -149,7 +170,15 @@ class SensitiveRun:
         while count == 0:
             times, states = np.zeros(room), np.zeros((room, self.ns))
             count = derivative_functions()["refine"](
-                self.context.fields, self.steps, self.times, self.states, column, self._limit, room, times, states
+                self.context.fields,
+                self.steps,
+                self.times,
+                self.states,
+                column,
+                self._limit,
+                room,
+                times,
+                states,
             )
             self._check(count)
             room *= 4
@@ -157,13 +186,15 @@ class SensitiveRun:
         self.times, self.states = times[:count].copy(), states[:count].copy()
         return changed
 
-    def _probe(self) -> Any:
-        """A direction in which nothing is special: the symbols by one, the parameters by their size."""
+    def _probe(self) -> Array:
+        """A generic direction: the symbols by one, the parameters by their size."""
         random = np.random.default_rng(7)
         places = [self.kernel.parameters.index(symbol) for symbol in self.derivatives.parameters]
         values = np.abs(self.segment.context.parameters[places])
         sizes = np.concatenate([np.ones(self.ns), np.where(values > 0, values, 1.0)])
-        return sizes * random.uniform(0.5, 1.0, self.size) * random.choice([-1.0, 1.0], self.size)
+        signs = random.choice([-1.0, 1.0], self.size)
+        probe: Array = sizes * random.uniform(0.5, 1.0, self.size) * signs
+        return probe
 
     def _prepare_tangents(self, padded: int, width: int) -> None:
         fields = self.context.fields
@@ -174,7 +205,11 @@ class SensitiveRun:
         fields.tangent = _address(self.derivatives, "tangent", width)
         for level, where in (("position", "position_tangent"), ("velocity", "velocity_tangent")):
             if self._has(level):
-                setattr(fields, where, _address(self.derivatives, "evaluate_on_constraints", level, width))
+                setattr(
+                    fields,
+                    where,
+                    _address(self.derivatives, "evaluate_on_constraints", level, width),
+                )
         self.context.fields.bind("stage_derivatives", np.zeros((12, padded, self.ns)))
         self.context.fields.bind("moved", np.zeros((padded, self.size)))
         self.context.fields.bind("pushed", np.zeros(self.ns * (width + 1) + 2))
@@ -188,7 +223,7 @@ class SensitiveRun:
         fields.adjoint = _address(self.derivatives, "adjoint")
         for level, where in (("position", "position_adjoint"), ("velocity", "velocity_adjoint")):
             if self._has(level):
-                setattr(fields, where, _address(self.derivatives, "unsettle", level))
+                setattr(fields, where, _address(self.derivatives, "pull_projection", level))
         self.context.fields.bind("stage_pulls", np.zeros((12, self.ns)))
         self.context.fields.bind("seed", np.zeros(self.ns + 1))
         self.context.fields.bind("pulled", np.zeros(self.size + 2))
@@ -207,20 +242,23 @@ class SensitiveRun:
             )
 
 
-def _derivatives(kernel: Any, parameters: tuple[Any, ...], instant: Instant, integrand: Any | None) -> Derivatives:
-    """The derivatives of a kernel, kept with it, so that another run of the same question compiles nothing."""
-    kept: dict[Any, Derivatives] = kernel.__dict__.setdefault("_derivatives", {})
+def _derivatives(
+    kernel: Kernel,
+    parameters: tuple[Any, ...],
+    instant: ReferencePoint,
+    integrand: sympy.Expr | None,
+) -> Derivatives:
+    """The derivatives of a kernel, cached with it, so that another run compiles nothing."""
     rows = independent_rows(kernel, instant)
-    key = (parameters, integrand, rows)
-    if key not in kept:
-        kept[key] = Derivatives(kernel, parameters, instant, rows, integrand)
-    return kept[key]
+    return kernel.cache.get(
+        ("derivatives", parameters, integrand, rows),
+        lambda: Derivatives(kernel, parameters, instant, rows, integrand),
+    )
 
 
-def _address(derivatives: Derivatives, name: str, *arguments: Any) -> int:
+def _address(derivatives: Derivatives, name: str, *arguments: str | int) -> int:
     """The native code of one of the programs, kept with the derivatives."""
-    kept: dict[Any, int] = derivatives.__dict__.setdefault("_addresses", {})
-    key = (name, *arguments)
-    if key not in kept:
-        kept[key] = derivatives.kernel.load_program(getattr(derivatives, name)(*arguments))
-    return kept[key]
+    return derivatives.cache.get(
+        (name, *arguments),
+        lambda: int(derivatives.kernel.load_program(getattr(derivatives, name)(*arguments))),
+    )

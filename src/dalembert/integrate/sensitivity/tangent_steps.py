@@ -1,19 +1,22 @@
 r"""The derivative of a motion along the very steps it took, as native code.
 
-A step of DOP853 is a map; its derivative along k columns S, with dx the constant directions of the parameters, is
+A step of DOP853 is a map; its derivative along k columns S, with dx the constant directions of the
+parameters, is
 
     Y_s = y + h sum_j a_sj K_j,         K_s = f(t + c_s h, Y_s, x)
     D_s = S + h sum_j a_sj L_j,         L_s = f_y D_s + f_x dx                 D_s, L_s (n_state, k)
 
-the same method applied to the variational equations S_dot = f_y S + f_x dx (E. Hairer, S. P. Norsett, G. Wanner: Solving
-Ordinary Differential Equations I, 2nd ed., section II.6). The projection that ends a step is differentiated with it, so that
-S stays tangent to the constraints.
+the same method applied to the variational equations S_dot = f_y S + f_x dx (E. Hairer, S. P.
+Norsett, G. Wanner: Solving Ordinary Differential Equations I, 2nd ed., section II.6). The
+projection that ends a step is differentiated with it, so that S stays tangent to the constraints.
 
-A column is n_state + nx numbers, dy and dx; columns stand behind each other, and k is a multiple of the program's width.
+A column is n_state + nx numbers, dy and dx; columns stand behind each other, and k is a multiple of
+the program's width.
 
-The steps were chosen for the motion, not for its derivative: at an equilibrium nothing limits them. Therefore the last column
-is a probe, the same direction at the beginning of every step. Its error, estimated like that of the motion, tells which steps
-must be made shorter before the derivative can be trusted; `refine` cuts them.
+The steps were chosen for the motion, not for its derivative: at an equilibrium nothing limits them.
+Therefore the last column is a probe, the same direction at the beginning of every step. Its error,
+estimated like that of the motion, tells which steps must be made shorter before the derivative can
+be trusted; `refine` cuts them.
 """
 
 from __future__ import annotations
@@ -29,8 +32,15 @@ from ..methods.adaptive.dop853_coefficients import E3, E5, A, C
 from ..run_fields import TangentFields
 
 __all__ = [
-    "follow_states", "follow_tangents", "probe_error", "push", "refine", "set_probe", "short_state", "tangent_step",
-]  # fmt: skip
+    "follow_states",
+    "follow_tangents",
+    "probe_error",
+    "push",
+    "refine",
+    "set_probe",
+    "short_state",
+    "tangent_step",
+]
 
 
 @native
@@ -42,7 +52,9 @@ def push(context: TangentFields, address: int, time: float, y: Reals, w: Reals, 
 
 
 @native
-def tangent_rates(context: TangentFields, time: float, y: Reals, columns: Reals, rates: Reals, derivatives: Reals) -> int:
+def tangent_rates(
+    context: TangentFields, time: float, y: Reals, columns: Reals, rates: Reals, derivatives: Reals
+) -> int:
     """rates <- f(y) and derivatives <- f_y dy + f_x dx of every column."""
     ns, size, width = context.n_state, context.n_directions, context.width
     out = context.pushed
@@ -60,7 +72,9 @@ def tangent_rates(context: TangentFields, time: float, y: Reals, columns: Reals,
 
 
 @native
-def evaluate_on_constraints(context: TangentFields, address: int, time: float, y: Reals, columns: Reals) -> int:
+def evaluate_on_constraints(
+    context: TangentFields, address: int, time: float, y: Reals, columns: Reals
+) -> int:
     """Make the columns tangent to the constraints of one level at y."""
     ns, size, width = context.n_state, context.n_directions, context.width
     out = context.pushed
@@ -88,7 +102,9 @@ def project_levels(context: TangentFields, time: float, y: Reals, columns: Reals
 
 
 @native
-def tangent_step(context: TangentFields, t: float, h: float, y: Reals, columns: Reals, y_new: Reals) -> int:
+def tangent_step(
+    context: TangentFields, t: float, h: float, y: Reals, columns: Reals, y_new: Reals
+) -> int:
     """Move the columns along a step from (t, y), and y_new <- its end, both before projection."""
     ns, size, count = context.n_state, context.n_directions, context.n_columns
     stages, inner = context.stages, context.stage_states
@@ -108,7 +124,9 @@ def tangent_step(context: TangentFields, t: float, h: float, y: Reals, columns: 
                     row = derivatives + (j * count + c) * ns
                     for i in range(ns):
                         target[i] += weight * row[i]
-        status = tangent_rates(context, t + C[s] * h, stage, moved, stages + s * (ns + 1), derivatives + s * count * ns)
+        status = tangent_rates(
+            context, t + C[s] * h, stage, moved, stages + s * (ns + 1), derivatives + s * count * ns
+        )
         if status != REGULAR:
             return status
     stage_state(ns, 12, h, y, stages, y_new)
@@ -156,10 +174,11 @@ def refine(
     context: TangentFields, steps: int, times: Reals, states: Reals, column: Reals, limit: float,
     room: int, new_times: Reals, new_states: Reals,
 ) -> int:  # fmt: skip
-    """Cut the steps on which the error of the probe was above a limit; the only column is the probe.
+    """Cut the steps where the probe's error exceeds a limit; the only column is the probe.
 
-    new_times and new_states (room, n_state) take the steps, those of the motion among them. Returns their number, 0 where
-    there is not room enough, or -1 - k where the derivative is not determined on step k.
+    new_times and new_states (room, n_state) take the steps, those of the motion among them. Returns
+    their number, 0 where there is not room enough, or -1 - k where the derivative is not determined
+    on step k.
     """
     ns, ratios = context.n_state, context.ratios
     for i in range(ns):
@@ -213,10 +232,10 @@ def follow_tangents(
     context: TangentFields, steps: int, times: Reals, states: Reals, columns: Reals, spare: Reals,
     wanted: int, at: Reals, at_states: Reals, at_derivatives: Reals,
 ) -> int:  # fmt: skip
-    """Carry the columns along stored steps, and keep states and columns at the wanted times, which go the way of the steps.
+    """Carry the columns along stored steps; keep states and columns at the wanted times, in order.
 
-    A time inside a step is reached by a shorter step from its beginning. Returns the number of times kept, or -1 - k where the
-    derivative is not determined on step k.
+    A time inside a step is reached by a shorter step from its beginning. Returns the number of
+    times kept, or -1 - k where the derivative is not determined on step k.
     """
     ns, count, size = context.n_state, context.n_columns, context.n_directions
     ratios = context.ratios
@@ -268,7 +287,7 @@ def fill_stages(context: TangentFields, t: float, h: float, y: Reals) -> int:
 
 @native
 def short_state(context: TangentFields, t: float, h: float, y: Reals, y_new: Reals) -> int:
-    """y_new <- the state after a step of its own from (t, y), on the constraints; fills the stages."""
+    """y_new <- the state after a separate step from (t, y), projected; fills the stages."""
     if fill_stages(context, t, h, y) != REGULAR:
         return SINGULAR
     stage_state(context.n_state, 12, h, y, context.stages, y_new)
@@ -279,7 +298,8 @@ def short_state(context: TangentFields, t: float, h: float, y: Reals, y_new: Rea
 
 @native
 def follow_states(
-    context: TangentFields, steps: int, times: Reals, states: Reals, wanted: int, at: Reals, at_states: Reals
+    context: TangentFields, steps: int, times: Reals, states: Reals, wanted: int, at: Reals,
+    at_states: Reals
 ) -> int:  # fmt: skip
     """The states at the wanted times by the same shorter steps, without derivatives."""
     ns = context.n_state

@@ -1,17 +1,19 @@
-"""NetCDF files as bytes, with a seal at their end by which damage is noticed before anyone reads them.
+"""NetCDF files as bytes, with a seal at their end that reveals damage before reading.
 
-The seal is 48 bytes behind what HDF5 wrote, which readers of netCDF pass over: a mark, and the SHA-256 of all before it.
+The seal is 48 bytes behind what HDF5 wrote, which readers of netCDF pass over: a mark, and the
+SHA-256 of all before it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import pathlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ...errors import FileError
+from ...typing import Path
 
 __all__ = ["file_image", "opened", "sealed"]
 
@@ -22,7 +24,7 @@ MARK, DIGEST = b"dalembert seal 1", 32
 
 
 def file_image(groups: Mapping[str | None, Any]) -> bytes:
-    """A netCDF file that holds datasets by group, packed, and with the checksums that HDF5 has for arrays."""
+    """A netCDF file of datasets by group, compressed, with HDF5 checksums of the arrays."""
     import h5netcdf
     import h5py
     from xarray.backends import H5NetCDFStore
@@ -31,7 +33,11 @@ def file_image(groups: Mapping[str | None, Any]) -> bytes:
     with h5py.File("image", "w", driver="core", backing_store=False, track_order=True) as raw:
         with h5netcdf.File(raw, "r+") as file:
             for group, dataset in groups.items():
-                encoding = {name: packed for name, v in dataset.variables.items() if v.dtype.kind in "fi" and v.size > 1}
+                encoding = {
+                    name: packed
+                    for name, v in dataset.variables.items()
+                    if v.dtype.kind in "fi" and v.size > 1
+                }
                 dataset.dump_to_store(H5NetCDFStore(file, group=group), encoding=encoding)
             file.flush()
         raw.flush()
@@ -47,7 +53,7 @@ def sealed(image: bytes) -> bytes:
     return image + MARK + hashlib.sha256(image).digest()
 
 
-def opened(path: Any) -> tuple[io.BytesIO, bool]:
+def opened(path: Path) -> tuple[io.BytesIO, bool]:
     """A file to be read, and whether it has a seal.
 
     Raises
@@ -55,20 +61,20 @@ def opened(path: Any) -> tuple[io.BytesIO, bool]:
     FileError
         Where the seal does not fit the content, or the file is too large to be held in memory.
     """
-    size = Path(path).stat().st_size
+    size = pathlib.Path(path).stat().st_size
     if size > LARGEST_FILE:
         raise FileError(
-            f"The file {Path(path).name} is too large to be read as a whole",
+            f"The file {pathlib.Path(path).name} is too large to be read as a whole",
             seen=f"{size} bytes (at most {LARGEST_FILE})",
             remedy="read it with xarray",
         )
-    data = Path(path).read_bytes()
+    data = pathlib.Path(path).read_bytes()
     end = len(data) - len(MARK) - DIGEST
     if end < 0 or data[end : end + len(MARK)] != MARK:
         return io.BytesIO(data), False
     if hashlib.sha256(memoryview(data)[:end]).digest() != data[end + len(MARK) :]:
         raise FileError(
-            f"The file {Path(path).name} is damaged: it is not as it was saved",
+            f"The file {pathlib.Path(path).name} is damaged: it is not as it was saved",
             seen=f"another content than its seal, {len(data)} bytes",
             remedy="take a copy of it, or run the motion again",
         )

@@ -1,16 +1,17 @@
 """Motions as tables and as files.
 
-A saved motion is a netCDF file. Its root group is what `to_xarray` gives: everything over time, for any program that reads
-netCDF. A group "dalembert" beside it keeps what only we need: every step, the events, and one record with the model, so that
-`load` gives back a motion that can do all that the first one could, dense output included.
+A saved motion is a netCDF file. Its root group is what `to_xarray` gives: everything over time, for
+any program that reads netCDF. A group "dalembert" beside it keeps what only we need: every step,
+the events, and one record with the model, so that `load` gives back a motion that can do all that
+the first one could, dense output included.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import pathlib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from ...model.io.atomic_file import write_whole
 from ...model.io.files import dumps
 from ...model.names import shortened
 from ...model.scenario import Scenario
+from ...typing import Array, Path
 from ..reactions import refuse_too_many
 from .file_image import file_image, opened, sealed
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
     from ..motion import Motion
@@ -38,7 +41,7 @@ LONGEST_ATTRIBUTE = 30_000
 
 
 def scenario_of(motion: Motion) -> Scenario:
-    """The scenario that repeats a motion: its system as it was driven, the parameters and the start that were used."""
+    """The scenario that repeats a motion: its driven system, its parameters and its start."""
     statistics = motion.statistics
     known_options = ("rtol", "form", "method", "step", "every", "adapt")
     if "start_density" in statistics:
@@ -64,16 +67,22 @@ def scenario_of(motion: Motion) -> Scenario:
 
 
 def _start_of(motion: Motion) -> dict[str, float]:
-    """The start in symbols of the model; velocities stand for symbols that only the form has, such as those of a frame."""
+    """The start in the model's symbols; velocities replace symbols of the form, as of a frame."""
     system, first = motion.system, motion.segments[0]
     speeds = system.image.speeds if system.image is not None else ()
     symbols = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta, *speeds)}
-    symbols |= {f"chi_{c.name}" for c in system.bilateral} | {f"xi_{q.name}" for q in system.coordinates}
+    symbols |= {f"chi_{c.name}" for c in system.bilateral} | {
+        f"xi_{q.name}" for q in system.coordinates
+    }
     if symbols.issuperset(motion.start):
         return dict(motion.start)
-    velocities = first.context.kernel.velocities(first.step_t[:1], first.step_y[:1], first.context.parameters)[0]
+    velocities = first.context.kernel.velocities(
+        first.step_t[:1], first.step_y[:1], first.context.parameters
+    )[0]
     known = {name: value for name, value in motion.start.items() if name in symbols}
-    return known | {v.name: float(value) for v, value in zip(system.velocities, velocities, strict=True)}
+    return known | {
+        v.name: float(value) for v, value in zip(system.velocities, velocities, strict=True)
+    }
 
 
 def model_text(motion: Motion) -> tuple[str, str]:
@@ -86,11 +95,11 @@ def model_text(motion: Motion) -> tuple[str, str]:
         return "", f"The model cannot be written as a model file. {error}"
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 class _Layout:
-    """Names of the variables of a dataset: those of the motion as they are, and ours where they are free."""
+    """Names of a dataset's variables: those of the motion as they are, and ours where free."""
 
     def __init__(self, motion: Motion) -> None:
         self.taken = {"t"}
@@ -108,15 +117,18 @@ class _Layout:
 
 
 def to_xarray(motion: Motion) -> xarray.Dataset:
-    """An `xarray.Dataset` over ``t``: every quantity by name, reactions by constraint and coordinate, residuals.
+    """An `xarray.Dataset` over ``t``: quantities by name, reactions, residuals.
 
-    Attributes hold the model, parameters, start, statistics (the last three as JSON), outcome and version.
+    Attributes hold the model, parameters, start, statistics (the last three as JSON), outcome and
+    version.
 
     Examples
     --------
     >>> import dalembert as da
     >>> x = da.coordinates("x")
-    >>> motion = da.simulate(da.System(coordinates=[x], kinetic=x.dot**2/2), {x.dot: 2.0}, (0, 1), at=[0, 1])
+    >>> motion = da.simulate(
+    ...     da.System(coordinates=[x], kinetic=x.dot**2 / 2), {x.dot: 2.0}, (0, 1), at=[0, 1]
+    ... )
     >>> to_xarray(motion)["x"].values.round(12).tolist()
     [0.0, 2.0]
     """
@@ -124,32 +136,65 @@ def to_xarray(motion: Motion) -> xarray.Dataset:
 
     layout = _Layout(motion)
     data: dict[str, Any] = {
-        variable: ("t", motion[name].copy(), _described(motion, name)) for name, variable in layout.variables.items()
+        variable: ("t", motion[name].copy(), _described(motion, name))
+        for name, variable in layout.variables.items()
     }
     coordinates: dict[str, Any] = {"t": ("t", motion.t.copy())}
     roles = layout.roles
 
-    def table(role: str, dimensions: Mapping[str, Iterable[str]], blocks: list[Any], about: str) -> None:
+    def table(
+        role: str, dimensions: Mapping[str, Iterable[str]], blocks: list[Any], about: str
+    ) -> None:
         if blocks:
-            data[roles[role]] = ((*(roles[d] for d in dimensions), "t"), np.array(blocks), {"long_name": about})
-            coordinates.update({roles[d]: np.array(list(names), dtype=object) for d, names in dimensions.items()})
+            data[roles[role]] = (
+                (*(roles[d] for d in dimensions), "t"),
+                np.array(blocks),
+                {"long_name": about},
+            )
+            coordinates.update(
+                {roles[d]: np.array(list(names), dtype=object) for d, names in dimensions.items()}
+            )
 
     reactions, residuals = motion.reactions, motion.residuals
     refuse_too_many(len(reactions), len(motion.system.coordinates), len(motion.t))
     coordinate_names = [q.name for q in motion.system.coordinates]
     forces = [reaction.force for reaction in reactions.values()]
-    table("reaction", {"constraint": reactions, "coordinate": coordinate_names}, forces, "generalised force")
+    table(
+        "reaction",
+        {"constraint": reactions, "coordinate": coordinate_names},
+        forces,
+        "generalised force",
+    )
     multipliers = _multipliers(motion)
-    table("multiplier", {"row": multipliers}, list(multipliers.values()), "multiplier mu of a constraint row")
+    table(
+        "multiplier",
+        {"row": multipliers},
+        list(multipliers.values()),
+        "multiplier mu of a constraint row",
+    )
     about = "what is left of a constraint"
-    table("position_residual", {"holonomic": residuals.position}, list(residuals.position.values()), about)
-    table("velocity_residual", {"bilateral": residuals.velocity}, list(residuals.velocity.values()), about)
+    table(
+        "position_residual",
+        {"holonomic": residuals.position},
+        list(residuals.position.values()),
+        about,
+    )
+    table(
+        "velocity_residual",
+        {"bilateral": residuals.velocity},
+        list(residuals.velocity.values()),
+        about,
+    )
     return xarray.Dataset(data, coordinates, _attributes(motion))
 
 
-def _multipliers(motion: Motion) -> dict[str, Any]:
+def _multipliers(motion: Motion) -> dict[str, Array]:
     prefix = "multiplier "
-    return {k.removeprefix(prefix): block[0] for k, block in motion._observed.items() if k.startswith(prefix)}
+    return {
+        k.removeprefix(prefix): block[0]
+        for k, block in motion._observed.items()
+        if k.startswith(prefix)
+    }
 
 
 def _described(motion: Motion, name: str) -> dict[str, str]:
@@ -180,8 +225,8 @@ def _attributes(motion: Motion) -> dict[str, str]:
     return {key: value for key, value in about.items() if value}
 
 
-def to_dataframe(motion: Motion) -> Any:
-    """A pandas `DataFrame` over ``t``: every quantity by name, then reactions as "reaction <constraint> <coordinate>"."""
+def to_dataframe(motion: Motion) -> pandas.DataFrame:
+    """A pandas `DataFrame` over ``t``: quantities, then "reaction <constraint> <coordinate>"."""
     try:
         import pandas
     except ImportError:
@@ -194,10 +239,10 @@ def to_dataframe(motion: Motion) -> Any:
     return pandas.DataFrame(columns, index=pandas.Index(motion.t, name="t"))
 
 
-# -- files -----------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
-def save(motion: Motion, path: Any) -> None:
+def save(motion: Motion, path: Path) -> None:
     """Write a motion as netCDF. The file appears under its name only when it is complete.
 
     Raises
@@ -205,12 +250,17 @@ def save(motion: Motion, path: Any) -> None:
     FileError
         Where it cannot be written.
     """
-    target = Path(path)
+    target = pathlib.Path(path)
     shown = shortened(os.fspath(path), 100)
     if target.is_dir():
-        raise FileError(f"The motion cannot be saved as {shown}, which is a folder", remedy="name a file in it")
+        raise FileError(
+            f"The motion cannot be saved as {shown}, which is a folder", remedy="name a file in it"
+        )
     if target.exists() and not target.is_file():
-        raise FileError(f"The motion cannot be saved as {shown}, which is no plain file", remedy="name another file")
+        raise FileError(
+            f"The motion cannot be saved as {shown}, which is no plain file",
+            remedy="name another file",
+        )
     try:
         write_whole(target, sealed(_image(motion)))
     except (OSError, ValueError) as error:
@@ -223,7 +273,7 @@ def save(motion: Motion, path: Any) -> None:
 
 
 def _image(motion: Motion) -> bytes:
-    """The netCDF file of a motion, made in memory: where a disk is full, HDF5 would not come back from its own writing."""
+    """The netCDF file of a motion, made in memory, because HDF5 hangs on a full disk."""
     public, private = to_xarray(motion), _private(motion)
     for key, value in public.attrs.items():
         if len(value.encode()) > LONGEST_ATTRIBUTE:
@@ -231,7 +281,7 @@ def _image(motion: Motion) -> bytes:
     return file_image({None: public, GROUP: private})
 
 
-def _private(motion: Motion) -> Any:
+def _private(motion: Motion) -> xarray.Dataset:
     import xarray
 
     from .stored_drawing import drawing_record
@@ -254,7 +304,10 @@ def _private(motion: Motion) -> Any:
         "outcome": motion.outcome.value,
         "message": motion.message,
         "modes": [list(segment.mode) for segment in motion.segments],
-        "letters": [[symbol.name for symbol in segment.context.kernel.equations.state] for segment in motion.segments],
+        "letters": [
+            [symbol.name for symbol in segment.context.kernel.equations.state]
+            for segment in motion.segments
+        ],
         "charts": [list(segment.context.kernel.equations.chart) for segment in motion.segments],
         "steps": [len(segment.step_t) for segment in motion.segments],
         "impacts": [[float(time), name] for time, name in motion.impacts],
@@ -276,19 +329,24 @@ def _private(motion: Motion) -> Any:
             "step_y": (("step", "letter_of_form"), _padded([s.step_y for s in motion.segments])),
             "owner": ("point", np.asarray(motion.owner, dtype=np.int64)),
             "passage_t": ("passage", np.concatenate([np.zeros(0), *motion.t_events])),
-            "passage_y": (("passage", "letter"), np.concatenate([np.zeros((0, size)), *motion.y_events])),
+            "passage_y": (
+                ("passage", "letter"),
+                np.concatenate([np.zeros((0, size)), *motion.y_events]),
+            ),
         }
         | ({} if asked is None else {"asked_t": ("asked", np.asarray(asked, dtype=float))})
     )
 
 
-def _padded(blocks: list[Any]) -> Any:
-    """States of all segments below each other, (steps, most symbols), with nan where a form has fewer symbols."""
+def _padded(blocks: list[Array]) -> Array:
+    """States of all segments, (steps, most symbols), with nan if a form has fewer symbols."""
     width = max(block.shape[1] for block in blocks)
-    return np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1])), constant_values=np.nan) for b in blocks])
+    return np.concatenate(
+        [np.pad(b, ((0, 0), (0, width - b.shape[1])), constant_values=np.nan) for b in blocks]
+    )
 
 
-def load(path: Any) -> Motion:
+def load(path: Path) -> Motion:
     """Read a motion that `save` wrote.
 
     Raises
@@ -302,9 +360,9 @@ def load(path: Any) -> Motion:
     from .stored_motion import stored_motion
 
     shown = shortened(os.fspath(path), 100)
-    if not Path(path).exists():
+    if not pathlib.Path(path).exists():
         raise FileError(f"There is no file {shown}", remedy="check the path")
-    if not Path(path).is_file():
+    if not pathlib.Path(path).is_file():
         raise FileError(f"{shown} is no plain file", remedy="name a file that Motion.save wrote")
     try:
         content, is_sealed = opened(path)
@@ -314,7 +372,9 @@ def load(path: Any) -> Motion:
     except FileError:
         raise
     except DalembertError as error:
-        raise FileError(f"The file {shown} holds a model that cannot be read", seen=error.what) from error
+        raise FileError(
+            f"The file {shown} holds a model that cannot be read", seen=error.what
+        ) from error
     except Exception as error:  # a damaged file can fail anywhere, in any layer
         raise FileError(
             f"The file {shown} cannot be read as a motion",

@@ -1,19 +1,23 @@
 """The arrays of a file, by name: only plain ones, and only as much as the file can honestly hold.
 
-A file may come from anyone. What is asked for is read, and nothing else; it must be stored in the file itself (no links, no
-external or virtual storage), as numbers or text, packed by nothing but deflate, and every value must have been written. A few
-bytes that unpack to very many are refused before they are unpacked.
+A file may come from anyone. What is asked for is read, and nothing else; it must be stored in the
+file itself (no links, no external or virtual storage), as numbers or text, packed by nothing but
+deflate, and every value must have been written. A few bytes that unpack to very many are refused
+before they are unpacked.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import FileError
+
+if TYPE_CHECKING:
+    import h5py
 
 __all__ = ["StoredArrays", "UnpackedBytes"]
 
@@ -52,7 +56,7 @@ class StoredArrays:
         Shared by the groups of a file.
     """
 
-    def __init__(self, group: Any, unpacked: UnpackedBytes) -> None:
+    def __init__(self, group: h5py.Group, unpacked: UnpackedBytes) -> None:
         self._group, self._unpacked = group, unpacked
         self._read: dict[str, Any] = {}
 
@@ -73,7 +77,11 @@ class StoredArrays:
 
         array = _member(self._group, name, "Dataset")
         kind, settings = array.id.get_type(), array.id.get_create_plist()
-        if array.shape is None or settings.get_external_count() or settings.get_layout() == h5py.h5d.VIRTUAL:
+        if (
+            array.shape is None
+            or settings.get_external_count()
+            or settings.get_layout() == h5py.h5d.VIRTUAL
+        ):
             raise _refused(name, "is not stored in it")
         filters = [settings.get_filter(place)[0] for place in range(settings.get_nfilters())]
         if len(set(filters)) < len(filters) or not FILTERS.issuperset(filters):
@@ -91,8 +99,8 @@ class StoredArrays:
             raise _refused(name, "has values that were never written")
         return self._texts(name, array) if is_text else array[()]
 
-    def _check_chunks(self, name: str, array: Any, filters: list[int]) -> None:
-        """Refuse chunks that are missing, or that unpack to more than a chunk: HDF5 itself would unpack them to the end."""
+    def _check_chunks(self, name: str, array: h5py.Dataset, filters: list[int]) -> None:
+        """Reject chunks that are missing or unpack to too much; HDF5 itself would unpack them."""
         grid = [math.ceil(n / part) for n, part in zip(array.shape, array.chunks, strict=True)]
         size = math.prod(array.chunks) * array.id.get_type().get_size()
         if array.id.get_num_chunks() != math.prod(grid):
@@ -102,14 +110,16 @@ class StoredArrays:
             return
         for place in range(math.prod(grid)):
             found = array.id.get_chunk_info(place)
-            if found.filter_mask >> filters.index(DEFLATE) & 1:  # a chunk that deflate would make longer goes without it
+            if (
+                found.filter_mask >> filters.index(DEFLATE) & 1
+            ):  # a chunk that deflate would make longer goes without it
                 continue
             _, packed = array.id.read_direct_chunk(found.chunk_offset)
             opener = zlib.decompressobj()
             if len(opener.decompress(packed, size + 64)) > size + 4 or not opener.eof:
                 raise _refused(name, "has a chunk that unpacks to more than it should hold")
 
-    def _texts(self, name: str, array: Any) -> Any:
+    def _texts(self, name: str, array: h5py.Dataset) -> Any:
         """Texts one by one: very many of them may point to one long text in the file."""
         found = np.empty(array.shape, dtype=object)
         for place in np.ndindex(array.shape):
@@ -119,7 +129,7 @@ class StoredArrays:
         return found
 
 
-def _member(group: Any, name: str, kind: str) -> Any:
+def _member(group: h5py.Group, name: str, kind: str) -> Any:
     """What a group holds under a name, itself and not by a link."""
     import h5py
 
@@ -129,9 +139,14 @@ def _member(group: Any, name: str, kind: str) -> Any:
         raise _refused(name, "is not stored in it")
     found = group[name]
     if not isinstance(found, getattr(h5py, kind)):
-        raise _refused(name, "is something else than an array" if kind == "Dataset" else "is no group")
+        raise _refused(
+            name, "is something else than an array" if kind == "Dataset" else "is no group"
+        )
     return found
 
 
-def _refused(name: Any, why: str) -> FileError:
-    return FileError(f"The part {str(name)[:60]!r} of the file {why}", remedy="name a file that Motion.save wrote")
+def _refused(name: str, why: str) -> FileError:
+    return FileError(
+        f"The part {str(name)[:60]!r} of the file {why}",
+        remedy="name a file that Motion.save wrote",
+    )

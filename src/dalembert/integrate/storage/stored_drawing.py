@@ -1,4 +1,4 @@
-"""Drawings as plain records and back, so that a saved motion can still be animated as its system looks."""
+"""Drawings as plain records and back, so that a saved motion can still be animated."""
 
 from __future__ import annotations
 
@@ -20,19 +20,25 @@ __all__ = ["drawing_from", "drawing_record"]
 
 
 def drawing_record(motion: Motion) -> Any:
-    """The drawing of a motion in lists, numbers and text; None where there is none, or it cannot be written."""
+    """The drawing of a motion in lists, numbers and text; None if absent or not writable."""
     system, scenario = motion.system, motion.scenario
     drawing = scenario.drawing if scenario is not None else getattr(system, "drawing", None)
     if drawing is None:
         return None
     symbols = _symbols(system)
     # Parameters that the system itself does not have are not kept by name.
-    others = {name: value for name, value in (scenario.parameters if scenario else {}).items() if name not in symbols}
+    others = {
+        name: value
+        for name, value in (scenario.parameters if scenario else {}).items()
+        if name not in symbols
+    }
 
     def valued(value: Any) -> Any:
         if not isinstance(value, sympy.Basic):
             return value
-        return value.xreplace({s: sympy.Float(others[s.name]) for s in value.free_symbols if s.name in others})
+        return value.xreplace(
+            {s: sympy.Float(others[s.name]) for s in value.free_symbols if s.name in others}
+        )
 
     if others:
         drawing = drawing.mapped(valued)
@@ -46,8 +52,11 @@ def drawing_record(motion: Motion) -> Any:
 
     try:
         parts = [
-            {"kind": type(shape).__name__}
-            | {f.name: plain(getattr(shape, f.name), f.name in shapes.EXPRESSIONS) for f in fields(shape)}
+            {"kind": shapes.kind_of(shape)}
+            | {
+                f.name: plain(getattr(shape, f.name), f.name in shapes.EXPRESSIONS)
+                for f in fields(shape)
+            }
             for shape in drawing.shapes
         ]
     except DalembertError:
@@ -74,7 +83,11 @@ def drawing_from(record: Any, system: System) -> shapes.Drawing | None:
 
     parts = tuple(
         shapes.KINDS[part["kind"]](
-            **{key: read(value, key in shapes.EXPRESSIONS) for key, value in part.items() if key != "kind"}
+            **{
+                key: read(value, key in shapes.EXPRESSIONS)
+                for key, value in part.items()
+                if key != "kind"
+            }
         )
         for part in record["shapes"]
     )

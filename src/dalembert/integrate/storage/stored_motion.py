@@ -1,28 +1,32 @@
-"""A motion from what a file holds: values as they were stored, native code made again only where dense output is asked for."""
+"""A motion from a file: values as stored, native code remade only for dense output."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import FileError, ModelError
 from ...formulations.equations import Equations
 from ...formulations.registry import derive
-from ...model.constraints import HolonomicConstraint
 from ...model.io.files import loads
 from ...model.system import System
 from ...runtime.context import Context
 from ...runtime.kernel import kernel_of
-from ..motion import Motion, Segment
+from ...typing import Array, ArrayLike
+from ..motion import Motion
 from ..outcome import Outcome
+from ..segment import Computed, Segment
 from ..state_symbols import reported_symbols
 from .stored_drawing import drawing_from
 from .stored_options import options_from
 from .stored_record import check_record, read_record
+
+if TYPE_CHECKING:
+    from .stored_arrays import StoredArrays
 
 __all__ = ["input_note", "stored_motion", "without_native_code"]
 
@@ -30,34 +34,32 @@ __all__ = ["input_note", "stored_motion", "without_native_code"]
 FORMATS, SEALED = (2, 3), 3
 
 
-def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
-    """The motion of the two groups of a file, as `StoredArrays`; `is_sealed` where it was found to be as it was written."""
-    record = read_record(private["record"])
-    if record["format"] not in FORMATS:
-        raise FileError(
-            "The motion was saved by another version of dalembert",
-            seen=f"format {record['format']}, version {record['version']}",
-            remedy="install that version",
-        )
-    if record["format"] >= SEALED and not is_sealed:
-        raise FileError("The file has lost its seal: it is damaged, or was changed", remedy="save it again")
-    check_record(record)
-    if not record["model"]:
-        raise FileError("The motion was saved without its model", seen=record["model_note"], remedy="open the file with xarray")
+def stored_motion(public: StoredArrays, private: StoredArrays, is_sealed: bool) -> Motion:
+    """The motion of a file's two groups (`StoredArrays`); `is_sealed` if its seal was intact."""
+    record = _checked_record(private["record"], is_sealed)
     scenario = loads(record["model"])
-    equations = derive(scenario.system, record["form"], **options_from(record.get("options", {}), scenario.system))
+    equations = derive(
+        scenario.system, record["form"], **options_from(record.get("options", {}), scenario.system)
+    )
     state = reported_symbols(equations)
     if [symbol.name for symbol in state] != record["state"]:
-        raise FileError("The state of the motion is not that of its model", seen=", ".join(record["state"]))
+        raise FileError(
+            "The state of the motion is not that of its model", seen=", ".join(record["state"])
+        )
     if set(record["parameters"]) != {symbol.name for symbol in scenario.system.parameters}:
-        raise FileError("The parameters of the motion are not those of its model", seen=", ".join(record["parameters"])[:60])
+        raise FileError(
+            "The parameters of the motion are not those of its model",
+            seen=", ".join(record["parameters"])[:60],
+        )
     t = _array(public["t"])
     places = np.cumsum([0, *record["passages"]])
     motion = Motion(
         equations=equations,
         parameters=record["parameters"],
         t=t,
-        y=np.array([_column(public, record, name) for name in record["state"]]).reshape(len(record["state"]), len(t)),
+        y=np.array([_column(public, record, name) for name in record["state"]]).reshape(
+            len(record["state"]), len(t)
+        ),
         segments=_segments(equations, record, private),
         owner=np.asarray(private["owner"], dtype=np.int64),
         outcome=Outcome(record["outcome"]),
@@ -74,28 +76,67 @@ def stored_motion(public: Any, private: Any, is_sealed: bool) -> Motion:
         scenario=replace(scenario, drawing=drawing_from(record["drawing"], scenario.system)),
         call=_call(record, private),
     )
-    segments, crossings = len(motion.segments), _array(private["passage_y"])
-    fits = t.ndim == 1 and motion.owner.shape == t.shape and segments > 0 and min(record["steps"]) > 0
-    fits = fits and np.all((motion.owner >= 0) & (motion.owner < segments)) and len(record["events"]) == len(record["passages"])
-    if not fits or len(crossings) != places[-1] or crossings.shape[1:] != (len(state),):
+    if not _fits(motion, record, _array(private["passage_y"])):
         raise FileError("The file holds a motion whose parts do not fit together")
     # The names and values of a motion come from what was observed; here that is read, not computed.
-    motion.__dict__["_observed"] = _observed(public, record, equations.system)
     own = {name for symbols in record["letters"] for name in symbols} - set(record["state"])
-    motion.__dict__["_own_symbols"] = {
-        name: _column(public, record, name) for name in record["variables"] if name in own and equations.rechoose is not None
+    own_symbols = {
+        name: _column(public, record, name)
+        for name in record["variables"]
+        if name in own and equations.rechoose is not None
     }
-    return motion
+    return replace(
+        motion, computed=Computed(_observed(public, record, equations.system), own_symbols)
+    )
+
+
+def _checked_record(text: str, is_sealed: bool) -> dict[str, Any]:
+    """The record of a file; an error where it is not one that can be read."""
+    record = read_record(text)
+    if record["format"] not in FORMATS:
+        raise FileError(
+            "The motion was saved by another version of dalembert",
+            seen=f"format {record['format']}, version {record['version']}",
+            remedy="install that version",
+        )
+    if record["format"] >= SEALED and not is_sealed:
+        raise FileError(
+            "The file has lost its seal: it is damaged, or was changed", remedy="save it again"
+        )
+    check_record(record)
+    if not record["model"]:
+        raise FileError(
+            "The motion was saved without its model",
+            seen=record["model_note"],
+            remedy="open the file with xarray",
+        )
+    return record
+
+
+def _fits(motion: Motion, record: Mapping[str, Any], crossings: Array) -> bool:
+    """Whether the arrays of a motion fit together."""
+    segments, owner = len(motion.segments), motion.owner
+    return bool(
+        motion.t.ndim == 1
+        and owner.shape == motion.t.shape
+        and segments > 0
+        and min(record["steps"]) > 0
+        and np.all((owner >= 0) & (owner < segments))
+        and len(record["events"]) == len(record["passages"])
+        and crossings.shape == (sum(record["passages"]), len(motion.state))
+    )
 
 
 def input_note(system: System) -> str:
     """What neither a file nor another process has of a system; empty where it has all."""
     free = [symbol.name for symbol, value in system.inputs.items() if value is None]
-    return f"The inputs {', '.join(free)} were Python functions, which a file cannot keep." if free else ""
+    if free:
+        return f"The inputs {', '.join(free)} were Python functions, which a file cannot keep."
+    return ""
 
 
 def without_native_code(motion: Motion) -> tuple[Segment, ...]:
-    """The segments of a motion for another process, where their native code is made again when it is needed."""
+    """The segments of a motion for another process, which remakes native code on demand."""
     record = {"parameters": dict(motion.parameters), "model_note": input_note(motion.system)}
     modes: dict[Any, Equations] = {}
     found = []
@@ -104,32 +145,38 @@ def without_native_code(motion: Motion) -> tuple[Segment, ...]:
         if isinstance(context, Context):
             equations = context.kernel.equations
             symbols = tuple(symbol.name for symbol in equations.state)
-            context = LazyContext(motion.equations, segment.mode, symbols, tuple(equations.chart), modes, record)
+            context = LazyContext(
+                motion.equations, segment.mode, symbols, tuple(equations.chart), modes, record
+            )
         found.append(Segment(context, segment.mode, segment.step_t, segment.step_y))
     return tuple(found)
 
 
-def _call(record: Any, private: Any) -> dict[str, Any]:
+def _call(record: Mapping[str, Any], private: StoredArrays) -> dict[str, Any]:
     """What the run was asked to do; empty where the file is older than that."""
     call: dict[str, Any] = record.get("call") or {}
-    return call | {"at": _array(private["asked_t"]) if "asked_t" in private else None} if call else {}
+    return (
+        call | {"at": _array(private["asked_t"]) if "asked_t" in private else None} if call else {}
+    )
 
 
-def _array(values: Any) -> Any:
+def _array(values: ArrayLike) -> Array:
     return np.ascontiguousarray(values, dtype=float)
 
 
-def _column(public: Any, record: Any, name: str) -> Any:
+def _column(public: StoredArrays, record: Mapping[str, Any], name: str) -> Array:
     return _array(public[record["variables"][name]])
 
 
-def _observed(public: Any, record: Any, system: System) -> dict[str, Any]:
+def _observed(public: StoredArrays, record: Mapping[str, Any], system: System) -> dict[str, Array]:
     """Everything observed by key, as `Motion` keeps it."""
     count = len(_array(public["t"]))
     roles = record["roles"]
 
     def stacked(names: Sequence[str]) -> Any:
-        return np.array([_column(public, record, name) for name in names]).reshape(len(names), count)
+        return np.array([_column(public, record, name) for name in names]).reshape(
+            len(names), count
+        )
 
     def table(role: str) -> Any | None:
         return _array(public[roles[role]]) if roles[role] in public else None
@@ -139,26 +186,35 @@ def _observed(public: Any, record: Any, system: System) -> dict[str, Any]:
         "accelerations": stacked([q.ddot.name for q in system.coordinates]),
         "momenta": stacked([p.name for p in system.momenta]),
     }
-    found["energy"] = stacked(["energy"]) if "energy" in record["variables"] else np.full((1, count), np.nan)
+    found["energy"] = (
+        stacked(["energy"]) if "energy" in record["variables"] else np.full((1, count), np.nan)
+    )
     for level, rows in (
-        ("position", [c for c in system.bilateral if isinstance(c, HolonomicConstraint)]),
+        ("position", [c for c in system.bilateral if c.is_position_level]),
         ("velocity", list(system.bilateral)),
     ):
         residual = table(f"{level}_residual")
-        found[f"{level} residual"] = np.zeros((0, count)) if residual is None else residual.reshape(len(rows), count)
+        found[f"{level} residual"] = (
+            np.zeros((0, count)) if residual is None else residual.reshape(len(rows), count)
+        )
     forces = table("reaction")
     for number, name in enumerate(record["reactions"]):
         found[f"reaction {name}"] = forces[number] if forces is not None else np.zeros((0, count))
     multipliers = table("multiplier")
     if multipliers is not None:
         names = [str(name) for name in public[roles["row"]]]
-        found |= {f"multiplier {name}": multipliers[number : number + 1] for number, name in enumerate(names)}
+        found |= {
+            f"multiplier {name}": multipliers[number : number + 1]
+            for number, name in enumerate(names)
+        }
     found |= {f"output {name}": stacked([name]) for name in system.outputs}
     found |= {f"input {symbol}": stacked([symbol.name]) for symbol in system.inputs}
     return found
 
 
-def _segments(equations: Equations, record: Any, private: Any) -> tuple[Segment, ...]:
+def _segments(
+    equations: Equations, record: Mapping[str, Any], private: StoredArrays
+) -> tuple[Segment, ...]:
     times, states = _array(private["step_t"]), _array(private["step_y"])
     width = max(len(symbols) for symbols in record["letters"])
     if states.shape != (len(times), width) or sum(record["steps"]) != len(times):
@@ -169,7 +225,14 @@ def _segments(equations: Equations, record: Any, private: Any) -> tuple[Segment,
     for names, symbols, chart, count in parts:
         here = slice(first, first + count)
         context = LazyContext(equations, tuple(names), tuple(symbols), tuple(chart), modes, record)
-        segments.append(Segment(context, tuple(names), times[here], np.ascontiguousarray(states[here][:, : len(symbols)])))
+        segments.append(
+            Segment(
+                context,
+                tuple(names),
+                times[here],
+                np.ascontiguousarray(states[here][:, : len(symbols)]),
+            )
+        )
         first += count
     return tuple(segments)
 
@@ -177,7 +240,8 @@ def _segments(equations: Equations, record: Any, private: Any) -> tuple[Segment,
 class LazyContext:
     """Stands for the `Context` of a segment, and makes it when it is first used.
 
-    `modes` is shared by the segments of a motion, so that each mode of contact and choice of symbols is derived once.
+    `modes` is shared by the segments of a motion, so that each mode of contact and choice of
+    symbols is derived once.
     """
 
     def __init__(
@@ -187,13 +251,15 @@ class LazyContext:
         symbols: tuple[str, ...],
         chart: tuple[str, ...],
         modes: dict[Any, Equations],
-        record: Any,
+        record: Mapping[str, Any],
     ) -> None:
         self._whole, self._mode, self._symbols, self._chart = whole, mode, symbols, chart
         self._modes, self._record = modes, record
+        self._context: Context | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_modes": {}, "_context": None}
+    def __reduce__(self) -> tuple[Any, ...]:
+        symbols = self._mode, self._symbols, self._chart
+        return LazyContext, (self._whole, *symbols, {}, self._record)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -201,20 +267,22 @@ class LazyContext:
         return getattr(self._made(), name)
 
     def _made(self) -> Context:
-        context = self.__dict__.get("_context")
-        if context is None:
-            context = self.__dict__["_context"] = self._make()
-        return context  # type: ignore[no-any-return]
+        if self._context is None:
+            self._context = self._make()
+        return self._context
 
     def _make(self) -> Context:
         system = self._whole.system
         if any(value is None for value in system.inputs.values()):
-            raise ModelError(self._record["model_note"].rstrip("."), remedy="simulate again for dense output")
+            raise ModelError(
+                self._record["model_note"].rstrip("."), remedy="simulate again for dense output"
+            )
         key = (self._mode, self._symbols, self._chart)
         if key not in self._modes:
             self._modes[key] = self._equations()
         kernel = kernel_of(self._modes[key], system.parameters)
-        return Context(kernel, [self._record["parameters"][symbol.name] for symbol in system.parameters])
+        values = [self._record["parameters"][symbol.name] for symbol in system.parameters]
+        return Context(kernel, np.array(values, float))
 
     def _equations(self) -> Equations:
         """The equations of this mode in the symbols that the segment was integrated in."""
@@ -223,5 +291,7 @@ class LazyContext:
         if found.rechoose is not None and found.chart != self._chart:
             found = found.rechoose(self._chart)
         if tuple(symbol.name for symbol in found.state) != self._symbols:
-            raise FileError("The symbols of a saved motion cannot be found again", seen=", ".join(self._symbols))
+            raise FileError(
+                "The symbols of a saved motion cannot be found again", seen=", ".join(self._symbols)
+            )
         return found

@@ -1,4 +1,4 @@
-"""The options of a form as plain data, with expressions as the text of a model file: for motions that are saved and loaded."""
+"""Options of a form as plain data, with expressions as model file text, for saved motions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXPRESSION = "expression"
 
 
 def options_record(options: Mapping[str, Any], system: System) -> Any:
-    """Options as mappings, lists ("expression", text, names of its speeds), texts, numbers and truth values.
+    """Options as mappings, lists ("expression", text, speeds), texts, numbers and booleans.
 
     >>> import dalembert as da
     >>> x = da.coordinates("x")
@@ -32,13 +32,19 @@ def options_record(options: Mapping[str, Any], system: System) -> Any:
 
 def _written(value: Any, taken: list[str]) -> Any:
     if isinstance(value, Mapping):
-        return {str(getattr(key, "name", key)): _written(item, taken) for key, item in value.items()}
+        return {
+            str(getattr(key, "name", key)): _written(item, taken) for key, item in value.items()
+        }
     if isinstance(value, sympy.Expr):
         speeds = sorted(symbol.name for symbol in value.atoms(Speed))
         return [EXPRESSION, format(value, taken=[*taken, *speeds]), *speeds]
     if isinstance(value, (str, bool, int, float)):
         return value
-    raise ModelError("An option of the form cannot be saved", seen=str(value)[:60], remedy="write it as an expression")
+    raise ModelError(
+        "An option of the form cannot be saved",
+        seen=str(value)[:60],
+        remedy="write it as an expression",
+    )
 
 
 def options_from(record: Any, system: System) -> dict[str, Any]:
@@ -49,7 +55,9 @@ def options_from(record: Any, system: System) -> dict[str, Any]:
         if isinstance(value, dict):
             return {str(key): read(item) for key, item in value.items()}
         if isinstance(value, list) and len(value) >= 2 and value[0] == EXPRESSION:
-            return parse(str(value[1]), symbols | {str(name): Speed(str(name)) for name in value[2:]})
+            return parse(
+                str(value[1]), symbols | {str(name): Speed(str(name)) for name in value[2:]}
+            )
         return value
 
     return {str(key): read(value) for key, value in record.items()}

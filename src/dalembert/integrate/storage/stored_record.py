@@ -16,16 +16,16 @@ __all__ = ["check_record", "read_record"]
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
-def _is_text(value: Any) -> bool:
-    """Whether a value is text that a terminal shows and does not obey: no control characters but ends of lines."""
+def _is_text(value: object) -> bool:
+    """Whether a value is text without control characters other than line ends."""
     return isinstance(value, str) and not CONTROL.search(value)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
@@ -34,14 +34,18 @@ def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _table_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, dict) and all(_is_text(key) and fits(item) for key, item in value.items())
+    return lambda value: (
+        isinstance(value, dict) and all(_is_text(key) and fits(item) for key, item in value.items())
+    )
 
 
-def _is_moment(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and _is_number(value[0]) and _is_text(value[1])
+def _is_moment(value: object) -> bool:
+    return (
+        isinstance(value, list) and len(value) == 2 and _is_number(value[0]) and _is_text(value[1])
+    )
 
 
-def _is_anything(value: Any) -> bool:
+def _is_anything(value: object) -> bool:
     return True
 
 
@@ -74,7 +78,7 @@ KINDS: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def read_record(text: Any) -> dict[str, Any]:
+def read_record(text: str) -> dict[str, Any]:
     """The record of a file.
 
     Raises
@@ -85,7 +89,8 @@ def read_record(text: Any) -> dict[str, Any]:
     record = json.loads(str(text))
     if not isinstance(record, dict) or not _is_count(record.get("format")):
         raise FileError(
-            "The record of the file cannot be read as that of a motion", remedy="name a file that Motion.save wrote"
+            "The record of the file cannot be read as that of a motion",
+            remedy="name a file that Motion.save wrote",
         )
     return record
 

@@ -1,11 +1,14 @@
-r"""Flows by brackets on Lie algebras of matrices: optimal motions on adjoint orbits, double brackets, Toda's lattice.
+r"""Bracket flows on Lie algebras of matrices: adjoint orbits, double brackets, Toda's lattice.
 
-Optimal control on an adjoint orbit, x_dot = [x, u] with the cost 1/2 |u|^2 - V(x) (Bloch and others, Supplement, section 7.7),
+Optimal control on an adjoint orbit, x_dot = [x, u] with the cost 1/2 |u|^2 - V(x) (Bloch and
+others, Supplement, section 7.7),
 
-    x_dot = [x, J^-1 [p, x]],       p_dot = [p, J^-1 [p, x]] - V_x,       H = 1/2 <[p, x], J^-1 [p, x]> + V(x),
+    x_dot = [x, J^-1 [p, x]],       p_dot = [p, J^-1 [p, x]] - V_x,       H = 1/2 <[p, x], J^-1 [p,
+    x]> + V(x),
 
-with <a, b> = -tr(a b) / 2, V_x the gradient in that product, and J = 1 unless said otherwise. Brockett's potential is
-V = -1/2 |[x, n]|^2 with V_x = [n, [n, x]]. The gradient flows x_dot = [x, [x, n]] sort and diagonalise. Toda's lattice is
+with <a, b> = -tr(a b) / 2, V_x the gradient in that product, and J = 1 unless said otherwise.
+Brockett's potential is V = -1/2 |[x, n]|^2 with V_x = [n, [n, x]]. The gradient flows x_dot = [x,
+[x, n]] sort and diagonalise. Toda's lattice is
 
     A_dot = [A, pi_k(A)],     pi_k(A) = A_+ - A_+^T,
 
@@ -77,13 +80,15 @@ def orbit_flow(
     Parameters
     ----------
     algebra : int, matrices (d, N, N), or anything with `generators`
-        n stands for so(n); otherwise a basis of the algebra by real skew matrices, such as ``LieGroup.SU(2)``.
+        n stands for so(n); otherwise a basis of the algebra by real skew matrices, such as
+        ``LieGroup.SU(2)``.
     potential : callable
         V as a function of the matrix x of symbols.
     brockett : matrix (N x N)
         n of Brockett's potential V = -1/2 |[x, n]|^2, an element of the algebra.
     inertia : sequence of d expressions
-        The diagonal of J in the basis; ones by default. Where it is not one, [p, x] is not conserved, only its spectrum.
+        The diagonal of J in the basis; ones by default. Where it is not one, [p, x] is not
+        conserved, only its spectrum.
     name : str
 
     Examples
@@ -98,29 +103,52 @@ def orbit_flow(
     basis, labels = _basis(algebra)
     size = basis[0].shape[0]
     symbols = {key: [Coordinate(f"{key}_{label}") for label in labels] for key in ("x", "p")}
-    x, p = (sum((c * e for c, e in zip(symbols[key], basis, strict=True)), sympy.zeros(size, size)) for key in ("x", "p"))
+    x, p = (
+        sum((c * e for c, e in zip(symbols[key], basis, strict=True)), sympy.zeros(size, size))
+        for key in ("x", "p")
+    )
     constants = _structure_constants(basis)
-    weights = [sympy.Integer(1)] * len(basis) if inertia is None else [as_expression(value) for value in inertia]
+    weights = (
+        [sympy.Integer(1)] * len(basis)
+        if inertia is None
+        else [as_expression(value) for value in inertia]
+    )
     if len(weights) != len(basis):
         raise ModelError(
-            "The inertia needs one entry for each element of the basis", seen=len(weights), remedy=f"give {len(basis)}"
+            "The inertia needs one entry for each element of the basis",
+            seen=len(weights),
+            remedy=f"give {len(basis)}",
         )
     moments = _bracket(symbols["p"], symbols["x"], constants)
     controls = [c / w for c, w in zip(moments, weights, strict=True)]
     control = sum((c * e for c, e in zip(controls, basis, strict=True)), sympy.zeros(size, size))
     stored = _potential(x, potential, brockett, basis)
-    force = [sympy.diff(stored, symbol) / _inner(e, e) for symbol, e in zip(symbols["x"], basis, strict=True)]
+    force = [
+        sympy.diff(stored, symbol) / _inner(e, e)
+        for symbol, e in zip(symbols["x"], basis, strict=True)
+    ]
     moved = _bracket(symbols["x"], controls, constants)
-    driven = [rate - f for rate, f in zip(_bracket(symbols["p"], controls, constants), force, strict=True)]
-    kinetic = sum((c * u * _inner(e, e) for c, u, e in zip(moments, controls, basis, strict=True)), ZERO) / 2
+    driven = [
+        rate - f for rate, f in zip(_bracket(symbols["p"], controls, constants), force, strict=True)
+    ]
+    kinetic = (
+        sum((c * u * _inner(e, e) for c, u, e in zip(moments, controls, basis, strict=True)), ZERO)
+        / 2
+    )
     integrals = {"energy": kinetic + stored} | _traces("x", x)
     if stored == 0:
-        momentum = sum((c * e for c, e in zip(moments, basis, strict=True)), sympy.zeros(size, size))
+        momentum = sum(
+            (c * e for c, e in zip(moments, basis, strict=True)), sympy.zeros(size, size)
+        )
         integrals |= _traces("w", momentum)
         if inertia is None:
-            integrals |= {f"w_{label}": moment for label, moment in zip(labels, moments, strict=True)}
+            integrals |= {
+                f"w_{label}": moment for label, moment in zip(labels, moments, strict=True)
+            }
     generator = sympy.ImmutableMatrix(-control)
-    actions = [Action("x", generator, generator)] + ([Action("p", generator, generator)] if stored == 0 else [])
+    actions = [Action("x", generator, generator)] + (
+        [Action("p", generator, generator)] if stored == 0 else []
+    )
     return Flow(
         dict(zip([*symbols["x"], *symbols["p"]], [*moved, *driven], strict=True)),
         integrals=integrals,
@@ -144,9 +172,15 @@ def _basis(algebra: Any) -> tuple[list[sympy.Matrix], list[str]]:
         return found, [entry_name("", i, j, algebra)[1:] for i, j in pairs]
     matrices = getattr(algebra, "generators", algebra)
     try:
-        basis = [as_matrix([[sympy.nsimplify(float(v), rational=True) for v in row] for row in matrix]) for matrix in matrices]
+        basis = [
+            as_matrix([[sympy.nsimplify(float(v), rational=True) for v in row] for row in matrix])
+            for matrix in matrices
+        ]
     except (TypeError, ValueError):
-        raise ModelError("A Lie algebra is given by real matrices, or by n for so(n)", seen=type(algebra).__name__) from None
+        raise ModelError(
+            "A Lie algebra is given by real matrices, or by n for so(n)",
+            seen=type(algebra).__name__,
+        ) from None
     if not basis or any(matrix + matrix.T != sympy.zeros(*matrix.shape) for matrix in basis):
         raise ModelError(
             "A compact Lie algebra needs a basis of skew matrices",
@@ -178,7 +212,9 @@ def _structure_constants(basis: Sequence[sympy.Matrix]) -> list[tuple[int, int, 
     return found
 
 
-def _bracket(left: Sequence[Any], right: Sequence[Any], constants: Sequence[tuple[int, int, int, Any]]) -> list[sympy.Expr]:
+def _bracket(
+    left: Sequence[Any], right: Sequence[Any], constants: Sequence[tuple[int, int, int, Any]]
+) -> list[sympy.Expr]:
     """The components of [left, right] from those of both."""
     terms: list[list[sympy.Expr]] = [[] for _ in left]
     for a, b, c, constant in constants:
@@ -195,15 +231,25 @@ def _components(matrix: sympy.Matrix, basis: Sequence[sympy.Matrix]) -> list[sym
     return [sympy.expand(_inner(matrix, e) / _inner(e, e)) for e in basis]
 
 
-def _potential(x: sympy.Matrix, potential: Any, brockett: Any, basis: Sequence[sympy.Matrix]) -> sympy.Expr:
+def _potential(
+    x: sympy.Matrix,
+    potential: Callable[[sympy.Matrix], Expression] | None,
+    brockett: Matrix | None,
+    basis: Sequence[sympy.Matrix],
+) -> sympy.Expr:
     """V(x), zero where none was given."""
     if potential is not None and brockett is not None:
         raise ModelError("Give a potential or Brockett's matrix, not both")
     if brockett is not None:
         n = as_matrix(brockett)
-        inside = sum((c * e for c, e in zip(_components(n, basis), basis, strict=True)), sympy.zeros(*n.shape))
+        inside = sum(
+            (c * e for c, e in zip(_components(n, basis), basis, strict=True)),
+            sympy.zeros(*n.shape),
+        )
         if n.shape != x.shape or (n - inside).applyfunc(sympy.nsimplify) != sympy.zeros(*n.shape):
-            raise ModelError("Brockett's matrix must be an element of the Lie algebra", seen=str(n.shape))
+            raise ModelError(
+                "Brockett's matrix must be an element of the Lie algebra", seen=str(n.shape)
+            )
         along = bracket(x, n)
         return -sympy.expand(_inner(along, along)) / 2
     return ZERO if potential is None else as_expression(potential(x))
@@ -212,16 +258,22 @@ def _potential(x: sympy.Matrix, potential: Any, brockett: Any, basis: Sequence[s
 def _traces(name: str, matrix: sympy.Matrix) -> dict[str, sympy.Expr]:
     """tr X^2 / 2 and tr X^4 / 4 of a skew matrix, which only depend on the spectrum."""
     square = matrix * matrix
-    return {f"{name}_trace_2": square.trace() / 2, f"{name}_trace_4": sympy.Add(*(entry**2 for entry in square)) / 4}
+    return {
+        f"{name}_trace_2": square.trace() / 2,
+        f"{name}_trace_4": sympy.Add(*(entry**2 for entry in square)) / 4,
+    }
 
 
-def double_bracket(n: int, target: Sequence[Expression] | None = None, *, name: str = "double bracket flow") -> Flow:
-    """The gradient flow X_dot = [X, [X, N]] on symmetric n x n matrices, which diagonalises and sorts X.
+def double_bracket(
+    n: int, target: Sequence[Expression] | None = None, *, name: str = "double bracket flow"
+) -> Flow:
+    """The gradient flow X_dot = [X, [X, N]] on symmetric n x n matrices, which sorts X.
 
     Parameters
     ----------
     target : sequence of n expressions
-        The diagonal of N; 1, ..., n by default. X tends to the diagonal matrix whose eigenvalues stand in the order of N.
+        The diagonal of N; 1, ..., n by default. X tends to the diagonal matrix whose eigenvalues
+        stand in the order of N.
 
     Examples
     --------
@@ -232,7 +284,9 @@ def double_bracket(n: int, target: Sequence[Expression] | None = None, *, name: 
     symbols, x = _symmetric_symbols("x", n)
     numbers = list(range(1, n + 1)) if target is None else list(target)
     if len(numbers) != n:
-        raise ModelError("The target needs one number for each row", seen=len(numbers), remedy=f"give {n}")
+        raise ModelError(
+            "The target needs one number for each row", seen=len(numbers), remedy=f"give {n}"
+        )
     goal = sympy.diag(*[as_expression(value) for value in numbers])
     generator = x * goal - goal * x
     rates = x * generator - generator * x
@@ -249,12 +303,18 @@ def double_bracket(n: int, target: Sequence[Expression] | None = None, *, name: 
 
 def _symmetric_symbols(name: str, n: int) -> tuple[dict[tuple[int, int], Coordinate], sympy.Matrix]:
     if not isinstance(n, int) or not 2 <= n <= MOST_ENTRIES:
-        raise ModelError("A matrix flow needs at least two rows", seen=n, remedy=f"choose n from 2 to {MOST_ENTRIES}")
+        raise ModelError(
+            "A matrix flow needs at least two rows",
+            seen=n,
+            remedy=f"choose n from 2 to {MOST_ENTRIES}",
+        )
     symbols = {(i, j): Coordinate(entry_name(name, i, j, n)) for i in range(n) for j in range(i, n)}
     return symbols, sympy.Matrix(n, n, lambda i, j: symbols[min(i, j), max(i, j)])
 
 
-def toda(n: int, *, full: bool = False, frame: bool = False, factor: bool = False, name: str = "") -> Flow:
+def toda(
+    n: int, *, full: bool = False, frame: bool = False, factor: bool = False, name: str = ""
+) -> Flow:
     """Toda's lattice of n particles in Flaschka's matrix, or the full symmetric flow.
 
     Parameters
@@ -264,8 +324,8 @@ def toda(n: int, *, full: bool = False, frame: bool = False, factor: bool = Fals
     frame : bool
         Carry the orthogonal matrix k with k_dot = k pi_k(A), so that A = k^T A(0) k.
     factor : bool
-        Carry the lower triangular matrix X with X_dot = pi_l(A) X, pi_l(A) = A - pi_k(A), so that X^-1 A X stays;
-        from X(0) = 1 it is the factor l of exp(t A(0)) = k l.
+        Carry the lower triangular matrix X with X_dot = pi_l(A) X, pi_l(A) = A - pi_k(A), so that
+        X^-1 A X stays; from X(0) = 1 it is the factor l of exp(t A(0)) = k l.
 
     Examples
     --------
@@ -296,9 +356,15 @@ def toda(n: int, *, full: bool = False, frame: bool = False, factor: bool = Fals
         matrices["k"] = k
         actions.append(Action("k", None, side))
         product = k.T * k - sympy.eye(n)
-        constraints = [holonomic(product[i, j], name=f"orthogonal_{i + 1}_{j + 1}") for i in range(n) for j in range(i, n)]
+        constraints = [
+            holonomic(product[i, j], name=f"orthogonal_{i + 1}_{j + 1}")
+            for i in range(n)
+            for j in range(i, n)
+        ]
     if factor:
-        places = {(i, j): Coordinate(entry_name("X", i, j, n)) for i in range(n) for j in range(i + 1)}
+        places = {
+            (i, j): Coordinate(entry_name("X", i, j, n)) for i in range(n) for j in range(i + 1)
+        }
         lower = sympy.Matrix(n, n, lambda i, j: places.get((i, j), 0))
         projected = a - generator
         moved_factor = projected * lower
@@ -316,9 +382,13 @@ def toda(n: int, *, full: bool = False, frame: bool = False, factor: bool = Fals
 
 
 def _tridiagonal(n: int) -> tuple[sympy.Matrix, sympy.Matrix, dict[Any, Any]]:
-    """A, pi_k(A) and the rates of the lattice: a_k' = 2 (b_k-1^2 - b_k^2), b_k' = b_k (a_k - a_k+1)."""
+    """A, pi_k(A) and the rates a_k' = 2 (b_k-1^2 - b_k^2), b_k' = b_k (a_k - a_k+1)."""
     if not isinstance(n, int) or not 2 <= n <= MOST_ENTRIES:
-        raise ModelError("A lattice needs at least two particles", seen=n, remedy=f"choose n from 2 to {MOST_ENTRIES}")
+        raise ModelError(
+            "A lattice needs at least two particles",
+            seen=n,
+            remedy=f"choose n from 2 to {MOST_ENTRIES}",
+        )
     a = [Coordinate(f"a_{k + 1}") for k in range(n)]
     b = [Coordinate(f"b_{k + 1}") for k in range(n - 1)]
     matrix, generator = sympy.zeros(n, n), sympy.zeros(n, n)

@@ -1,13 +1,14 @@
-r"""Brockett's canonical form on so(n), and the laws of its stabilisation (Bloch and others, Supplement, section 6.3).
+r"""Brockett's canonical form on so(n) and its stabilisation (Bloch, Supplement, section 6.3).
 
     x_dot = u,       Y_dot = x u^T - u x^T,       x in R^n, Y in so(n)
 
-Y collects the areas that the path of x sweeps in the coordinate planes. The laws are those of (6.3.53),
+Y collects the areas that the path of x sweeps in the coordinate planes. The laws are those of
+(6.3.53),
 
     u = -alpha x + beta Y x + gamma Y^T Y x,
 
-under which Y_dot = -beta (x x^T Y + Y x x^T) + gamma (x x^T Y^T Y - Y^T Y x x^T); the last term of (6.3.55) has the other
-sign in print. With beta = 0 the spectrum of Y stays.
+under which Y_dot = -beta (x x^T Y + Y x x^T) + gamma (x x^T Y^T Y - Y^T Y x x^T); the last term of
+(6.3.55) has the other sign in print. With beta = 0 the spectrum of Y stays.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["brockett_form", "brockett_law"]
 
 
 def brockett_form(n: int, name: str = "") -> Flow:
-    """Brockett's form on so(n): symbols x_1, ..., x_n and Y_12, ..., inputs u_1, ..., u_n, the matrix Y.
+    """Brockett's form on so(n): symbols x_1, ..., x_n, Y_12, ..., inputs u_1, ..., u_n, matrix Y.
 
     Examples
     --------
@@ -35,7 +36,9 @@ def brockett_form(n: int, name: str = "") -> Flow:
     {x_1: u_1, x_2: u_2, Y_12: -u_1*x_2 + u_2*x_1}
     """
     if not isinstance(n, int) or not 2 <= n <= 20:
-        raise ModelError("Brockett's form needs 2 to 20 dimensions", seen=n, remedy="give an integer n")
+        raise ModelError(
+            "Brockett's form needs 2 to 20 dimensions", seen=n, remedy="give an integer n"
+        )
     x = [Coordinate(f"x_{k}") for k in range(1, n + 1)]
     u = [Input(f"u_{k}") for k in range(1, n + 1)]
     symbols, Y = skew_symbols("Y", n)
@@ -47,7 +50,9 @@ def brockett_form(n: int, name: str = "") -> Flow:
     return Flow(rates, inputs=u, matrices={"Y": Y}, name=name or f"Brockett's form on so({n})")
 
 
-def brockett_law(flow: Flow, alpha: Expression = 0, beta: Expression = 0, gamma: Expression = 0) -> dict[Input, sympy.Expr]:
+def brockett_law(
+    flow: Flow, alpha: Expression = 0, beta: Expression = 0, gamma: Expression = 0
+) -> dict[Input, sympy.Expr]:
     """u = -alpha x + beta Y x + gamma Y^T Y x, by input; impose it with ``flow.driven(...)``.
 
     Parameters

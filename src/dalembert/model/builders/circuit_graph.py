@@ -1,7 +1,8 @@
 """The graph of a circuit: its loops and cutsets, found by walking along its branches.
 
-A loop is a closed walk, a cutset what separates the nodes into two sides. Both are tables of branch name to +1 or -1: whether
-the walk follows the branch or goes against it, whether the branch leaves the first side or enters it.
+A loop is a closed walk, a cutset what separates the nodes into two sides. Both are tables of branch
+name to +1 or -1: whether the walk follows the branch or goes against it, whether the branch leaves
+the first side or enters it.
 
 >>> triangle = Graph({"a": ("1", "2"), "b": ("2", "3"), "c": ("1", "3")})
 >>> triangle.fundamental_loops(["a", "b", "c"])
@@ -48,7 +49,7 @@ class Graph:
         return {name: leaving.get(name, -1) for name, pair in self.ends.items() if node in pair}
 
     def forest(self, among: Sequence[str], joined: Sequence[str] = ()) -> list[str]:
-        """Branches of `among`, in their order, that close no loop with each other and with `joined`."""
+        """Branches of `among`, in order, that close no loop with each other or with `joined`."""
         root = {node: node for node in self.nodes}
 
         def find(node: str) -> str:
@@ -78,23 +79,29 @@ class Graph:
         return reached
 
     def fundamental_loops(self, among: Sequence[str]) -> list[Signed]:
-        """Independent loops of the branches `among`: each branch outside a spanning forest, closed through it."""
+        """Independent loops of `among`: each branch outside a spanning forest, closed by it."""
         forest = self.forest(among)
         return [self._closed(chord, forest) for chord in among if chord not in forest]
 
     def fundamental_cutsets(self, among: Sequence[str]) -> list[Signed]:
-        """Independent cutsets made of the branches `among` alone: each branch of a forest of what the others leave apart."""
+        """Independent cutsets of the branches `among`: branches of a forest between parts."""
         others = [name for name in self.ends if name not in among]
         forest = self.forest(among, joined=others)
         found = []
         for name in forest:
-            inside = self.side(self.ends[name][0], [*others, *(other for other in forest if other != name)])
-            crossing = {b: (self.ends[b][0] in inside) - (self.ends[b][1] in inside) for b in self.ends if b in among}
+            inside = self.side(
+                self.ends[name][0], [*others, *(other for other in forest if other != name)]
+            )
+            crossing = {
+                b: (self.ends[b][0] in inside) - (self.ends[b][1] in inside)
+                for b in self.ends
+                if b in among
+            }
             found.append({b: sign for b, sign in crossing.items() if sign})
         return found
 
     def every_loop(self) -> list[Signed]:
-        """Every loop that meets no node twice; they depend on each other where there is more than one independent one."""
+        """Every loop that meets no node twice; they may depend on each other."""
         basis = self.fundamental_loops(list(self.ends))
         if len(basis) > MOST_LOOPS:
             raise ModelError(
@@ -142,7 +149,7 @@ class Graph:
         return {name: loop[name] for name in self.ends if name in loop}
 
     def _single_loop(self, branches: Sequence[str]) -> Signed | None:
-        """The loop that these branches form; None where they form several, or one that meets a node twice."""
+        """The loop that these branches form; None if not one loop that meets each node once."""
         degrees: dict[str, int] = {}
         for name in branches:
             for node in self.ends[name]:

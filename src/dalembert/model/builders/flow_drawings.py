@@ -16,9 +16,11 @@ GRID = "#9aa3ad"
 
 
 def brick(rotation: sympy.Matrix, sides: Sequence[float]) -> Drawing:
-    """A brick with half sides (a, b, c) that a rotation (3 x 3) turns, and the path of the middle of its first face."""
+    """A brick with half sides (a, b, c) turned by a rotation (3 x 3), and the path of a face."""
     corners = {
-        signs: tuple(rotation * sympy.Matrix([s * side for s, side in zip(signs, sides, strict=True)]))
+        signs: tuple(
+            rotation * sympy.Matrix([s * side for s, side in zip(signs, sides, strict=True)])
+        )
         for signs in product((-1, 1), repeat=3)
     }
 
@@ -26,7 +28,10 @@ def brick(rotation: sympy.Matrix, sides: Sequence[float]) -> Drawing:
         return [corners[first, j, k] for j, k in ((-1, -1), (-1, 1), (1, 1), (1, -1))]
 
     tip = tuple(rotation * sympy.Matrix([sides[0], 0, 0]))
-    edges = [Link(corners[-1, j, k], corners[1, j, k], width=1.5, color="body") for j, k in product((-1, 1), repeat=2)]
+    edges = [
+        Link(corners[-1, j, k], corners[1, j, k], width=1.5, color="body")
+        for j, k in product((-1, 1), repeat=2)
+    ]
     reach = 1.1 * max(float(side) for side in sides)
     return Drawing(
         shapes=(
@@ -41,9 +46,11 @@ def brick(rotation: sympy.Matrix, sides: Sequence[float]) -> Drawing:
 
 
 def vectors_on_sphere(vectors: Sequence[Sequence[Any]], radius: float = 1.0) -> Drawing:
-    """Vectors in space as arrows from the centre of a sphere, with their paths; three circles stand for the sphere."""
+    """Vectors in space as arrows from the centre of a sphere of three circles, with their paths."""
     axes = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-    circles = [Circle((0, 0, 0), radius, axes=(axes[k], axes[(k + 1) % 3]), color=GRID) for k in range(3)]
+    circles = [
+        Circle((0, 0, 0), radius, axes=(axes[k], axes[(k + 1) % 3]), color=GRID) for k in range(3)
+    ]
     shapes: list[Shape] = []
     for number, vector in enumerate(vectors):
         color = ("accent", "body", "link")[number % 3]
@@ -56,11 +63,19 @@ def vectors_on_sphere(vectors: Sequence[Sequence[Any]], radius: float = 1.0) -> 
 
 
 def bars(values: Sequence[Any], between: Sequence[Any] = (), height: float = 1.0) -> Drawing:
-    """Numbers as bars side by side, such as the diagonal of a matrix; those `between` two neighbours as dots between them."""
+    """Numbers as bars side by side, such as a diagonal; those `between` neighbours as dots."""
     shapes: list[Shape] = [Link((0.5, 0), (len(values) + 0.5, 0), width=1.0, color=GRID)]
     for k, value in enumerate(values, start=1):
-        shapes += [Link((k, 0), (k, value), width=6.0, color="body"), Point((k, value), size=7.0, color="body")]
-    shapes += [Point((k + 0.5, value), size=7.0, color="accent") for k, value in enumerate(between, start=1)]
+        shapes += [
+            Link((k, 0), (k, value), width=6.0, color="body"),
+            Point((k, value), size=7.0, color="body"),
+        ]
+    shapes += [
+        Point((k + 0.5, value), size=7.0, color="accent")
+        for k, value in enumerate(between, start=1)
+    ]
     return Drawing(
-        shapes=tuple(shapes), limits=((0.2, len(values) + 0.8), (-1.1 * height, 1.1 * height)), labels=("place", "entry", "")
+        shapes=tuple(shapes),
+        limits=((0.2, len(values) + 0.8), (-1.1 * height, 1.1 * height)),
+        labels=("place", "entry", ""),
     )

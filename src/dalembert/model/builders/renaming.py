@@ -1,7 +1,8 @@
-"""Many copies of an expression under other names, and large sums: what SymPy would find slowly, put together directly.
+"""Many copies of an expression under other names, and large sums, built directly for speed.
 
-Names that differ from each other are replaced by names that differ from each other. Nothing can cancel or combine then, so that
-a copy needs none of SymPy's evaluation, only its order of the arguments of sums and products.
+Names that differ from each other are replaced by names that differ from each other. Nothing can
+cancel or combine then, so that a copy needs none of SymPy's evaluation, only its order of the
+arguments of sums and products.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ _ORDER = cmp_to_key(sympy.Basic.compare)
 
 
 def renamed(
-    expression: sympy.Expr, symbols: Sequence[sympy.Symbol], copies: Sequence[Sequence[sympy.Symbol]]
+    expression: sympy.Expr,
+    symbols: Sequence[sympy.Symbol],
+    copies: Sequence[Sequence[sympy.Symbol]],
 ) -> list[sympy.Expr]:
-    """The expression with `symbols` replaced by each of the copies; the symbols of a copy must differ from each other.
+    """The expression with `symbols` replaced by each of the copies, whose symbols are distinct.
 
     >>> x, y, a, b, c, d = sympy.symbols("x y a b c d")
     >>> renamed((x - y)**2, [x, y], [(a, b), (d, c)])
@@ -34,13 +37,17 @@ def renamed(
             continue
         values: list[Any] = list(copy)
         for node, places in steps:
-            values.append(_built(node, [values[place] if isinstance(place, int) else place for place in places]))
+            values.append(
+                _built(
+                    node, [values[place] if isinstance(place, int) else place for place in places]
+                )
+            )
         found.append(values[-1])
     return found
 
 
 def _steps(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[tuple[Any, list[Any]]]:
-    """What has to be built, in order: nodes, with the places of those arguments that change and the others as they are."""
+    """What to build, in order: nodes, the places of arguments that change, and the others."""
     places: dict[Any, int] = {symbol: number for number, symbol in enumerate(symbols)}
     steps: list[tuple[Any, list[Any]]] = []
     for node in sympy.postorder_traversal(expression):
@@ -50,7 +57,7 @@ def _steps(expression: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> list[tupl
     return steps
 
 
-def _built(node: Any, arguments: list[Any]) -> Any:
+def _built(node: sympy.Basic, arguments: list[Any]) -> Any:
     """A node like another one with other arguments."""
     if isinstance(node, (sympy.Add, sympy.Mul)):
         return type(node)._from_args(_ordered(arguments), is_commutative=True)
@@ -71,14 +78,16 @@ def _ordered(arguments: list[Any]) -> tuple[Any, ...]:
     return (*numbers, *others)
 
 
-def _spelled(node: Any) -> str:
+def _spelled(node: sympy.Basic) -> str:
     if node.is_Symbol:
         return str(node.name)
-    return f"{type(node).__name__}({','.join(map(_spelled, node.args))})" if node.args else str(node)
+    return (
+        f"{type(node).__name__}({','.join(map(_spelled, node.args))})" if node.args else str(node)
+    )
 
 
 def sum_of_terms(parts: Sequence[tuple[sympy.Expr, int]]) -> sympy.Expr:
-    """The sum of expressions times +1 or -1, equal terms put together; of many terms, in time that grows like their number.
+    """The sum of expressions times +1 or -1, equal terms collected, in linear time.
 
     >>> x, y = sympy.symbols("x y")
     >>> sum_of_terms([(2*x + y, 1), (x - 3, -1)])
@@ -100,20 +109,24 @@ def sum_of_terms(parts: Sequence[tuple[sympy.Expr, int]]) -> sympy.Expr:
         terms.append(constant)
     if not terms:
         return sympy.Integer(0)
-    return terms[0] if len(terms) == 1 else sympy.Add._from_args(_ordered(terms), is_commutative=True)
+    return (
+        terms[0] if len(terms) == 1 else sympy.Add._from_args(_ordered(terms), is_commutative=True)
+    )
 
 
-def _split(term: Any) -> tuple[Any, Any]:
+def _split(term: sympy.Expr) -> tuple[Any, Any]:
     """The number in front of a term and the rest, None where there is no rest."""
     if term.is_Number:
         return term, None
     if isinstance(term, sympy.Mul) and term.args[0].is_Number:
         rest = term.args[1:]
-        return term.args[0], rest[0] if len(rest) == 1 else sympy.Mul._from_args(rest, is_commutative=True)
+        return term.args[0], (
+            rest[0] if len(rest) == 1 else sympy.Mul._from_args(rest, is_commutative=True)
+        )
     return sympy.Integer(1), term
 
 
-def _times(factor: Any, rest: Any) -> Any:
+def _times(factor: sympy.Expr, rest: sympy.Expr) -> Any:
     if factor == 1 and factor.is_Integer:
         return rest
     arguments = rest.args if isinstance(rest, sympy.Mul) else (rest,)

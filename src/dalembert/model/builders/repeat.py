@@ -1,16 +1,18 @@
 r"""Systems of equal parts: one part is stated, with its neighbours, and becomes N of them.
 
-The symbols of the part before and of the part after are ``x.before`` and ``x.after``. With the energies T, V and the forces of
-one part, the couplings U between a part and its neighbours, and the constraints g of one part, the system is
+The symbols of the part before and of the part after are ``x.before`` and ``x.after``. With the
+energies T, V and the forces of one part, the couplings U between a part and its neighbours, and the
+constraints g of one part, the system is
 
     L = sum_k T_k - V_k - U_k,       g_k = 0,       k = 1 .. N
 
-where the symbols of part k are ``x_k``. At the ends of a row, neighbours that are not there have the values of `first` and
-`last`. Without values, couplings and constraints that name them are left out, and energies and forces that do are refused. In a
-ring the last part is the one before the first.
+where the symbols of part k are ``x_k``. At the ends of a row, neighbours that are not there have
+the values of `first` and `last`. Without values, couplings and constraints that name them are left
+out, and energies and forces that do are refused. In a ring the last part is the one before the
+first.
 
-The result is a `System` like any other. It remembers the part that it was made from (`Repetition`), so that its graph is made
-for all parts at once.
+The result is a `System` like any other. It remembers the part that it was made from (`Repetition`),
+so that its graph is made for all parts at once.
 """
 
 from __future__ import annotations
@@ -18,19 +20,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from ...errors import DalembertError, ModelError, raise_collected
 from ...typing import Expression, Values
-from ..constraints import Constraint, ImageConstraint
+from ..constraints import Constraint
 from ..frozen_table import FrozenTable
 from ..symbols import Coordinate, Input, Momentum, Parameter, Velocity, as_expression, t
 from ..system import System
 from ..system_checks import check_solved_for
 from ..without_gc import without_gc
 from .renaming import renamed, sum_of_terms
+
+if TYPE_CHECKING:
+    from ...algebra.graph import GraphAlgebra
 
 __all__ = ["Repetition", "repeat"]
 
@@ -64,15 +69,20 @@ def repeat(
     count : int
         The number N of parts.
     coordinates : sequence of Coordinate
-        Those of one part; part k = 1 .. N has ``x_k``. Neighbours are ``x.before``, ``x.after``, ``x.after.after``, ...
+        Those of one part; part k = 1 .. N has ``x_k``. Neighbours are ``x.before``, ``x.after``,
+        ``x.after.after``, ...
     kinetic, potential, dissipation, forces, constraints, outputs
-        As in `System`, for one part. Names take the number of the part as well: ``rod_1``, ``rod_2``, ...
+        As in `System`, for one part. Names take the number of the part as well: ``rod_1``,
+        ``rod_2``, ...
     coupling : expression, or sequence of them
-        Potential energies between a part and its neighbours; each is left out where one of them is not there.
+        Potential energies between a part and its neighbours; each is left out where one of them is
+        not there.
     individual : sequence of Parameter or Input
-        Symbols of which each part has its own: m becomes ``m_1``, ``m_2``, ...; all others are shared.
+        Symbols of which each part has its own: m becomes ``m_1``, ``m_2``, ...; all others are
+        shared.
     first, last : mapping of neighbours to expressions of time and parameters
-        What stands before the first part, and behind the last: ``first={x.before: 0}`` holds the first part at a fixed point.
+        What stands before the first part, and behind the last: ``first={x.before: 0}`` holds the
+        first part at a fixed point.
     ring : bool
         Whether the last part is the one before the first.
     inputs : sequence of Input
@@ -127,14 +137,15 @@ class Repetition:
     templates : sequence of pairs
         An expression of the part, and the expressions it became in every inner part.
     sums : sequence of triples
-        An expression of the part, the sum of all parts, and the terms that the other parts add to it.
+        An expression of the part, the sum of all parts, and the terms that the other parts add to
+        it.
     """
 
     symbols: Mapping[sympy.Symbol, tuple[sympy.Symbol, ...]]
     templates: Sequence[tuple[sympy.Expr, Sequence[sympy.Expr]]]
     sums: Sequence[tuple[sympy.Expr, sympy.Expr, Sequence[sympy.Expr]]]
 
-    def lower(self, algebra: Any) -> None:
+    def lower(self, algebra: GraphAlgebra) -> None:
         """Make a graph algebra know the expressions of the system, for all inner parts at once."""
         parts = algebra.for_parts(self.symbols)
         for template, instances in self.templates:
@@ -150,14 +161,17 @@ def _read_ends(values: Values | None, side: int) -> dict[tuple[str, int], sympy.
         base, offset = key.neighbour if isinstance(key, Coordinate) else (str(key), 0)
         if offset * side <= 0:
             which, example = ("first", "x.before") if side < 0 else ("last", "x.after")
-            raise ModelError(f"`{which}` names `{key}`, which does not stand there", remedy=f"write {which}={{{example}: ...}}")
+            raise ModelError(
+                f"`{which}` names `{key}`, which does not stand there",
+                remedy=f"write {which}={{{example}: ...}}",
+            )
         found[base, offset] = as_expression(value)
     return found
 
 
 @dataclass(frozen=True)
 class _Part:
-    """One part as it was stated; `ends` are values by name of the coordinate and place beyond the end."""
+    """One part as it was stated; `ends` are values by coordinate name and place beyond the end."""
 
     coordinates: tuple[Coordinate, ...]
     kinetic: sympy.Expr
@@ -172,16 +186,24 @@ class _Part:
     outputs: Mapping[str, sympy.Expr]
 
     def expressions(self) -> Iterable[sympy.Expr]:
-        yield from (self.kinetic, self.potential, self.dissipation, *self.couplings, *self.forces.values())
+        yield from (
+            self.kinetic,
+            self.potential,
+            self.dissipation,
+            *self.couplings,
+            *self.forces.values(),
+        )
         yield from self.outputs.values()
         for constraint in self.constraints:
             yield from (constraint.expression, *constraint.work.values())
 
     @cached_property
     def symbols(self) -> dict[sympy.Symbol, tuple[type, str, int]]:
-        """Symbols that differ from part to part: kind, name in the part, and how many parts further it is."""
+        """Symbols that differ by part: kind, name in the part, and offset in parts."""
         own = {q.name for q in self.coordinates}
-        symbols = {symbol for expression in self.expressions() for symbol in expression.free_symbols}
+        symbols = {
+            symbol for expression in self.expressions() for symbol in expression.free_symbols
+        }
         for q in self.coordinates:
             symbols |= {q, q.dot, q.momentum}
         found: dict[sympy.Symbol, tuple[type, str, int]] = {}
@@ -204,29 +226,46 @@ class _Part:
         offsets = [offset for _, _, offset in self.symbols.values()]
         return min(offsets), max(offsets)
 
-    def check(self, count: Any, ring: bool) -> None:
+    def check(self, count: int, ring: bool) -> None:
         faults: list[DalembertError] = []
         if not isinstance(count, int) or count < 1:
             faults.append(ModelError("The number of parts must be a positive integer", seen=count))
         for symbol in self.individual:
             if not isinstance(symbol, (Parameter, Input)):
-                faults.append(ModelError("Only parameters and inputs can be individual", seen=symbol))
+                faults.append(
+                    ModelError("Only parameters and inputs can be individual", seen=symbol)
+                )
         for q in self.coordinates:
             if not isinstance(q, Coordinate) or q.neighbour[1]:
                 faults.append(
-                    ModelError("A part needs coordinates of its own", seen=q, remedy='make them with coordinates("...")')
+                    ModelError(
+                        "A part needs coordinates of its own",
+                        seen=q,
+                        remedy='make them with coordinates("...")',
+                    )
                 )
         for constraint in self.constraints:
-            if not isinstance(constraint, Constraint) or isinstance(constraint, ImageConstraint):
+            if not isinstance(constraint, Constraint) or not constraint.is_listed:
                 faults.append(
-                    ModelError("A part cannot have this constraint", seen=constraint, remedy="use holonomic or velocity")
+                    ModelError(
+                        "A part cannot have this constraint",
+                        seen=constraint,
+                        remedy="use holonomic or velocity",
+                    )
                 )
         if ring and self.ends:
-            faults.append(ModelError("A ring has no ends", remedy="leave out first and last, or ring=True"))
+            faults.append(
+                ModelError("A ring has no ends", remedy="leave out first and last, or ring=True")
+            )
         for (base, _), value in self.ends.items():
             strange = [s for s in value.free_symbols if s != t and not isinstance(s, Parameter)]
             if strange:
-                faults.append(ModelError(f"The end of `{base}` contains {strange[0]}", remedy="use time and parameters only"))
+                faults.append(
+                    ModelError(
+                        f"The end of `{base}` contains {strange[0]}",
+                        remedy="use time and parameters only",
+                    )
+                )
         seen = {symbol: value for value in self.expressions() for symbol in value.free_symbols}
         check_solved_for(self.coordinates, self.constraints, seen, faults)
         raise_collected(faults)
@@ -241,8 +280,13 @@ class _Row:
 
     def __init__(self, part: _Part, count: int, ring: bool, name: str) -> None:
         self.part, self.count, self.ring, self.name = part, count, ring, name
-        self.coordinates = {q.name: [Coordinate(f"{q.name}_{k}") for k in range(1, count + 1)] for q in part.coordinates}
-        self.own: dict[tuple[type, str], list[Any]] = {(Coordinate, base): row for base, row in self.coordinates.items()}
+        self.coordinates = {
+            q.name: [Coordinate(f"{q.name}_{k}") for k in range(1, count + 1)]
+            for q in part.coordinates
+        }
+        self.own: dict[tuple[type, str], list[Any]] = {
+            (Coordinate, base): row for base, row in self.coordinates.items()
+        }
         for base, row in self.coordinates.items():
             self.own[Velocity, base] = [q.dot for q in row]
             self.own[Momentum, base] = [q.momentum for q in row]
@@ -251,7 +295,7 @@ class _Row:
             made = [type(symbol)(f"{symbol.name}_{k}", **assumptions) for k in range(1, count + 1)]
             self.own[type(symbol), symbol.name] = made
 
-    # -- symbols -------------------------------------------------------------------------------------------------
+    # -- symbols -----------------------------------------------------------------------------------
 
     def symbol(self, k: int, kind: type, base: str, offset: int) -> sympy.Expr:
         """A symbol of the part as it is seen from part k."""
@@ -269,7 +313,11 @@ class _Row:
     def at(self, k: int, expression: sympy.Expr) -> sympy.Expr:
         """An expression of the part as it is in part k, an end included."""
         symbols = self.part.symbols
-        table = {symbol: self.symbol(k, *symbols[symbol]) for symbol in expression.free_symbols if symbol in symbols}
+        table = {
+            symbol: self.symbol(k, *symbols[symbol])
+            for symbol in expression.free_symbols
+            if symbol in symbols
+        }
         return expression.xreplace(table)
 
     @cached_property
@@ -291,7 +339,13 @@ class _Row:
     def everywhere(self, expression: sympy.Expr, where: str) -> list[sympy.Expr | None]:
         """An expression in every part; None where a neighbour is not there."""
         used = [symbol for symbol in self.part.symbols if symbol in expression.free_symbols]
-        inner = renamed(expression, used, list(zip(*(self.tables[symbol] for symbol in used), strict=True))) if used else None
+        inner = (
+            renamed(
+                expression, used, list(zip(*(self.tables[symbol] for symbol in used), strict=True))
+            )
+            if used
+            else None
+        )
         found: list[sympy.Expr | None] = []
         for k in range(self.count):
             if k in self.inner:
@@ -310,15 +364,18 @@ class _Row:
         side, word = ("first", "before") if offset < 0 else ("last", "after")
         return ModelError(
             f"The {where} of part {k + 1} names `{base}.{word}`, and there is nothing",
-            remedy=f"pass {side}={{{base}.{word}: ...}} or ring=True, or put the energy into coupling=",
+            remedy=(
+                f"pass {side}={{{base}.{word}: ...}} or ring=True, or put the energy into coupling="
+            ),
         )
 
-    # -- systems -------------------------------------------------------------------------------------------------
+    # -- systems -----------------------------------------------------------------------------------
 
     def stated(self) -> System:
         """The system by the constructor that checks everything."""
         kinetic, potential, dissipation = (
-            sympy.Add(*[term for terms in lists for term in terms if term is not None]) for lists in self._energies()
+            sympy.Add(*[term for terms in lists for term in terms if term is not None])
+            for lists in self._energies()
         )
         return System(
             self._flat_coordinates(),
@@ -333,7 +390,9 @@ class _Row:
         )
 
     def _flat_coordinates(self) -> tuple[Coordinate, ...]:
-        return tuple(self.coordinates[q.name][k] for k in range(self.count) for q in self.part.coordinates)
+        return tuple(
+            self.coordinates[q.name][k] for k in range(self.count) for q in self.part.coordinates
+        )
 
     @cached_property
     def _coupling_rows(self) -> list[list[sympy.Expr | None]]:
@@ -354,13 +413,20 @@ class _Row:
     def _constraints(self) -> tuple[Constraint, ...]:
         found: list[Constraint] = []
         for k in range(self.count):
-            for number, (constraint, row) in enumerate(zip(self.part.constraints, self._constraint_rows, strict=True), start=1):
+            for number, (constraint, row) in enumerate(
+                zip(self.part.constraints, self._constraint_rows, strict=True), start=1
+            ):
                 expression = row[k]
                 if expression is None:
                     continue
-                work = {self.at(k, q): self.at(k, as_expression(value)) for q, value in constraint.work.items()}
+                work = {
+                    self.at(k, q): self.at(k, as_expression(value))
+                    for q, value in constraint.work.items()
+                }
                 named = f"{constraint.name or f'c{number}'}_{k + 1}"
-                found.append(replace(constraint, expression=expression, name=named, work=FrozenTable(work)))
+                found.append(
+                    replace(constraint, expression=expression, name=named, work=FrozenTable(work))
+                )
         return tuple(found)
 
     def _forces(self) -> dict[Coordinate, sympy.Expr]:
@@ -379,8 +445,12 @@ class _Row:
         return dict.fromkeys(found)
 
     def _outputs(self) -> dict[str, sympy.Expr]:
-        rows = {key: self.everywhere(value, f"output `{key}`") for key, value in self.part.outputs.items()}
-        return {f"{key}_{k + 1}": row[k] for key, row in rows.items() for k in range(self.count)}  # type: ignore[misc]
+        rows = {
+            key: self.everywhere(value, f"output `{key}`")
+            for key, value in self.part.outputs.items()
+        }
+        found = ((f"{key}_{k + 1}", row[k]) for key, row in rows.items() for k in range(self.count))
+        return {name: value for name, value in found if value is not None}
 
     @without_gc
     def assembled(self) -> System:
@@ -403,39 +473,57 @@ class _Row:
             "bundle_lagrangian": None,
             "name": str(self.name),
         }
-        system = System.of_checked(values)
         for attribute, kind in (("velocities", Velocity), ("momenta", Momentum)):
-            symbols = tuple(self.own[kind, q.name][k] for k in range(self.count) for q in self.part.coordinates)
-            object.__setattr__(system, attribute, symbols)
-        self._check_names(system)
+            values[attribute] = tuple(
+                self.own[kind, q.name][k] for k in range(self.count) for q in self.part.coordinates
+            )
         repetition = self._repetition(values, kinetic, potential, dissipation)
-        object.__setattr__(system, "repetition", repetition)
+        system = System.of_checked(values | {"repetition": repetition})
+        self._check_names(system)
         return system
 
     def _check_names(self, system: System) -> None:
         """Numbered names must not meet others, such as a shared parameter x_2."""
         names = [
-            symbol.name for kind in (Coordinate, Velocity, Momentum) for q in self.coordinates for symbol in self.own[kind, q]
+            symbol.name
+            for kind in (Coordinate, Velocity, Momentum)
+            for q in self.coordinates
+            for symbol in self.own[kind, q]
         ]
         names += [f"{q.name}_ddot" for q in system.coordinates]
-        names += [symbol.name for symbol in (*system.parameters, *system.inputs)] + list(system.outputs)
+        names += [symbol.name for symbol in (*system.parameters, *system.inputs)] + list(
+            system.outputs
+        )
         taken: set[str] = set()
         for name in names:
             if name in taken:
-                raise ModelError(f"The name `{name}` has two meanings", remedy="rename one of the symbols of the part")
+                raise ModelError(
+                    f"The name `{name}` has two meanings",
+                    remedy="rename one of the symbols of the part",
+                )
             taken.add(name)
 
-    def _repetition(self, values: dict[str, Any], *energies: list[list[sympy.Expr | None]]) -> Repetition:
+    def _repetition(
+        self, values: dict[str, Any], *energies: list[list[sympy.Expr | None]]
+    ) -> Repetition:
         part, inner = self.part, self.inner
         templates: list[tuple[sympy.Expr, Sequence[sympy.Expr]]] = []
         for constraint, row in zip(part.constraints, self._constraint_rows, strict=True):
             templates.append((constraint.expression, [row[k] for k in inner]))  # type: ignore[misc]
         for q, value in part.forces.items():
-            templates.append((value, [values["forces"].get(self.coordinates[q.name][k], ZERO) for k in inner]))
+            templates.append(
+                (value, [values["forces"].get(self.coordinates[q.name][k], ZERO) for k in inner])
+            )
         outside = [k for k in range(self.count) if k not in inner]
 
         def others(lists: list[list[sympy.Expr | None]], sign: int) -> list[sympy.Expr]:
-            return [sign * term for row in lists for k in outside for term in [row[k]] if term is not None]
+            return [
+                sign * term
+                for row in lists
+                for k in outside
+                for term in [row[k]]
+                if term is not None
+            ]
 
         template = part.kinetic - part.potential - sympy.Add(*part.couplings)
         sums = [

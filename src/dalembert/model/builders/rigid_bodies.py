@@ -1,12 +1,12 @@
-r"""The rigid body in n dimensions as a flow of matrices, on the left and on the right, plain and symmetric.
+r"""The rigid body in n dimensions as a flow of matrices, left or right, plain or symmetric.
 
-    left        Q_dot = Q Omega,  M_dot = [M, Omega]          M_ij = (Lambda_i + Lambda_j) Omega_ij            (Bloch 7.7.36)
-    right       Q_dot = Omega Q,  M_dot = [Omega, M]
-    symmetric   Q_dot = Q Omega,  P_dot = P Omega,            M = Q^T P - P^T Q                                (Bloch 7.7.38)
-    and right   Q_dot = Omega Q,  P_dot = Omega P,            M = P Q^T - Q P^T
+    left        Q_dot = Q Omega,  M_dot = [M, Omega]          M_ij = (Lambda_i + Lambda_j) Omega_ij
+    (Bloch 7.7.36) right       Q_dot = Omega Q,  M_dot = [Omega, M] symmetric   Q_dot = Q Omega,
+    P_dot = P Omega,            M = Q^T P - P^T Q (Bloch 7.7.38) and right   Q_dot = Omega Q,  P_dot
+    = Omega P,            M = P Q^T - Q P^T
 
-The symbols are Q_11 ... Q_nn, and of the skew M those above the diagonal; from ten axes on Q_1_1 ... . The inertias are
-parameters Lambda_1 ... Lambda_n, or numbers.
+The symbols are Q_11 ... Q_nn, and of the skew M those above the diagonal; from ten axes on Q_1_1
+... . The inertias are parameters Lambda_1 ... Lambda_n, or numbers.
 """
 
 from __future__ import annotations
@@ -35,22 +35,25 @@ def rigid_body(
     symmetric: bool = False,
     attitude: bool = True,
 ) -> Flow:
-    r"""The free rigid body on SO(n) as a `Flow` with the matrices ``"Q"`` and ``"M"``, or ``"Q"`` and ``"P"``.
+    r"""The free rigid body on SO(n) as a `Flow` of ``"Q"`` and ``"M"``, or ``"Q"`` and ``"P"``.
 
     Parameters
     ----------
     inertias : int, or n numbers or expressions
-        Lambda; a number n makes them the parameters Lambda_1 ... Lambda_n. Every sum of two of them must be positive.
+        Lambda; a number n makes them the parameters Lambda_1 ... Lambda_n. Every sum of two of them
+        must be positive.
     side : "left" or "right"
-        Whether velocity and momentum are seen from the body or from space: the motion is invariant on this side.
+        Whether velocity and momentum are seen from the body or from space: the motion is invariant
+        on this side.
     symmetric : bool
         Whether a second rotation P stands in the place of the momentum; its norm is then at most 2.
     attitude : bool
         Whether Q is followed; without it the flow is Euler's equation for M alone.
 
-    Its integrals are the energy, the spatial momentum ``m_12 ...`` and Manakov's integrals tr (M + z Lambda^2)^k, as ``k2_z0``,
-    ``k3_z1`` and so on up to k = 4 (`geometry.rigid_rotations.manakov_integrals` gives all of them, from motion["M"]);
-    Q^T Q = 1 are its constraints.
+    Its integrals are the energy, the spatial momentum ``m_12 ...`` and Manakov's integrals tr (M +
+    z Lambda^2)^k, as ``k2_z0``, ``k3_z1`` and so on up to k = 4
+    (`geometry.rigid_rotations.manakov_integrals` gives all of them, from motion["M"]); Q^T Q = 1
+    are its constraints.
 
     Examples
     --------
@@ -63,11 +66,17 @@ def rigid_body(
     ((2, 3, 3), [0.251, 0.251])
     """
     if side not in ("left", "right"):
-        raise ModelError("The side of a body is left or right", seen=repr(side), remedy="pass side='left'")
+        raise ModelError(
+            "The side of a body is left or right", seen=repr(side), remedy="pass side='left'"
+        )
     values = _inertias(inertias)
     n = len(values)
     if symmetric and not attitude:
-        raise ModelError("The symmetric form is made of attitudes", seen="attitude=False", remedy="leave one of the two out")
+        raise ModelError(
+            "The symmetric form is made of attitudes",
+            seen="attitude=False",
+            remedy="leave one of the two out",
+        )
     Q = _symbols("Q", n)
     if symmetric:
         P = _symbols("P", n)
@@ -75,10 +84,16 @@ def rigid_body(
         momentum, moving = product - product.T, {"Q": Q, "P": P}
     else:
         momentum, moving = _skew("M", n), {"Q": Q} if attitude else {}
-    velocity = sympy.Matrix(n, n, lambda i, j: momentum[i, j] / (values[i] + values[j]) if i != j else 0)
+    velocity = sympy.Matrix(
+        n, n, lambda i, j: momentum[i, j] / (values[i] + values[j]) if i != j else 0
+    )
     actions = [_turning(name, velocity, side) for name in moving]
     matrices: dict[str, Any] = dict(moving)
-    rates = {symbol: rate for matrix in moving.values() for symbol, rate in _rates(matrix, velocity, side)}
+    rates = {
+        symbol: rate
+        for matrix in moving.values()
+        for symbol, rate in _rates(matrix, velocity, side)
+    }
     if not symmetric:
         matrices["M"] = momentum
         bracket = momentum * velocity - velocity * momentum
@@ -106,7 +121,11 @@ def _inertias(inertias: int | Sequence[Any]) -> list[sympy.Expr]:
     else:
         values = [as_expression(value) for value in inertias]
     if len(values) < 2:
-        raise ModelError("A body needs two axes or more", seen=f"{len(values)} inertias", remedy="pass [1, 2, 3], or 3")
+        raise ModelError(
+            "A body needs two axes or more",
+            seen=f"{len(values)} inertias",
+            remedy="pass [1, 2, 3], or 3",
+        )
     for i, j in _planes(len(values)):
         if (values[i] + values[j]).is_positive is False:
             raise ModelError(
@@ -141,7 +160,9 @@ def _turning(name: str, velocity: sympy.Matrix, side: str) -> Action:
     return Action(name, sympy.ImmutableMatrix(velocity), None)
 
 
-def _rates(matrix: sympy.Matrix, velocity: sympy.Matrix, side: str) -> Iterator[tuple[Coordinate, sympy.Expr]]:
+def _rates(
+    matrix: sympy.Matrix, velocity: sympy.Matrix, side: str
+) -> Iterator[tuple[Coordinate, sympy.Expr]]:
     return zip(matrix, matrix * velocity if side == "left" else velocity * matrix, strict=True)
 
 
@@ -151,11 +172,17 @@ def _orthogonal(name: str, matrix: sympy.Matrix) -> Iterator[Constraint]:
     product = matrix.T * matrix
     for i in range(n):
         for j in range(i, n):
-            yield holonomic(product[i, j] - (1 if i == j else 0), name=f"{name}_orthogonal_{_place(i, j, n)}")
+            yield holonomic(
+                product[i, j] - (1 if i == j else 0), name=f"{name}_orthogonal_{_place(i, j, n)}"
+            )
 
 
 def _integrals(
-    values: list[sympy.Expr], momentum: sympy.Matrix, velocity: sympy.Matrix, moving: dict[str, sympy.Matrix], side: str
+    values: list[sympy.Expr],
+    momentum: sympy.Matrix,
+    velocity: sympy.Matrix,
+    moving: dict[str, sympy.Matrix],
+    side: str,
 ) -> dict[str, sympy.Expr]:
     """The energy, the spatial momentum, and Manakov's integrals."""
     n = len(values)
@@ -172,7 +199,7 @@ def _integrals(
 
 
 def _manakov(values: list[sympy.Expr], momentum: sympy.Matrix) -> dict[str, sympy.Expr]:
-    """tr (M + z Lambda^2)^k for k = 2, 3, 4 as coefficients of z^j; those with k - j odd, or j = k, say nothing of M."""
+    """tr (M + z Lambda^2)^k for k = 2, 3, 4 as coefficients of z^j, those that depend on M."""
     first = [momentum, sympy.diag(*(value**2 for value in values))]
     second = [first[0] * first[0], first[0] * first[1] + first[1] * first[0], first[1] * first[1]]
     halves = {2: (first, first), 3: (second, first), 4: (second, second)}
@@ -181,5 +208,7 @@ def _manakov(values: list[sympy.Expr], momentum: sympy.Matrix) -> dict[str, symp
         left, right = halves[k]
         for j in range(k % 2, k, 2):
             pairs = [(left[i], right[j - i]) for i in range(len(left)) if 0 <= j - i < len(right)]
-            found[f"k{k}_z{j}"] = sympy.Add(*(x * y for X, Y in pairs for x, y in zip(X, Y.T, strict=True)))
+            found[f"k{k}_z{j}"] = sympy.Add(
+                *(x * y for X, Y in pairs for x, y in zip(X, Y.T, strict=True))
+            )
     return found

@@ -1,12 +1,15 @@
-r"""Geodesics of symmetric spaces as optimal motions of matrices: Grassmannians, orbits of two groups, spheres.
+r"""Geodesics of symmetric spaces as optimal motions of matrices.
 
-A matrix Q (p x q) is moved from both sides, Q_dot = U Q - Q V, at the cost 1/4 (<U, J_U U> + <V, J_V V>) with the real part of
-<A, B> = tr(A* B) / 2. The optimal motions are (Bloch and others, Supplement, 7.7.24-25)
+A matrix Q (p x q) is moved from both sides, Q_dot = U Q - Q V, at the cost 1/4 (<U, J_U U> + <V,
+J_V V>) with the real part of <A, B> = tr(A* B) / 2. The optimal motions are (Bloch and others,
+Supplement, 7.7.24-25)
 
-    Q_dot = U Q - Q V,     P_dot = U P - P V,     U = J_U^-1 (P Q* - Q P*),     V = J_V^-1 (P* Q - Q* P).
+    Q_dot = U Q - Q V,     P_dot = U P - P V,     U = J_U^-1 (P Q* - Q P*),     V = J_V^-1 (P* Q -
+    Q* P).
 
-With J = 1 both U and V are constant, Q = exp(U t) Q(0) exp(-V t), and the singular values of Q stay. For q = 1 and real Q this
-is the sphere: q_dot = p, p_dot = -|p|^2 q where |q| = 1 and <q, p> = 0.
+With J = 1 both U and V are constant, Q = exp(U t) Q(0) exp(-V t), and the singular values of Q
+stay. For q = 1 and real Q this is the sphere: q_dot = p, p_dot = -|p|^2 q where |q| = 1 and <q, p>
+= 0.
 """
 
 from __future__ import annotations
@@ -39,13 +42,13 @@ def grassmannian_flow(
     right_inertia: Sequence[Expression] | None = None,
     name: str = "",
 ) -> Flow:
-    """Optimal motions of a p x q matrix that two groups move; geodesics of a Grassmannian with the normal metric.
+    """Optimal motions of a p x q matrix that two groups move: geodesics of a Grassmannian.
 
     Parameters
     ----------
     complex : bool
-        Entries with real and imaginary parts, moved by U(p) and U(q). The matrices are then written as real ones of twice the
-        size, ((A, -B), (B, A)) for A + i B.
+        Entries with real and imaginary parts, moved by U(p) and U(q). The matrices are then written
+        as real ones of twice the size, ((A, -B), (B, A)) for A + i B.
     left_inertia, right_inertia : sequences of p and of q expressions
         Inertias like those of a rigid body, J(U)_ij = (l_i + l_j) U_ij / 2; J = 1 by default.
 
@@ -68,7 +71,9 @@ def grassmannian_flow(
         for part in (real, imaginary):
             if part is None:
                 continue
-            found = [Coordinate(entry_name(name + part, i, j, size)) for i in range(p) for j in range(q)]
+            found = [
+                Coordinate(entry_name(name + part, i, j, size)) for i in range(p) for j in range(q)
+            ]
             symbols.extend(found)
             parts.append(sympy.Matrix(p, q, found))
         return _real_form(parts)
@@ -77,8 +82,13 @@ def grassmannian_flow(
     width = 2 if complex else 1
     left = _divided(costate * place.T - place * costate.T, left_inertia, p, width, "left")
     right = _divided(costate.T * place - place.T * costate, right_inertia, q, width, "right")
-    rates = [_top_symbols(left * matrix - matrix * right, p, q, complex) for matrix in (place, costate)]
-    moment_left, moment_right = costate * place.T - place * costate.T, costate.T * place - place.T * costate
+    rates = [
+        _top_symbols(left * matrix - matrix * right, p, q, complex) for matrix in (place, costate)
+    ]
+    moment_left, moment_right = (
+        costate * place.T - place * costate.T,
+        costate.T * place - place.T * costate,
+    )
     energy = (_trace(left.T, moment_left) + _trace(right.T, moment_right)) / (8 * width)
     integrals = {
         "energy": energy,
@@ -90,7 +100,9 @@ def grassmannian_flow(
     sides = sympy.ImmutableMatrix(left), sympy.ImmutableMatrix(right)
     return Flow(
         dict(zip(symbols, [rate for block in rates for rate in block], strict=True)),
-        integrals={key: sympy.expand(value) if p * q <= 6 else value for key, value in integrals.items()},
+        integrals={
+            key: sympy.expand(value) if p * q <= 6 else value for key, value in integrals.items()
+        },
         matrices={"Q": place, "P": costate},
         actions=[Action("Q", *sides), Action("P", *sides)],
         name=name or f"{'complex' if complex else 'real'} {p} x {q} matrices moved from both sides",
@@ -111,7 +123,9 @@ def _top_symbols(rates: sympy.Matrix, p: int, q: int, complex: bool) -> list[sym
     return found + ([rates[p + i, j] for i in range(p) for j in range(q)] if complex else [])
 
 
-def _divided(moment: sympy.Matrix, inertia: Sequence[Any] | None, size: int, width: int, side: str) -> sympy.Matrix:
+def _divided(
+    moment: sympy.Matrix, inertia: Sequence[Any] | None, size: int, width: int, side: str
+) -> sympy.Matrix:
     """J^-1 of a moment."""
     if inertia is None:
         return moment
@@ -130,8 +144,8 @@ def _trace(a: sympy.Matrix, b: sympy.Matrix) -> sympy.Expr:
 def sphere_flow(n: int, name: str = "") -> Flow:
     """Geodesics of the sphere of unit vectors with n components: q_dot = p, p_dot = -|p|^2 q.
 
-    They are written as q_dot = w q, p_dot = w p with w = p q^T - q p^T, which is the same where |q| = 1 and <q, p> = 0, and
-    turns vectors everywhere.
+    They are written as q_dot = w q, p_dot = w p with w = p q^T - q p^T, which is the same where |q|
+    = 1 and <q, p> = 0, and turns vectors everywhere.
 
     Examples
     --------
@@ -146,18 +160,20 @@ def sphere_flow(n: int, name: str = "") -> Flow:
     p = [Coordinate(f"p_{k + 1}") for k in range(n)]
     place, momentum = sympy.Matrix(q), sympy.Matrix(p)
     turn = momentum * place.T - place * momentum.T
-    square, length, across = (sum((a * b for a, b in zip(u, v, strict=True)), ZERO) for u, v in ((p, p), (q, q), (q, p)))
+    square, length, across = (
+        sum((a * b for a, b in zip(u, v, strict=True)), ZERO) for u, v in ((p, p), (q, q), (q, p))
+    )
     rates = {a: length * b - across * a for a, b in zip(q, p, strict=True)}
     rates |= {b: across * b - square * a for a, b in zip(q, p, strict=True)}
-    moments = {f"l_{i + 1}_{j + 1}": q[i] * p[j] - q[j] * p[i] for i, j in combinations(range(min(n, 4)), 2)}
+    moments = {
+        f"l_{i + 1}_{j + 1}": q[i] * p[j] - q[j] * p[i]
+        for i, j in combinations(range(min(n, 4)), 2)
+    }
     side = sympy.ImmutableMatrix(turn)
     return Flow(
         rates,
         integrals={"energy": (square * length - across**2) / 2} | moments,
-        constraints=[
-            holonomic(length - 1, name="length"),
-            holonomic(across, name="tangent"),
-        ],
+        constraints=[holonomic(length - 1, name="length"), holonomic(across, name="tangent")],
         matrices={"q": place, "p": momentum},
         actions=[Action("q", side), Action("p", side)],
         name=name or f"geodesics of the sphere in {n} dimensions",

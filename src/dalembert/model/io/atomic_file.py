@@ -1,7 +1,8 @@
 """Files that are whole or not there: written beside their place, and moved to it in one step.
 
-A kill, a full disk or an error in the middle leaves the old file as it was. What a kill leaves beside it, a hidden file
-``.dalembert-<machine>-<process>-<number>``, is removed by whoever next writes into that folder.
+A kill, a full disk or an error in the middle leaves the old file as it was. What a kill leaves
+beside it, a hidden file ``.dalembert-<machine>-<process>-<number>``, is removed by whoever next
+writes into that folder.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ YOUNGEST_LEFTOVER = 60.0
 
 @contextlib.contextmanager
 def replaced_whole(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
-    """A path beside `path` to write to; at the end of the block what stands there becomes the file at `path`.
+    """A path beside `path` to write to, which replaces `path` at the end of the block.
 
-    A link is followed, and the mode of an old file is kept. What is no plain file (a pipe, a device) is written in its place.
-    With `durable`, the file is on the disk, and not only on its way there, when the block ends.
+    A link is followed, and the mode of an old file is kept. What is no plain file (a pipe, a
+    device) is written in its place. With `durable`, the file is on the disk, and not only on its
+    way there, when the block ends.
 
     Raises
     ------
@@ -67,7 +69,9 @@ def replaced_whole(path: str | os.PathLike[str], *, durable: bool = True) -> Ite
             os.unlink(place)
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes | str, *, durable: bool = True) -> None:
+def write_whole(
+    path: str | os.PathLike[str], content: bytes | str, *, durable: bool = True
+) -> None:
     """Write a file in one step; text as UTF-8 with the ends of lines as they are."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     with replaced_whole(path, durable=durable) as place:
@@ -81,7 +85,7 @@ def place_beside(target: Path) -> Path:
 
 
 def sync_to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk; where a system cannot do that, do not."""
+    """Wait until a file, or the names in a folder, are on the disk, if the system can."""
     try:
         handle = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
     except OSError:

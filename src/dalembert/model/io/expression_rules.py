@@ -1,8 +1,8 @@
 """What the operations of the expression language mean, with a bound on the size of each result.
 
-Constants are kept finite and simple: every subexpression without symbols has a finite double value, integers stay
-short, and a constant nested in another becomes a floating number before SymPy ever sees it, because exact arithmetic
-with nested constants has no bound on its time.
+Constants are kept finite and simple: every subexpression without symbols has a finite double value,
+integers stay short, and a constant nested in another becomes a floating number before SymPy ever
+sees it, because exact arithmetic with nested constants has no bound on its time.
 """
 
 from __future__ import annotations
@@ -18,12 +18,22 @@ from sympy.core.relational import Relational
 from ...errors import ExpressionError
 from ..names import shortened
 
-__all__ = ["CONSTANTS", "FUNCTIONS", "apply_function", "cases", "check_result", "evaluate", "power", "product", "total"]
+__all__ = [
+    "CONSTANTS",
+    "FUNCTIONS",
+    "apply_function",
+    "cases",
+    "check_result",
+    "evaluate",
+    "power",
+    "product",
+    "total",
+]
 
 MOST_BITS = 4096
 LARGEST_EXPONENT = 1000
-#: Inside functions and exponents a power above LARGEST_INSIDE may have so many terms if it is multiplied out, as
-#: SymPy does there to find out whether a value is real.
+#: Inside functions and exponents a power above LARGEST_INSIDE may have so many terms if it is
+#: multiplied out, as SymPy does there to find out whether a value is real.
 LARGEST_INSIDE, MOST_TERMS_INSIDE = 12, 60
 MOST_ARGUMENTS = 8
 LARGEST_CONSTANT = 30
@@ -53,7 +63,12 @@ _UNARY: dict[Any, Callable[[float], float]] = {
     sympy.sign: lambda x: float((x > 0) - (x < 0)),
     sympy.Abs: abs,
 }
-_NUMERIC: dict[Any, Callable[..., float]] = {**_UNARY, sympy.atan2: math.atan2, sympy.Min: min, sympy.Max: max}
+_NUMERIC: dict[Any, Callable[..., float]] = {
+    **_UNARY,
+    sympy.atan2: math.atan2,
+    sympy.Min: min,
+    sympy.Max: max,
+}
 
 _CIRCULAR = (sympy.sin, sympy.cos, sympy.tan)
 
@@ -81,7 +96,7 @@ _COMPARISONS: dict[str, tuple[Any, Callable[[float, float], bool]]] = {
 }
 
 
-# -- values ----------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def evaluate(expression: sympy.Expr, values: Mapping[Any, float] | None = None) -> float:
@@ -94,7 +109,7 @@ def evaluate(expression: sympy.Expr, values: Mapping[Any, float] | None = None) 
     return _finite(lambda: _evaluated(expression, values or {}), expression)
 
 
-def _finite(compute: Callable[[], float], expression: Any) -> float:
+def _finite(compute: Callable[[], float], expression: sympy.Expr) -> float:
     """The number computed, or an error that shows what has no such value."""
     try:
         result = compute()
@@ -108,12 +123,14 @@ def _finite(compute: Callable[[], float], expression: Any) -> float:
         result = math.inf
     if not math.isfinite(result):
         raise ExpressionError(
-            "A value is outside the range of doubles", seen=_described(expression), remedy="choose other units"
+            "A value is outside the range of doubles",
+            seen=_described(expression),
+            remedy="choose other units",
         )
     return result
 
 
-def _described(expression: Any) -> str:
+def _described(expression: sympy.Expr) -> str:
     if expression.has(sympy.zoo, sympy.nan):
         return "a division by zero"
     if expression.is_Rational and max(expression.p.bit_length(), expression.q.bit_length()) > 200:
@@ -121,7 +138,7 @@ def _described(expression: Any) -> str:
     return shortened(str(expression), 80)
 
 
-def _evaluated(expression: Any, values: Mapping[Any, float]) -> float:
+def _evaluated(expression: sympy.Expr, values: Mapping[Any, float]) -> float:
     if expression in values:
         return float(values[expression])
     if expression.is_Rational:
@@ -132,7 +149,9 @@ def _evaluated(expression: Any, values: Mapping[Any, float]) -> float:
         return math.fsum(_evaluated(term, values) for term in expression.args)
     if expression.is_Mul:
         above, below = _sides(expression)
-        return math.prod(_evaluated(a, values) for a in above) / math.prod(_evaluated(b, values) for b in below)
+        return math.prod(_evaluated(a, values) for a in above) / math.prod(
+            _evaluated(b, values) for b in below
+        )
     if expression.is_Pow:
         base, exponent = (_evaluated(argument, values) for argument in expression.args)
         return math.sqrt(base) if exponent == 0.5 else math.pow(base, exponent)
@@ -144,7 +163,7 @@ def _evaluated(expression: Any, values: Mapping[Any, float]) -> float:
     return float(numeric(*(_evaluated(argument, values) for argument in expression.args)))
 
 
-def _sides(product: Any) -> tuple[list[Any], list[Any]]:
+def _sides(product: sympy.Expr) -> tuple[list[Any], list[Any]]:
     """The factors above and below the line, so that m*g/l is rounded as it is written."""
     above, below = [], []
     for factor in product.args:
@@ -169,7 +188,7 @@ def _chosen(expression: sympy.Piecewise, values: Mapping[Any, float]) -> float:
     raise ValueError("no case applies")
 
 
-def _nesting(constant: Any) -> int:
+def _nesting(constant: sympy.Expr) -> int:
     """How many functions and roots stand inside each other in a constant."""
     if not constant.args:
         return 0
@@ -180,7 +199,7 @@ def _nesting(constant: Any) -> int:
     return 1 + max(_nesting(argument) for argument in constant.args)
 
 
-def _check_inside(value: Any) -> None:
+def _check_inside(value: sympy.Expr) -> None:
     """Raise for a power that has too many terms to stand inside a function or an exponent.
 
     What is inside further functions and exponents was checked as these were read.
@@ -190,9 +209,14 @@ def _check_inside(value: Any) -> None:
             _check_inside(argument)
     elif value.is_Pow:
         _check_inside(value.base)
-        terms = max(2, len(sympy.Add.make_args(value.base))) if value.base.args else 1  # at least a real and an imaginary part
+        terms = (
+            max(2, len(sympy.Add.make_args(value.base))) if value.base.args else 1
+        )  # at least a real and an imaginary part
         height = int(abs(value.exp)) if value.exp.is_Rational else 0
-        if height > LARGEST_INSIDE and (count := math.comb(height + terms - 1, terms - 1)) > MOST_TERMS_INSIDE:
+        if (
+            height > LARGEST_INSIDE
+            and (count := math.comb(height + terms - 1, terms - 1)) > MOST_TERMS_INSIDE
+        ):
             raise ExpressionError(
                 "A high power stands inside a function, a root or an exponent",
                 seen=f"{_described(value)}, of {count} terms if it is multiplied out",
@@ -200,29 +224,41 @@ def _check_inside(value: Any) -> None:
             )
 
 
-def _bits(value: Any) -> int:
+def _bits(value: sympy.Expr) -> int:
     coefficient = value.as_coeff_Mul()[0] if value.is_Mul else value
-    return max(coefficient.p.bit_length(), coefficient.q.bit_length()) if coefficient.is_Rational else 0
+    return (
+        max(coefficient.p.bit_length(), coefficient.q.bit_length())
+        if coefficient.is_Rational
+        else 0
+    )
 
 
-def _check_range(number: Any) -> None:
-    """Raise unless a number is one that can be written: as a double, or as a quotient of integers that are doubles."""
+def _check_range(number: sympy.Expr) -> None:
+    """Raise unless a number can be written as a double or as a quotient of doubles."""
     if not (number.is_Rational or number.is_Float):  # an infinity, which is refused by its value
         return
     try:
         parts = (number.p, number.q) if number.is_Rational else (number,)
-        fits = all(math.isfinite(double := float(part)) and (double != 0 or part == 0) for part in parts)
+        fits = all(
+            math.isfinite(double := float(part)) and (double != 0 or part == 0) for part in parts
+        )
     except OverflowError:
         fits = False
     if not fits:
-        raise ExpressionError("A number is outside the range of doubles", seen=_described(number), remedy="choose other units")
+        raise ExpressionError(
+            "A number is outside the range of doubles",
+            seen=_described(number),
+            remedy="choose other units",
+        )
 
 
-def _rounded(value: Any) -> sympy.Expr:
+def _rounded(value: sympy.Expr) -> sympy.Expr:
     """The same value, checked: short, and for a constant finite and simple."""
     if _bits(value) > MOST_BITS:
         raise ExpressionError(
-            f"A number has more than {MOST_BITS} bits", seen="an integer of many digits", remedy="use a float"
+            f"A number has more than {MOST_BITS} bits",
+            seen="an integer of many digits",
+            remedy="use a float",
         )
     for term in sympy.Add.make_args(value):
         _check_range(term.as_coeff_Mul()[0])
@@ -231,7 +267,10 @@ def _rounded(value: Any) -> sympy.Expr:
             evaluate(sympy.Mul(*constants, evaluate=False))
     if value.is_number:
         double = evaluate(value)
-        if value.args and (_nesting(value) > 1 or sum(1 for _ in sympy.preorder_traversal(value)) > LARGEST_CONSTANT):
+        if value.args and (
+            _nesting(value) > 1
+            or sum(1 for _ in sympy.preorder_traversal(value)) > LARGEST_CONSTANT
+        ):
             return sympy.Float(double)
     return value
 
@@ -258,7 +297,9 @@ def product(factors: Sequence[sympy.Expr]) -> sympy.Expr:
     """The product of factors."""
     if sum(map(_bits, factors)) > MOST_BITS:
         raise ExpressionError(
-            f"A product of integers has more than {MOST_BITS} bits", seen=f"{len(factors)} factors", remedy="use floats"
+            f"A product of integers has more than {MOST_BITS} bits",
+            seen=f"{len(factors)} factors",
+            remedy="use floats",
         )
     return _gathered(sympy.Mul, factors)
 
@@ -271,7 +312,9 @@ def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     """
     if exponent.is_number and abs(evaluate(exponent)) > LARGEST_EXPONENT:
         raise ExpressionError(
-            f"An exponent is larger than {LARGEST_EXPONENT}", seen=_described(exponent), remedy="use exp(...)"
+            f"An exponent is larger than {LARGEST_EXPONENT}",
+            seen=_described(exponent),
+            remedy="use exp(...)",
         )
     if exponent.is_Integer and _bits(base) * abs(int(exponent)) > MOST_BITS:
         raise ExpressionError(
@@ -294,7 +337,9 @@ def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         height = factor.as_base_exp()[1]
         if height.is_number and abs(evaluate(height)) > LARGEST_EXPONENT:
             raise ExpressionError(
-                f"An exponent is larger than {LARGEST_EXPONENT}", seen=_described(height), remedy="use exp(...)"
+                f"An exponent is larger than {LARGEST_EXPONENT}",
+                seen=_described(height),
+                remedy="use exp(...)",
             )
     return _rounded(result)
 
@@ -308,9 +353,15 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     function = FUNCTIONS[name][0]
     if function is sympy.sqrt:
         return power(arguments[0], sympy.Rational(1, 2))
-    if all(argument.is_number for argument in arguments) and any(_nesting(argument) for argument in arguments):
+    if all(argument.is_number for argument in arguments) and any(
+        _nesting(argument) for argument in arguments
+    ):
         doubles = [evaluate(argument) for argument in arguments]
-        return sympy.Float(_finite(lambda: float(_NUMERIC[function](*doubles)), function(*arguments, evaluate=False)))
+        return sympy.Float(
+            _finite(
+                lambda: float(_NUMERIC[function](*doubles)), function(*arguments, evaluate=False)
+            )
+        )
     for argument in arguments:
         _check_inside(argument)
     if function in (sympy.Min, sympy.Max):
@@ -321,13 +372,19 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     result = function(*arguments, evaluate=False) if many else function(*arguments)
     if function is sympy.tan:
         # SymPy turns tan(x + pi/2) into -cot(x), which the language does not have.
-        result = result.xreplace({found: 1 / sympy.tan(*found.args) for found in result.atoms(sympy.cot)})
+        result = result.xreplace(
+            {found: 1 / sympy.tan(*found.args) for found in result.atoms(sympy.cot)}
+        )
     return _rounded(result)
 
 
 def _extreme(kind: Any, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
-    """The least or the greatest of arguments, with constants taken together; SymPy would compare them all with each other."""
-    flat = [part for argument in arguments for part in (argument.args if isinstance(argument, kind) else (argument,))]
+    """The least or greatest of arguments, constants combined; SymPy would compare all pairs."""
+    flat = [
+        part
+        for argument in arguments
+        for part in (argument.args if isinstance(argument, kind) else (argument,))
+    ]
     constants = [part for part in flat if part.is_number]
     symbols = list(dict.fromkeys(part for part in flat if not part.is_number))
     chosen = [(min if kind is sympy.Min else max)(constants, key=evaluate)] if constants else []
@@ -335,14 +392,16 @@ def _extreme(kind: Any, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     return together[0] if len(together) == 1 else kind(*together, evaluate=False)
 
 
-def _is_fine_angle(angle: Any) -> bool:
-    """Whether an angle is a fraction of pi that has no short roots, which SymPy would look for all the same."""
+def _is_fine_angle(angle: sympy.Expr) -> bool:
+    """Whether an angle is a fraction of pi without short roots, which SymPy would search for."""
     share, rest = angle.as_coeff_Mul()
     return bool(rest == sympy.pi and share.is_Rational and share.q > FINEST_ANGLE)
 
 
-def cases(left: sympy.Expr, sign: str, right: sympy.Expr, then: sympy.Expr, otherwise: sympy.Expr) -> sympy.Expr:
-    """`then` where the comparison holds, else `otherwise`; cases in the last place join the list."""
+def cases(
+    left: sympy.Expr, sign: str, right: sympy.Expr, then: sympy.Expr, otherwise: sympy.Expr
+) -> sympy.Expr:
+    """`then` where the comparison holds, else `otherwise`; nested cases join the list."""
     if left.has(sympy.Piecewise) or right.has(sympy.Piecewise):
         raise ExpressionError(
             "A comparison contains where(...)",
@@ -362,7 +421,9 @@ _UNREAL = (sympy.I, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)
 def check_result(expression: sympy.Expr, text: str) -> None:
     """Raise where evaluation has left the real numbers or the functions of the language."""
     known = (*_NUMERIC, sympy.Piecewise)
-    if expression.has(*_UNREAL) or not all(isinstance(found, known) for found in expression.atoms(sympy.Function)):
+    if expression.has(*_UNREAL) or not all(
+        isinstance(found, known) for found in expression.atoms(sympy.Function)
+    ):
         raise ExpressionError(
             "An expression is not a finite real function",
             seen=shortened(text),

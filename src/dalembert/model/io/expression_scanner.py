@@ -59,8 +59,11 @@ class Token(NamedTuple):
 def fault_at(what: str, text: str, position: int, remedy: str) -> ExpressionError:
     """An error that shows the surroundings of a place in the text."""
     start = max(position - 20, 0)
-    excerpt = f"{'...' if start else ''}{text[start : position + 30]}{'...' if position + 30 < len(text) else ''}"
-    return ExpressionError(what, seen=f"{shortened(excerpt)} at character {position + 1}", remedy=remedy)
+    end = position + 30
+    excerpt = f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
+    return ExpressionError(
+        what, seen=f"{shortened(excerpt)} at character {position + 1}", remedy=remedy
+    )
 
 
 def scan(text: str) -> list[Token]:
@@ -70,10 +73,14 @@ def scan(text: str) -> list[Token]:
     ['2', '*', 'x', '**', '2', '']
     """
     if not isinstance(text, str):
-        raise ExpressionError("An expression is text", seen=type(text).__name__, remedy="put it into quotes")
+        raise ExpressionError(
+            "An expression is text", seen=type(text).__name__, remedy="put it into quotes"
+        )
     if len(text) > LONGEST_TEXT:
         raise ExpressionError(
-            f"An expression has at most {LONGEST_TEXT} characters", seen=len(text), remedy="split it into parts"
+            f"An expression has at most {LONGEST_TEXT} characters",
+            seen=len(text),
+            remedy="split it into parts",
         )
     tokens: list[Token] = []
     position = 0
@@ -81,12 +88,21 @@ def scan(text: str) -> list[Token]:
         found = _TOKEN.match(text, position)
         if found is None:
             character = text[position]
-            remedy = _STRANGERS.get(character, "use numbers, names, + - * / ** and the functions of the language")
-            raise fault_at(f"The character {character!a} is not in the language", text, position, remedy)
+            remedy = _STRANGERS.get(
+                character, "use numbers, names, + - * / ** and the functions of the language"
+            )
+            raise fault_at(
+                f"The character {character!a} is not in the language", text, position, remedy
+            )
         kind, word = str(found.lastgroup), found.group()
         follower = text[found.end() : found.end() + 1]
         if kind == "number" and (follower.isalnum() or (follower and follower in "._")):
-            raise fault_at(f"A number runs into {follower!r}", text, position, "write * between a number and a name")
+            raise fault_at(
+                f"A number runs into {follower!r}",
+                text,
+                position,
+                "write * between a number and a name",
+            )
         if word == "//":
             raise fault_at("The language has no //", text, position, "write / for a quotient")
         if kind == "name":
@@ -101,16 +117,22 @@ def scan(text: str) -> list[Token]:
             )
         position = found.end()
     if not tokens:
-        raise ExpressionError("An expression is empty", seen=shortened(text), remedy="write 0 for nothing")
+        raise ExpressionError(
+            "An expression is empty", seen=shortened(text), remedy="write 0 for nothing"
+        )
     return [*tokens, Token("end", "", len(text))]
 
 
 def number(token: Token, text: str) -> sympy.Expr:
     """The exact or floating number that a token states."""
     if len(token.text) > MOST_DIGITS:
-        raise fault_at(f"A number has at most {MOST_DIGITS} digits", text, token.position, "write it shorter")
+        raise fault_at(
+            f"A number has at most {MOST_DIGITS} digits", text, token.position, "write it shorter"
+        )
     exact = token.text.isdigit()
     value = float(token.text)
     if math.isinf(value) or (value == 0 and re.search("[1-9]", re.split("[eE]", token.text)[0])):
-        raise fault_at("A number is outside the range of doubles", text, token.position, "choose other units")
+        raise fault_at(
+            "A number is outside the range of doubles", text, token.position, "choose other units"
+        )
     return sympy.Integer(int(token.text)) if exact else sympy.Float(value)

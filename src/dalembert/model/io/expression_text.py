@@ -16,10 +16,15 @@ from .expression_rules import FUNCTIONS, MOST_ARGUMENTS
 
 __all__ = ["format"]
 
-# How tightly a text holds together; a part is put into parentheses where it holds less than its place asks.
+# How tightly a text holds together; a part is put into parentheses where it holds less than its
+# place asks.
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 
-_NAMES = {head: name for name, (head, _, _) in FUNCTIONS.items() if name not in ("abs", "min", "max", "where")}
+_NAMES = {
+    head: name
+    for name, (head, _, _) in FUNCTIONS.items()
+    if name not in ("abs", "min", "max", "where")
+}
 _RECIPROCALS: dict[Any, str] = {
     sympy.cot: "tan",
     sympy.sec: "cos",
@@ -28,15 +33,16 @@ _RECIPROCALS: dict[Any, str] = {
     sympy.sech: "cosh",
     sympy.csch: "sinh",
 }
-#: Sums and products longer than this are written in the order SymPy keeps them, which costs nothing to find.
+#: Longer sums and products are written in the order in which SymPy keeps them.
 _LONGEST_ORDERED = 200
 
 
 def format(expression: sympy.Expr, *, taken: Collection[str] = ()) -> str:
     """Text in the model language that `parse` reads as the same expression.
 
-    Floating numbers are written with all the digits of a double. `taken` lists names that stand for symbols wherever
-    the text will be read, so that ``pi`` can be written otherwise where it is one of them.
+    Floating numbers are written with all the digits of a double. `taken` lists names that stand for
+    symbols wherever the text will be read, so that ``pi`` can be written otherwise where it is one
+    of them.
 
     >>> x, y = sympy.symbols("x y", real=True)
     >>> format(sympy.sqrt(x**2 + y**2)/2 - 0.1*x)
@@ -47,22 +53,24 @@ def format(expression: sympy.Expr, *, taken: Collection[str] = ()) -> str:
     expression = as_expression(expression)
     symbols = {symbol.name for symbol in expression.free_symbols}
     try:
-        return _Writer("pi" in symbols or "pi" in taken).text(expression, _SUM)
+        return _ExpressionWriter("pi" in symbols or "pi" in taken).text(expression, _SUM)
     except RecursionError as error:
-        raise ExpressionError("An expression is nested too deeply to be written", remedy="write it flatter") from error
+        raise ExpressionError(
+            "An expression is nested too deeply to be written", remedy="write it flatter"
+        ) from error
 
 
-class _Writer:
-    """Writes the parts of an expression; `pi_is_symbol` says that the constant needs another spelling."""
+class _ExpressionWriter:
+    """Writes the parts of an expression; `pi_is_symbol` asks for another name of the constant."""
 
     def __init__(self, pi_is_symbol: bool) -> None:
         self.pi = "acos(-1)" if pi_is_symbol else "pi"
 
-    def text(self, expression: Any, place: int) -> str:
+    def text(self, expression: sympy.Basic, place: int) -> str:
         text, strength = self._written(expression)
         return text if strength >= place else f"({text})"
 
-    def _written(self, expression: Any) -> tuple[str, int]:
+    def _written(self, expression: sympy.Basic) -> tuple[str, int]:
         if expression.is_Symbol:
             check_name(expression.name)
             return expression.name, _ATOM
@@ -100,7 +108,7 @@ class _Writer:
         return ", ".join(self.text(argument, _SUM) for argument in arguments)
 
     def _extreme(self, name: str, arguments: Sequence[Any]) -> str:
-        """The least or greatest of any number of arguments, each call with as many as the language takes."""
+        """The least or greatest of arguments, in calls of as many as the language takes."""
         texts = [self.text(argument, _SUM) for argument in arguments]
         while len(texts) > MOST_ARGUMENTS:
             groups = (texts[k : k + MOST_ARGUMENTS] for k in range(0, len(texts), MOST_ARGUMENTS))
@@ -125,7 +133,7 @@ class _Writer:
                 parts.append(f"- {text[1:]}" if text.startswith("-") else f"+ {text}")
         return " ".join(parts), _SUM
 
-    def _product(self, expression: Any) -> tuple[str, int]:
+    def _product(self, expression: sympy.Basic) -> tuple[str, int]:
         coefficient, rest = expression.as_coeff_Mul()
         above: list[str] = []
         below: list[str] = []
@@ -133,12 +141,21 @@ class _Writer:
         coefficient = abs(coefficient)
         sums_below = False
         if (coefficient.is_Rational and coefficient.p != 1) or coefficient.is_Float:
-            above.append(self.text(sympy.Integer(coefficient.p) if coefficient.is_Rational else coefficient, _POWER))
+            above.append(
+                self.text(
+                    sympy.Integer(coefficient.p) if coefficient.is_Rational else coefficient, _POWER
+                )
+            )
         ordered = rest.is_Mul and len(rest.args) <= _LONGEST_ORDERED
         for factor in rest.as_ordered_factors() if ordered else sympy.Mul.make_args(rest):
             base, exponent = factor.args if factor.is_Pow else (factor, sympy.Integer(1))
             if exponent.is_Rational and exponent < 0:
-                below.append(self.text(sympy.Pow(base, -exponent, evaluate=False) if exponent != -1 else base, _POWER))
+                below.append(
+                    self.text(
+                        sympy.Pow(base, -exponent, evaluate=False) if exponent != -1 else base,
+                        _POWER,
+                    )
+                )
                 sums_below |= base.is_Add
             else:
                 above.append(self.text(factor, _POWER))
@@ -153,7 +170,7 @@ class _Writer:
             text += f"/{below[0]}" if len(below) == 1 else f"/({'*'.join(below)})"
         return (f"-{text}", _SUM) if negative else (text, _PRODUCT)
 
-    def _power(self, expression: Any) -> tuple[str, int]:
+    def _power(self, expression: sympy.Basic) -> tuple[str, int]:
         base, exponent = expression.args
         if exponent == sympy.Rational(1, 2):
             return f"sqrt({self.text(base, _SUM)})", _ATOM
@@ -173,7 +190,7 @@ class _Writer:
             )
         return self._where(test, self.text(value, _SUM), self._cases(others))
 
-    def _where(self, test: Any, then: str, otherwise: str) -> str:
+    def _where(self, test: sympy.Basic, then: str, otherwise: str) -> str:
         if isinstance(test, sympy.Not):
             return self._where(test.args[0], otherwise, then)
         if isinstance(test, (sympy.And, sympy.Or)):
@@ -184,6 +201,10 @@ class _Writer:
                     otherwise = self._where(part, then, otherwise)
             return then if isinstance(test, sympy.And) else otherwise
         if not isinstance(test, Relational):
-            raise ExpressionError("A condition is not a comparison", seen=shortened(str(test)), remedy="compare with <")
+            raise ExpressionError(
+                "A condition is not a comparison",
+                seen=shortened(str(test)),
+                remedy="compare with <",
+            )
         left, right = (self.text(side, _SUM) for side in test.args)
         return f"where({left} {test.rel_op} {right}, {then}, {otherwise})"

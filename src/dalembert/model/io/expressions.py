@@ -1,25 +1,29 @@
 """Text to expression by a whitelist, and back.
 
-The language is arithmetic as Python writes it: numbers, names, ``+ - * / **``, parentheses and a few functions. Text
-goes through a scanner and an operator-precedence machine of our own; no part of it ever reaches an interpreter.
+The language is arithmetic as Python writes it: numbers, names, ``+ - * / **``, parentheses and a
+few functions. Text goes through a scanner and an operator-precedence machine of our own; no part of
+it ever reaches an interpreter.
 
-======================  ==================================================================================
-numbers                 ``2`` and ``1/2`` are exact, ``0.5`` and ``1e-3`` are floating
-constant                ``pi``
-functions               ``sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log sqrt``
+======================
+================================================================================== numbers
+``2`` and ``1/2`` are exact, ``0.5`` and ``1e-3`` are floating constant                ``pi``
+functions               ``sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log
+sqrt``
                         ``Abs sign Min Max`` (also ``abs min max``)
-cases                   ``where(x > 0, a, b)``; comparisons ``< <= > >= == !=``, one in each ``where``
-======================  ==================================================================================
+cases                   ``where(x > 0, a, b)``; comparisons ``< <= > >= == !=``, one in each
+``where``
+======================
+==================================================================================
 
-Every size is bounded, so that hostile text ends in an `ExpressionError` and in little time. A constant nested in
-another, such as ``sin(sqrt(2))``, becomes a floating number at once.
+Every size is bounded, so that hostile text ends in an `ExpressionError` and in little time. A
+constant nested in another, such as ``sin(sqrt(2))``, becomes a floating number at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy
 
@@ -40,6 +44,9 @@ from .expression_rules import (
 from .expression_scanner import COMPARISONS, RELATIONS, Token, fault_at, number, scan
 from .expression_text import format
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["Relation", "evaluate", "format", "parse", "parse_relation"]
 
 DEEPEST_NESTING = 100
@@ -50,7 +57,7 @@ MINUS_ONE = sympy.Integer(-1)
 
 
 class Relation(NamedTuple):
-    """A statement about an expression: it vanishes ("equality"), or it is not positive ("at most")."""
+    """A statement about an expression: it vanishes ("equality"), or is not positive ("at most")."""
 
     kind: str
     expression: sympy.Expr
@@ -59,7 +66,8 @@ class Relation(NamedTuple):
 def parse(text: str, symbols: Mapping[str, sympy.Expr]) -> sympy.Expr:
     """The expression that `text` states in the symbols of `symbols`.
 
-    A declared symbol wins over a constant or a function of the same name, except where it is called.
+    A declared symbol wins over a constant or a function of the same name, except where it is
+    called.
 
     Raises
     ------
@@ -76,7 +84,8 @@ def parse(text: str, symbols: Mapping[str, sympy.Expr]) -> sympy.Expr:
     >>> parse("2*y", {"x": x})
     Traceback (most recent call last):
     ...
-    dalembert.errors.ExpressionError: The name `y` is not known (seen: '2*y' at character 3): use one of pi, x.
+    dalembert.errors.ExpressionError: The name `y` is not known (seen: '2*y' at character 3): use
+    one of pi, x.
     """
     return _guarded(text, symbols, relates=False).left
 
@@ -113,11 +122,15 @@ def _guarded(text: str, symbols: Mapping[str, sympy.Symbol], relates: bool) -> _
         raise
     except (RecursionError, MemoryError) as error:
         raise ExpressionError(
-            "An expression is too large to be read", seen=shortened(text), remedy="split it into parts"
+            "An expression is too large to be read",
+            seen=shortened(text),
+            remedy="split it into parts",
         ) from error
     except (TypeError, ValueError, ArithmeticError, AttributeError, NotImplementedError) as error:
         raise ExpressionError(
-            "An expression cannot be evaluated", seen=shortened(text), remedy="keep to the domain of its functions"
+            "An expression cannot be evaluated",
+            seen=shortened(text),
+            remedy="keep to the domain of its functions",
         ) from error
     return outcome
 
@@ -126,8 +139,8 @@ def _guarded(text: str, symbols: Mapping[str, sympy.Symbol], relates: bool) -> _
 class _Group:
     """What stands between two parentheses, while it is read: a sum of products of powers.
 
-    `chain` holds the base and the exponents of the power being read, each with its own sign, to be taken from the
-    right: ``-a**-b**c`` is ``-(a**(-(b**c)))``.
+    `chain` holds the base and the exponents of the power being read, each with its own sign, to be
+    taken from the right: ``-a**-b**c`` is ``-(a**(-(b**c)))``.
     """
 
     function: str = ""
@@ -200,16 +213,24 @@ class _Machine:
         if self.wants_operand:
             raise self._fault("The expression ends too early", end, "complete it")
         if len(self.stack) > 1:
-            raise self._fault("A parenthesis is not closed", end._replace(position=self.stack[-1].position), "close it")
+            raise self._fault(
+                "A parenthesis is not closed",
+                end._replace(position=self.stack[-1].position),
+                "close it",
+            )
         group = self.stack[0]
         group.end_argument()
         outcome = group.arguments[0]
-        return outcome if isinstance(outcome, _Comparison) else _Comparison(outcome, "", sympy.Integer(0))
+        return (
+            outcome
+            if isinstance(outcome, _Comparison)
+            else _Comparison(outcome, "", sympy.Integer(0))
+        )
 
     def _fault(self, what: str, token: Token, remedy: str) -> ExpressionError:
         return fault_at(what, self.text, token.position, remedy)
 
-    # -- where a value is expected -----------------------------------------------------------------------------------
+    # -- where a value is expected -----------------------------------------------------------------
 
     def _operand(self, token: Token) -> None:
         group = self.stack[-1]
@@ -222,7 +243,9 @@ class _Machine:
         elif token.kind == "name":
             self._accept(self._symbol(token))
         elif token.text != "+":
-            raise self._fault(f"A value is missing before `{token.text}`", token, "write a number or a name")
+            raise self._fault(
+                f"A value is missing before `{token.text}`", token, "write a number or a name"
+            )
 
     def _accept(self, value: sympy.Expr) -> None:
         self.stack[-1].accept(value)
@@ -236,27 +259,43 @@ class _Machine:
             return CONSTANTS[name]
         if name in FUNCTIONS:
             raise self._fault(f"The function `{name}` has no argument", token, f"write {name}(...)")
-        raise self._fault(f"The name `{name}` is not known", token, _suggestion(name, [*self._usable(), *CONSTANTS]))
+        raise self._fault(
+            f"The name `{name}` is not known",
+            token,
+            _suggestion(name, [*self._usable(), *CONSTANTS]),
+        )
 
     def _usable(self) -> list[str]:
-        """Names worth suggesting: accelerations and multipliers are known so that a model can refuse them."""
-        return [name for name, s in self.symbols.items() if not isinstance(s, (Acceleration, Multiplier))]
+        """Names worth suggesting; accelerations and multipliers are known only to be refused."""
+        return [
+            name
+            for name, s in self.symbols.items()
+            if not isinstance(s, (Acceleration, Multiplier))
+        ]
 
     def _open_call(self, token: Token) -> None:
         if token.text not in FUNCTIONS:
             if token.text in self.symbols or token.text in CONSTANTS:
-                raise self._fault(f"`{token.text}` is not a function", token, f"write {token.text}*(...) for a product")
-            raise self._fault(f"There is no function `{token.text}`", token, _suggestion(token.text, FUNCTIONS))
+                raise self._fault(
+                    f"`{token.text}` is not a function",
+                    token,
+                    f"write {token.text}*(...) for a product",
+                )
+            raise self._fault(
+                f"There is no function `{token.text}`", token, _suggestion(token.text, FUNCTIONS)
+            )
         self.calls += 1
         self._open(_Group(token.text, token.position), token)
 
     def _open(self, group: _Group, token: Token) -> None:
         if len(self.stack) > DEEPEST_NESTING or self.calls > DEEPEST_CALLS:
             limit = f"{DEEPEST_NESTING} parentheses or {DEEPEST_CALLS} functions"
-            raise self._fault(f"An expression is nested deeper than {limit}", token, "write it flatter")
+            raise self._fault(
+                f"An expression is nested deeper than {limit}", token, "write it flatter"
+            )
         self.stack.append(group)
 
-    # -- where an operator is expected -------------------------------------------------------------------------------
+    # -- where an operator is expected -------------------------------------------------------------
 
     def _operator(self, token: Token) -> None:
         group = self.stack[-1]
@@ -273,12 +312,20 @@ class _Machine:
                 group.divides = token.text == "/"
             case "**":
                 if len(group.chain) > DEEPEST_CALLS:
-                    raise self._fault(f"More than {DEEPEST_CALLS} powers stand in a row", token, "write it flatter")
+                    raise self._fault(
+                        f"More than {DEEPEST_CALLS} powers stand in a row",
+                        token,
+                        "write it flatter",
+                    )
             case ")":
                 self._close(token)
             case ",":
                 if not group.function:
-                    raise self._fault("A comma stands outside a function", token, "write a decimal point, as in 0.5")
+                    raise self._fault(
+                        "A comma stands outside a function",
+                        token,
+                        "write a decimal point, as in 0.5",
+                    )
                 group.end_argument()
             case _:
                 self._compare(token)
@@ -287,9 +334,13 @@ class _Machine:
         group = self.stack[-1]
         at_top = len(self.stack) == 1
         in_where = group.function == "where" and not group.arguments
-        if not (at_top and self.relates and token.text in RELATIONS) and not (in_where and token.text in COMPARISONS):
+        if not (at_top and self.relates and token.text in RELATIONS) and not (
+            in_where and token.text in COMPARISONS
+        ):
             raise self._fault(
-                f"The sign `{token.text}` has no place here", token, "compare inside where(condition, value, other)"
+                f"The sign `{token.text}` has no place here",
+                token,
+                "compare inside where(condition, value, other)",
             )
         if group.compared is not None:
             raise self._fault("Two comparisons stand in a row", token, "state one at a time")
@@ -300,7 +351,9 @@ class _Machine:
             raise self._fault("A parenthesis was never opened", token, "remove it")
         group = self.stack.pop()
         group.end_argument()
-        self.enclosed += sum(len(value.args) for value in group.arguments if isinstance(value, sympy.Basic))
+        self.enclosed += sum(
+            len(value.args) for value in group.arguments if isinstance(value, sympy.Basic)
+        )
         if self.enclosed > MOST_ENCLOSED:
             raise self._fault("Long sums stand in too many parentheses", token, "write it flatter")
         if not group.function:
@@ -309,7 +362,9 @@ class _Machine:
         self.calls -= 1
         least, most = FUNCTIONS[group.function][1:]
         if not least <= len(group.arguments) <= most:
-            wanted = {1: "one argument", 2: "two arguments", 3: "three arguments"}.get(most, f"at most {most} arguments")
+            wanted = {1: "one argument", 2: "two arguments", 3: "three arguments"}.get(
+                most, f"at most {most} arguments"
+            )
             opened = token._replace(position=group.position)
             what = f"The function `{group.function}` takes {wanted}, not {len(group.arguments)}"
             raise self._fault(what, opened, "give it these")
@@ -320,11 +375,16 @@ class _Machine:
             return apply_function(group.function, group.arguments)
         test, then, otherwise = group.arguments
         if not isinstance(test, _Comparison):
-            raise fault_at("where(...) needs a comparison first", self.text, group.position, "write where(x > 0, value, other)")
+            raise fault_at(
+                "where(...) needs a comparison first",
+                self.text,
+                group.position,
+                "write where(x > 0, value, other)",
+            )
         return cases(*test, then, otherwise)
 
 
-def _suggestion(name: str, known: Any) -> str:
+def _suggestion(name: str, known: Iterable[str]) -> str:
     match = nearest(name, known)
     if match is not None:
         return f"the nearest known name is `{match}`"

@@ -6,19 +6,13 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from ...errors import ModelError
-from ..constraints import (
-    Constraint,
-    HolonomicConstraint,
-    ImageConstraint,
-    MomentumConstraint,
-    UnilateralConstraint,
-    VelocityConstraint,
-)
+from ..constraints import Constraint, ImageConstraint
+from ..constraints.kinds import inferred_kind
 from ..flow_system import Flow
 from ..scenario import Scenario
 from ..system import System
@@ -26,15 +20,11 @@ from .expressions import format
 from .file_drawing import drawing_sections
 from .file_flows import flow_sections
 
-__all__ = ["KINDS", "OPTIONS", "written_scenario"]
+if TYPE_CHECKING:
+    from typing import SupportsFloat
 
-#: Kind of a constraint in a model file -> its class.
-KINDS: dict[str, type[Constraint]] = {
-    "holonomic": HolonomicConstraint,
-    "velocity": VelocityConstraint,
-    "momentum": MomentumConstraint,
-    "unilateral": UnilateralConstraint,
-}
+__all__ = ["OPTIONS", "written_scenario"]
+
 #: Key under [simulate] -> option of `simulate`.
 _SAME = ("at", "rtol", "atol", "form", "method", "step", "every", "adapt")
 OPTIONS = {"t": "span"} | {name: name for name in _SAME}
@@ -50,9 +40,13 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
             f"The parameters {', '.join(missing)} have no value",
             remedy="give the scenario a value for each, because a model file states them all",
         )
-    symbols = {*given, *(q.name for q in system.coordinates), *(symbol.name for symbol in system.inputs)}
+    symbols = {
+        *given,
+        *(q.name for q in system.coordinates),
+        *(symbol.name for symbol in system.inputs),
+    }
     speeds = (*(system.image.speeds if system.image else ()), *system.bundle)
-    writer = _Writer(symbols | {u.name for u in speeds})
+    writer = _ModelWriter(symbols | {u.name for u in speeds})
     stated = flow_sections(system, writer.expression) if isinstance(system, Flow) else {}
     forces = {} if isinstance(system, Flow) else system.forces
     outputs = system.own_outputs if isinstance(system, Flow) else system.outputs
@@ -63,11 +57,16 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
         _section("forces", {q.name: writer.expression(value) for q, value in forces.items()}),
         _section(
             "inputs",
-            {u.name: "{free = true}" if value is None else writer.expression(value) for u, value in system.inputs.items()},
+            {
+                u.name: "{free = true}" if value is None else writer.expression(value)
+                for u, value in system.inputs.items()
+            },
         ),
         _section("outputs", {name: writer.expression(value) for name, value in outputs.items()}),
         _section("image", writer.image(system.image)),
-        _section("bundle", {v.name: writer.expression(value) for v, value in system.bundle.items()}),
+        _section(
+            "bundle", {v.name: writer.expression(value) for v, value in system.bundle.items()}
+        ),
         _section("start", {str(key): _number(value) for key, value in scenario.start.items()}),
         _section("simulate", _options(scenario.simulate)),
         *drawing_sections(scenario.drawing if drawing else None, writer.expression, _text, _number),
@@ -88,10 +87,12 @@ def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _number(value: Any) -> str:
+def _number(value: SupportsFloat) -> str:
     double = float(value)
     if not math.isfinite(double):
-        raise ModelError("A model file holds finite numbers only", seen=value, remedy="choose a finite value")
+        raise ModelError(
+            "A model file holds finite numbers only", seen=value, remedy="choose a finite value"
+        )
     return repr(double)
 
 
@@ -100,7 +101,10 @@ def _options(options: Mapping[str, Any]) -> dict[str, str]:
     entries = {}
     for option, value in options.items():
         if option not in keys:
-            raise ModelError(f"A model file has no place for the option `{option}`", remedy=f"keep to {', '.join(keys)}")
+            raise ModelError(
+                f"A model file has no place for the option `{option}`",
+                remedy=f"keep to {', '.join(keys)}",
+            )
         if value is None:
             continue
         if option in ("form", "method", "adapt"):
@@ -112,7 +116,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, str]:
     return entries
 
 
-class _Writer:
+class _ModelWriter:
     """Writes the expressions of a system whose symbols are `symbols`."""
 
     def __init__(self, symbols: Collection[str]) -> None:
@@ -124,13 +128,19 @@ class _Writer:
     def head(self, scenario: Scenario) -> str:
         system = scenario.system
         lines = [f"name = {_text(system.name)}"]
-        lines += [f"{key} = {_text(getattr(scenario, key))}" for key in ("source", "summary") if getattr(scenario, key)]
+        lines += [
+            f"{key} = {_text(getattr(scenario, key))}"
+            for key in ("source", "summary")
+            if getattr(scenario, key)
+        ]
         lines.append(f"coordinates = [{', '.join(_text(q.name) for q in system.coordinates)}]")
         if not isinstance(system, Flow):
-            lines += [f"{key} = {self.expression(value)}" for key, value in _energies(system).items()]
+            lines += [
+                f"{key} = {self.expression(value)}" for key, value in _energies(system).items()
+            ]
             if system.dissipation != 0:
                 lines.append(f"dissipation = {self.expression(system.dissipation)}")
-        entries = self.constraints([c for c in system.constraints if not isinstance(c, ImageConstraint)])
+        entries = self.constraints([c for c in system.constraints if c.is_listed])
         if entries:
             lines.append("constraints = [")
             lines += [f"    {entry}," for entry in entries]
@@ -138,18 +148,25 @@ class _Writer:
         return "\n".join([*lines, ""])
 
     def constraints(self, constraints: Sequence[Constraint]) -> list[str]:
-        return [self.constraint(constraint, f"c{k}") for k, constraint in enumerate(constraints, start=1)]
+        return [
+            self.constraint(constraint, f"c{k}")
+            for k, constraint in enumerate(constraints, start=1)
+        ]
 
     def constraint(self, constraint: Constraint, default_name: str) -> str:
-        one_sided = isinstance(constraint, UnilateralConstraint)
-        relation = _text(f"{format(constraint.expression, taken=self.symbols)} {'<=' if one_sided else '='} 0")
+        shown, kind = format(constraint.expression, taken=self.symbols), type(constraint)
+        relation = _text(f"{shown} {constraint.relation} 0")
         entries = {"expression": relation}
         if constraint.name != default_name:
             entries["name"] = _text(constraint.name)
-        if isinstance(constraint, UnilateralConstraint) and constraint.restitution != 0:
-            entries["restitution"] = self.expression(constraint.restitution)
+        stated = "at most" if constraint.is_one_sided else "equality"
+        if inferred_kind(stated, constraint.expression) is not kind:
+            entries["kind"] = _text(kind.kind)
+        entries |= {key: self.expression(value) for key, value in constraint.entry().items()}
         if constraint.work:
-            work = (f"{_key(q.name)} = {self.expression(value)}" for q, value in constraint.work.items())
+            work = (
+                f"{_key(q.name)} = {self.expression(value)}" for q, value in constraint.work.items()
+            )
             entries["work"] = f"{{{', '.join(work)}}}"
         if len(entries) == 1:
             return relation
@@ -167,7 +184,9 @@ class _Writer:
 def _energies(system: System) -> dict[str, sympy.Expr]:
     if system.hamiltonian is not None:
         return {"hamiltonian": system.hamiltonian}
-    stated = system.energy_function if system.bundle_lagrangian is None else system.bundle_lagrangian
+    stated = (
+        system.energy_function if system.bundle_lagrangian is None else system.bundle_lagrangian
+    )
     if system.kinetic is None or system.potential is None:
         return {"lagrangian": stated}
     kinetic = stated + system.potential if system.bundle else system.kinetic

@@ -4,8 +4,8 @@
 
     name = "Sleigh"
     coordinates = ["x", "y", "theta"]
-    kinetic = "m*(x_dot**2 + y_dot**2)/2 + J*theta_dot**2/2"   # with potential; or lagrangian; or hamiltonian
-    constraints = ["x_dot*sin(theta) - y_dot*cos(theta) = 0"]  # kind inferred; or {expression, name, kind, ...}
+    kinetic = "m*(x_dot**2 + y_dot**2)/2 + J*theta_dot**2/2"   # and potential, or another energy
+    constraints = ["x_dot*sin(theta) - y_dot*cos(theta) = 0"]  # or {expression, name, kind, ...}
     [parameters]
     m = 1.0
     J = "m/4"                       # a number, or an expression of other parameters
@@ -16,10 +16,10 @@
     [[drawing]]                     # one shape each; see `dalembert.model.io.file_drawing`
     point = ["x", "y"]
 
-``q_dot`` is a velocity, ``p_q`` a momentum, ``t`` time; every other symbol must be declared. A constraint with
-velocities is one on velocities, one with momenta is one on momenta, and ``<=`` or ``>=`` makes it one-sided. An input
-is an expression of time and state, or ``{free = true}`` where each run gives it anew. Every fault of a file is found
-before any is raised.
+``q_dot`` is a velocity, ``p_q`` a momentum, ``t`` time; every other symbol must be declared. A
+constraint with velocities is one on velocities, one with momenta is one on momenta, and ``<=`` or
+``>=`` makes it one-sided. An input is an expression of time and state, or ``{free = true}`` where
+each run gives it anew. Every fault of a file is found before any is raised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ import re
 import stat
 import tomllib
 from collections.abc import Mapping
+from datetime import date, time
 from pathlib import Path
+from typing import TypeAlias
 
 from ...errors import FileError
 from ..names import shortened
@@ -40,20 +42,25 @@ from .file_writer import written_scenario
 
 __all__ = ["dumps", "load_model", "loads", "save_model"]
 
+#: A value of a TOML file.
+Toml: TypeAlias = "str | float | bool | date | time | list[Toml] | dict[str, Toml]"
+
 LARGEST_FILE = 1_000_000
 MOST_DOTS = 200
 
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'")
 
 
-def load_model(path: str | os.PathLike[str], parameters: Mapping[str, float] | None = None) -> Scenario:
+def load_model(
+    path: str | os.PathLike[str], parameters: Mapping[str, float] | None = None
+) -> Scenario:
     """The scenario of the model file at `path`.
 
     Parameters
     ----------
     parameters : mapping of name to value
-        Values that replace those of the file, also where other parameters, the start or the options are expressions of them;
-        names that the file does not give as parameters are passed over.
+        Values that replace those of the file, also where other parameters, the start or the options
+        are expressions of them; names that the file does not give as parameters are passed over.
 
     Raises
     ------
@@ -73,7 +80,8 @@ def load_model(path: str | os.PathLike[str], parameters: Mapping[str, float] | N
     ... '''
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "spring.toml").write_text(text)
-    ...     values = [load_model(f"{folder}/spring.toml", given).parameters["k"] for given in ({}, {"m": 1.0})]
+    ...     path = f"{folder}/spring.toml"
+    ...     values = [load_model(path, given).parameters["k"] for given in ({}, {"m": 1.0})]
     >>> values
     [6.0, 3.0]
     """
@@ -83,21 +91,29 @@ def load_model(path: str | os.PathLike[str], parameters: Mapping[str, float] | N
         if stat.S_ISDIR(mode):
             raise FileError(f"The model file {shown} is a folder", remedy="name a file in it")
         if not stat.S_ISREG(mode):
-            raise FileError(f"The model file {shown} is not a plain file", remedy="name a TOML file")
+            raise FileError(
+                f"The model file {shown} is not a plain file", remedy="name a TOML file"
+            )
         with Path(path).open("rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
     except FileNotFoundError as error:
         raise FileError(f"There is no model file {shown}", remedy="check the path") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileError(f"The model file {shown} cannot be read", seen=reason, remedy="check the path") from error
+        raise FileError(
+            f"The model file {shown} cannot be read", seen=reason, remedy="check the path"
+        ) from error
     if len(content) > LARGEST_FILE:
-        raise FileError(f"The model file {shown} is larger than {LARGEST_FILE} bytes", remedy="shorten it")
+        raise FileError(
+            f"The model file {shown} is larger than {LARGEST_FILE} bytes", remedy="shorten it"
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(
-            f"The model file {shown} is not UTF-8 text", seen=f"byte {error.start + 1}", remedy="save it as UTF-8"
+            f"The model file {shown} is not UTF-8 text",
+            seen=f"byte {error.start + 1}",
+            remedy="save it as UTF-8",
         ) from error
     return loads(text, parameters)
 
@@ -110,10 +126,18 @@ def loads(text: str, parameters: Mapping[str, float] | None = None) -> Scenario:
     x_dot**2/2
     """
     if len(text) > LARGEST_FILE:
-        raise FileError(f"A model file has at most {LARGEST_FILE} characters", seen=len(text), remedy="shorten it")
+        raise FileError(
+            f"A model file has at most {LARGEST_FILE} characters",
+            seen=len(text),
+            remedy="shorten it",
+        )
     # A key of very many parts takes tomllib quadratic time.
-    if any(_QUOTED.sub("", line).partition("=")[0].count(".") > MOST_DOTS for line in text.splitlines()):
-        raise FileError(f"A line of the model file has more than {MOST_DOTS} points", remedy="break the line")
+    if any(
+        _QUOTED.sub("", line).partition("=")[0].count(".") > MOST_DOTS for line in text.splitlines()
+    ):
+        raise FileError(
+            f"A line of the model file has more than {MOST_DOTS} points", remedy="break the line"
+        )
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -125,7 +149,9 @@ def loads(text: str, parameters: Mapping[str, float] | None = None) -> Scenario:
     except (RecursionError, MemoryError) as error:
         raise FileError("The model file is nested too deeply", remedy="write it flatter") from error
     except ValueError as error:
-        raise FileError("The model file has a value that cannot be read", remedy="write shorter numbers") from error
+        raise FileError(
+            "The model file has a value that cannot be read", remedy="write shorter numbers"
+        ) from error
     stated = table.get("parameters")
     if parameters and isinstance(stated, dict):
         stated |= {name: float(value) for name, value in parameters.items() if name in stated}
@@ -148,15 +174,18 @@ def save_model(scenario: Scenario, path: str | os.PathLike[str]) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "the text is not Unicode"
         raise FileError(
-            f"The model file {shortened(os.fspath(path), 100)} cannot be written", seen=reason, remedy="check the path"
+            f"The model file {shortened(os.fspath(path), 100)} cannot be written",
+            seen=reason,
+            remedy="check the path",
         ) from error
 
 
 def dumps(scenario: Scenario, *, drawing: bool = True) -> str:
     """The text of a model file that states `scenario`.
 
-    Its system, parameters, start and options come back equal from `loads`, with numbers to the last digit; so does its
-    drawing, unless it is left out. Assumptions on parameters beyond being real have no place in a model file.
+    Its system, parameters, start and options come back equal from `loads`, with numbers to the last
+    digit; so does its drawing, unless it is left out. Assumptions on parameters beyond being real
+    have no place in a model file.
 
     >>> text = dumps(loads('coordinates = ["x"]\\nkinetic = "x_dot**2/2"'))
     >>> text.splitlines()[:3]

@@ -1,9 +1,10 @@
-"""The constrained solve and the rank of a matrix, for Python: the one place to ask where something may be singular.
+"""The constrained solve and matrix rank for Python: the place for solves that may be singular.
 
     find z minimising (z - a)^T G (z - a) / 2  subject to  A z = b,   G a = f
 
-Both run the native functions that the integrators run: `gauss_problem` for the solve, `factorisations` for the rank and the
-thresholds that decide it, `verdicts` and `null_space_solve` for what is not regular.
+Both run the native functions that the integrators run: `gauss_problem` for the solve,
+`factorisations` for the rank and the thresholds that decide it, `verdicts` and `null_space_solve`
+for what is not regular.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ContradictionError, SingularError
+from ...typing import Array, ArrayLike
 from .factorisations import INFINITY, RANK_TOLERANCE
 from .gauss_problem import order_size, work_size
 from .solve_status import CONTRADICTORY, SINGULAR
 
-__all__ = ["Rank", "Solution", "rank", "solve", "solve_rows"]
+__all__ = ["MatrixRank", "Solution", "rank", "solve", "solve_rows"]
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,26 @@ class Solution:
     rank : int
         The number of independent rows.
     condition : float
-        The inverse of the least pivot met, relative to its scale: large where the problem is nearly singular.
+        The inverse of the least pivot met, relative to its scale: large where the problem is nearly
+        singular.
     """
 
-    z: Any
+    z: Array
     multipliers: Any
     reaction: Any
     rank: int
     condition: float
 
 
-def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True, gauge: bool = False) -> Solution:
+def solve(
+    G: ArrayLike,
+    f: ArrayLike,
+    A: ArrayLike | None = None,
+    b: ArrayLike | None = None,
+    *,
+    definite: bool = True,
+    gauge: bool = False,
+) -> Solution:
     """Solve one Gauss problem with NumPy arrays.
 
     Raises
@@ -68,13 +79,14 @@ def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True
     right = np.zeros(m) if b is None else np.ascontiguousarray(b, dtype=float).reshape(m)
     z, mu, info = np.zeros(n), np.zeros(m), np.zeros(4)
     status = _functions()["gauss_solve"](
-        n, m, metric.ravel(), np.ascontiguousarray(f, dtype=float).reshape(n), rows.ravel(), right, z, mu,
-        definite, gauge, np.zeros(work_size(n, m)), np.zeros(order_size(n, m), np.int64), info,
-        np.zeros(1, np.int64),
+        n, m, metric.ravel(), np.ascontiguousarray(f, dtype=float).reshape(n), rows.ravel(), right,
+        z, mu, definite, gauge, np.zeros(work_size(n, m)), np.zeros(order_size(n, m), np.int64),
+        info, np.zeros(1, np.int64),
     )  # fmt: skip
     if status == SINGULAR:
         raise SingularError(
-            "The unknowns are not determined: G is singular on the directions that the constraints allow",
+            "The unknowns are not determined: G is singular on the directions that the constraints"
+            " allow",
             seen=f"least pivot {info[1]:.1e}",
             remedy="add the missing inertia or a constraint",
         )
@@ -90,10 +102,11 @@ def solve(G: Any, f: Any, A: Any = None, b: Any = None, *, definite: bool = True
     return Solution(z, mu, rows.T @ mu, int(info[0]), 1.0 / least if least > 0 else INFINITY)
 
 
-def solve_rows(rows: Any, right: Any) -> Any:
-    """x (n,) with rows @ x = right, in the least squares where there is none, and of least norm where there are several.
+def solve_rows(rows: ArrayLike, right: ArrayLike) -> Array:
+    """Solve rows @ x = right for x (n,), in the least squares and of least norm.
 
-    Unknowns and rows that differ too much in their units for that are measured by the largest entries of their own.
+    Unknowns and rows that differ too much in their units for that are measured by the largest
+    entries of their own.
 
     Raises
     ------
@@ -107,18 +120,21 @@ def solve_rows(rows: Any, right: Any) -> Any:
     """
     table, wanted = np.asarray(rows, dtype=float), np.asarray(right, dtype=float).ravel()
     try:
-        return solve(table.T @ table, table.T @ wanted, gauge=True).z
+        found = solve(table.T @ table, table.T @ wanted, gauge=True)
+        return found.z
     except SingularError:
         lengths = np.abs(table).max(axis=1, initial=0.0)
         scaled = table / np.where(lengths > 0, lengths, 1.0)[:, None]
         units = np.abs(scaled).max(axis=0, initial=0.0)
         units = np.where(units > 0, units, 1.0)
         scaled = scaled / units
-        found = solve(scaled.T @ scaled, scaled.T @ (wanted / np.where(lengths > 0, lengths, 1.0)), gauge=True)
+        found = solve(
+            scaled.T @ scaled, scaled.T @ (wanted / np.where(lengths > 0, lengths, 1.0)), gauge=True
+        )
         return found.z / units
 
 
-class Rank(NamedTuple):
+class MatrixRank(NamedTuple):
     """What a matrix (m x n) of rank r spans and what it annihilates.
 
     Attributes
@@ -135,10 +151,11 @@ class Rank(NamedTuple):
     null_space: Any
 
 
-def rank(rows: Any, tolerance: float = RANK_TOLERANCE) -> Rank:
-    """The rank of a matrix by the factorisation of the Gauss solve: rows of length one, reflections, pivoting.
+def rank(rows: ArrayLike, tolerance: float = RANK_TOLERANCE) -> MatrixRank:
+    """The rank of a matrix by the Gauss solve's factorisation: unit rows, reflections, pivoting.
 
-    Rows of zeros stay zero. A row whose part outside the span of the others is below `tolerance` depends on them.
+    Rows of zeros stay zero. A row whose part outside the span of the others is below `tolerance`
+    depends on them.
 
     Examples
     --------
@@ -151,12 +168,16 @@ def rank(rows: Any, tolerance: float = RANK_TOLERANCE) -> Rank:
     columns, lengths, collected = np.zeros(m * n + 1), np.zeros(m + 1), np.zeros(max(m, n, 1))
     order = np.zeros(max(m, 1), np.int64)
     functions = _functions()
-    functions["scaled_columns"](n, m, table.ravel() if table.size else np.zeros(1), columns, lengths, np.ones(n + 1), False)
-    found = int(functions["pivoted_qr"](n, m, columns, collected, order, tolerance, lengths, order, False))
+    functions["scaled_columns"](
+        n, m, table.ravel() if table.size else np.zeros(1), columns, lengths, np.ones(n + 1), False
+    )
+    found = int(
+        functions["pivoted_qr"](n, m, columns, collected, order, tolerance, lengths, order, False)
+    )
     basis = np.eye(n)[found:]
     for vector in basis:
         functions["reflect"](n, found, columns, collected, vector, True)
-    return Rank(found, np.sort(order[:found]), basis.T)
+    return MatrixRank(found, np.sort(order[:found]), basis.T)
 
 
 def _functions() -> dict[str, Any]:

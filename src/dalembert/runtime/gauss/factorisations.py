@@ -1,7 +1,8 @@
 """The two factorisations of the constrained solve, and the thresholds by which they decide rank.
 
-A metric is factored as C C^T (Cholesky), rows of a matrix by Householder reflections with column pivoting, once they are
-scaled to length one. What remains of a pivot, or of a row, is compared with a threshold here and nowhere else in native code.
+A metric is factored as C C^T (Cholesky), rows of a matrix by Householder reflections with column
+pivoting, once they are scaled to length one. What remains of a pivot, or of a row, is compared with
+a threshold here and nowhere else in native code.
 
 They allocate nothing and work on flat, row-major arrays.
 """
@@ -27,14 +28,14 @@ __all__ = [
     "solve_upper",
 ]
 
-#: A row whose part outside the span of the others, relative to its length in the kinetic metric, is below this depends on them.
+#: A row is dependent if its part outside the others' span is below this, in the kinetic metric.
 RANK_TOLERANCE = 1e-11
 #: A pivot of G below this, relative to its diagonal entry, counts as zero.
 PIVOT_TOLERANCE = 1e-13
 #: Below this the rows are asked to help: a singular G may pass the first test by rounding.
 DOUBTFUL_PIVOT = 1e-7
-#: A row below this part of another one may be about to vanish, and gives way to it where the squared length of what is left of
-#: the other one is at least that of its own through this.
+#: A row below this part of another one may be about to vanish, and gives way to it where the
+#: squared length of what is left of the other one is at least that of its own through this.
 VANISHING, NEARLY = 1e-2, 100.0
 
 INFINITY = float("inf")
@@ -42,9 +43,10 @@ INFINITY = float("inf")
 
 @native
 def cholesky(n: int, matrix: Reals, factor: Reals, tolerance: float) -> float:
-    """U = C^T (upper, n x n, row-major) with matrix = C C^T; returns the least pivot ratio, not positive where it fails.
+    """U = C^T (upper, n x n) with matrix = C C^T; returns the least pivot ratio, <= 0 on failure.
 
-    Rows are finished four at a time and subtracted together from the rows below, which keeps the inner loop in registers.
+    Rows are finished four at a time and subtracted together from the rows below, which keeps the
+    inner loop in registers.
     """
     least = 1.0
     for i in range(n):
@@ -97,7 +99,9 @@ def solve_upper(n: int, factor: Reals, x: Reals) -> None:
 
 
 @native
-def scaled_columns(n: int, m: int, A: Reals, columns: Reals, lengths: Reals, factor: Reals, has_factor: bool) -> None:
+def scaled_columns(
+    n: int, m: int, A: Reals, columns: Reals, lengths: Reals, factor: Reals, has_factor: bool
+) -> None:
     """The columns of C^-1 A^T, each of length one; their lengths apart. Rows of zeros stay zero.
 
     Without a factor `factor` holds the units of the unknowns, and the columns are those of (A S)^T.
@@ -134,14 +138,15 @@ def pivoted_qr(
     choice: Integers,
     are_rows: bool,
 ) -> int:
-    """Householder factorisation with column pivoting of m columns of length n, in place; returns the rank.
+    """Householder factorisation with column pivoting of m columns (n), in place; returns the rank.
 
-    `columns` holds column j contiguously at j*n. After it, column order[k] is at k*n: entries below place k hold the
-    reflection, whose leading entry is in heads[k]; entries up to k hold R.
+    `columns` holds column j contiguously at j*n. After it, column order[k] is at k*n: entries below
+    place k hold the reflection, whose leading entry is in leading[k]; entries up to k hold R.
 
-    Columns that are rows of constraints (`are_rows`) come with the lengths that they had before they were scaled to one, and
-    with a choice (see `row_choice`). Those that are left out become no pivots, and one that is about to vanish gives way to
-    others that are there and nearly as long: what it says was divided by its size, noise included.
+    Columns that are rows of constraints (`are_rows`) come with the lengths that they had before
+    they were scaled to one, and with a choice (see `row_choice`). Those that are left out become no
+    pivots, and one that is about to vanish gives way to others that are there and nearly as long:
+    what it says was divided by its size, noise included.
     """
     for j in range(m):
         order[j] = j
@@ -169,7 +174,10 @@ def pivoted_qr(
             break
         if place != k:
             for i in range(n):
-                columns[k * n + i], columns[place * n + i] = columns[place * n + i], columns[k * n + i]
+                columns[k * n + i], columns[place * n + i] = (
+                    columns[place * n + i],
+                    columns[k * n + i],
+                )
             order[k], order[place] = order[place], order[k]
         first = columns[k * n + k]
         alpha = -norm if first >= 0.0 else norm
@@ -204,8 +212,10 @@ def reflect(n: int, rank: int, columns: Reals, collected: Reals, x: Reals, backw
 
 
 @native
-def solve_independent_rows(n: int, rank: int, columns: Reals, order: Integers, right: Reals, s: Reals) -> float:
-    """s (rank) with R^T s = the right sides of the independent rows; returns the least diagonal entry of R, at most 1."""
+def solve_independent_rows(
+    n: int, rank: int, columns: Reals, order: Integers, right: Reals, s: Reals
+) -> float:
+    """Solve R^T s = the independent right-hand sides; returns R's least diagonal, at most 1."""
     least = 1.0
     for i in range(rank):
         total = right[order[i]]

@@ -1,13 +1,15 @@
 r"""Gauss's problem in native code, which every form of mechanics comes down to at an instant.
 
     find z minimising (z - a)^T G (z - a) / 2  subject to  A z = b,   G a = f
-    <=>  G z = f + A^T mu,  A z = b        with the least-norm mu where rows of A depend on each other
+    <=>  G z = f + A^T mu,  A z = b        with the least-norm mu where rows of A depend on each
+    other
 
-With the Cholesky factor G = C C^T and x = C^T z this is the point of {B^T x = b} nearest to y = C^-1 f, B = C^-1 A^T. The
-columns of B are scaled to length one and factored by Householder reflections with column pivoting; a column whose
-remainder is shorter than `RANK_TOLERANCE` depends on those before it. A G^-1 A^T is never formed. Where G is singular but
-positive definite on ker A, G + w A^T A takes its place, which changes neither z nor mu. Where it is indefinite
-(vakonomic problems), or still in doubt, the solve runs on a basis of ker A (`null_space_solve`).
+With the Cholesky factor G = C C^T and x = C^T z this is the point of {B^T x = b} nearest to y =
+C^-1 f, B = C^-1 A^T. The columns of B are scaled to length one and factored by Householder
+reflections with column pivoting; a column whose remainder is shorter than `RANK_TOLERANCE` depends
+on those before it. A G^-1 A^T is never formed. Where G is singular but positive definite on ker A,
+G + w A^T A takes its place, which changes neither z nor mu. Where it is indefinite (vakonomic
+problems), or still in doubt, the solve runs on a basis of ker A (`null_space_solve`).
 
 It allocates nothing and works on flat, row-major arrays.
 """
@@ -66,14 +68,12 @@ def gauss_solve(
 
     Parameters
     ----------
-    n, m : number of unknowns and of rows
-    G (n*n), f (n), A (m*n), b (m) : the blocks, row-major
+    n, m, G (n*n), f (n), A (m*n), b (m) : the numbers of unknowns and rows, the blocks, row-major
     z (n), mu (m) : the solution
-    definite : whether G is positive semidefinite
-    gauge : whether a solution that is not unique is welcome (the least-norm one is taken)
+    definite, gauge : whether G is positive semidefinite; whether to accept a non-unique solution
     work (work_size(n, m)), order (order_size(n, m)) : scratch
-    info (4) : rank of A, least pivot ratio of G, the contradictory row or -1, least diagonal entry of R
-    choice (1 + m, or 1 where it is 0) : how many rows are left out, and which (see `row_choice`)
+    info (4) : rank of A, least pivot ratio of G, contradictory row or -1, least diagonal of R
+    choice (1 + m, or 1 if it is 0) : the number of rows left out, and which (see `active_rows`)
     """
     k = max(max(n, m), 1)
     factor, columns, rest = work + 0, work + k * k, work + (k * k + n * m)
@@ -101,7 +101,9 @@ def gauss_solve(
     # R^T s = residual on the independent rows, then R nu = s.
     s = reached + m
     info[3] = solve_independent_rows(n, rank, columns, order, residual, s)
-    contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, residual, info, choice)
+    contradictory = rank < m and find_contradiction(
+        n, m, rank, columns, order, lengths, b, reached, residual, info, choice
+    )
     for i in range(n):
         spare[i] = s[i] if i < rank else 0.0
     solve_triangle(n, rank, columns, s)
@@ -119,8 +121,17 @@ def gauss_solve(
 
 
 @native
-def compare_rows(n: int, m: int, columns: Reals, lengths: Reals, b: Reals, y: Reals, reached: Reals, residual: Reals) -> None:
-    """What the rows, of length one, reach without a reaction, and what they miss of their right sides."""
+def compare_rows(
+    n: int,
+    m: int,
+    columns: Reals,
+    lengths: Reals,
+    b: Reals,
+    y: Reals,
+    reached: Reals,
+    residual: Reals,
+) -> None:
+    """What the unit rows reach without a reaction, and what they miss of their right-hand sides."""
     for j in range(m):
         total = 0.0
         for i in range(n):
@@ -131,9 +142,17 @@ def compare_rows(n: int, m: int, columns: Reals, lengths: Reals, b: Reals, y: Re
 
 @rare
 def augmented_cholesky(
-    n: int, m: int, G: Reals, A: Reals, b: Reals, y: Reals, factor: Reals, spare: Reals, choice: Integers
+    n: int,
+    m: int,
+    G: Reals,
+    A: Reals,
+    b: Reals,
+    y: Reals,
+    factor: Reals,
+    spare: Reals,
+    choice: Integers,
 ) -> float:
-    """Factor G + w A^T D A with rows scaled to one, and add w A^T D b to the force: same z and mu, regular on ker A."""
+    """Factor G + w A^T D A with unit rows, add w A^T D b to f: same z and mu, regular on ker A."""
     weight = 0.0
     for i in range(n):
         weight += abs(G[i * n + i])

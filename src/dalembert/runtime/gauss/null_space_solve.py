@@ -2,9 +2,9 @@ r"""The constrained solve on a basis of ker A, for a metric that is indefinite, 
 
     z = S (Q1 R^-T b + Q2 x),      Q2^T S G S Q2 x = Q2^T S (f - G S Q1 R^-T b),      A S = R^T Q1^T
 
-S are units of the unknowns in which G is of size one, [Q1 Q2] the reflections of `pivoted_qr` applied to (A S)^T. The small
-symmetric problem for x is solved by pivoted reflections as well, so that its rank is reported too; vakonomic problems and
-gauges come here.
+S are units of the unknowns in which G is of size one, [Q1 Q2] the reflections of `pivoted_qr`
+applied to (A S)^T. The small symmetric problem for x is solved by pivoted reflections as well, so
+that its rank is reported too; vakonomic problems and gauges come here.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ def solve_on_kernel(
     info: Reals,
     choice: Integers,
 ) -> int:
-    """The same problem on a basis of ker A: z = S (Q1 R^-T b + Q2 x), Q2^T S G S Q2 x = Q2^T S (f - G S Q1 R^-T b)."""
+    """Solve on ker A: z = S (Q1 R^-T b + Q2 x), Q2^T S G S Q2 x = Q2^T S (f - G S Q1 R^-T b)."""
     k = max(max(n, m), 1)
     reduced, columns, rest = work + 0, work + k * k, work + (k * k + n * m)
     lengths, collected, s, right = rest + 0, rest + k, rest + 2 * k, rest + 3 * k
-    vector, reached, inner_collected, unit, basis = rest + 4 * k, rest + 5 * k, rest + 7 * k, rest + 8 * k, rest + 9 * k
+    vector, reached, inner_collected, unit = rest + 4 * k, rest + 5 * k, rest + 7 * k, rest + 8 * k
+    basis = rest + 9 * k
     spare = basis + n * n
     equilibrate(n, m, G, A, unit)
     scaled_columns(n, m, A, columns, lengths, unit, False)
@@ -61,7 +62,9 @@ def solve_on_kernel(
     info[3] = solve_independent_rows(n, rank, columns, order, right, reached + m)
     for i in range(n):
         s[i] = reached[m + i] if i < rank else 0.0
-    contradictory = rank < m and find_contradiction(n, m, rank, columns, order, lengths, b, reached, right, info, choice)
+    contradictory = rank < m and find_contradiction(
+        n, m, rank, columns, order, lengths, b, reached, right, info, choice
+    )
     reflect(n, rank, columns, collected, s, True)
     for j in range(n):
         for i in range(n):
@@ -74,7 +77,9 @@ def solve_on_kernel(
             total -= G[i * n + l] * unit[l] * s[l]
         right[i] = unit[i] * total
     metric_on_basis(n, free, G, unit, basis + rank * n, reduced, vector)
-    inner_rank = solve_symmetric(free, rank, n, reduced, basis, right, vector, inner_collected, spare, order + k, gauge, info)
+    inner_rank = solve_symmetric(
+        free, rank, n, reduced, basis, right, vector, inner_collected, spare, order + k, gauge, info
+    )
     if inner_rank < 0:
         return SINGULAR
     for i in range(n):
@@ -83,14 +88,18 @@ def solve_on_kernel(
             total += basis[(rank + a) * n + i] * vector[a]
         z[i] = unit[i] * total
     shorten(free, inner_rank, n, reduced, order + k, basis + rank * n, unit, z, spare + 2 * k)
-    multipliers_from_balance(n, m, rank, G, f, z, mu, columns, collected, order, lengths, unit, right)
+    multipliers_from_balance(
+        n, m, rank, G, f, z, mu, columns, collected, order, lengths, unit, right
+    )
     if rank < m:
         least_norm_multipliers(m, rank, n, columns, order, lengths, mu, rest + 8 * k)
     return verdict(n, m, rank, z, contradictory)
 
 
 @rare
-def metric_on_basis(n: int, free: int, G: Reals, unit: Reals, basis: Reals, reduced: Reals, vector: Reals) -> None:
+def metric_on_basis(
+    n: int, free: int, G: Reals, unit: Reals, basis: Reals, reduced: Reals, vector: Reals
+) -> None:
     """Q2^T S G S Q2 (free*free), for Q2 whose columns stand one after the other in `basis`.
 
     What is left of terms that cancel to rounding is zero: an indefinite G may vanish on ker A.
@@ -115,7 +124,7 @@ def metric_on_basis(n: int, free: int, G: Reals, unit: Reals, basis: Reals, redu
 
 @native
 def equilibrate(n: int, m: int, G: Reals, A: Reals, unit: Reals) -> None:
-    """Units S of the unknowns in which the largest entry of each row of S G S is about one (Ruiz's iteration).
+    """Scale the unknowns by S so that each row of S G S has a largest entry near one (Ruiz).
 
     An unknown without inertia takes the size of its largest entry in A.
     """
@@ -153,7 +162,7 @@ def solve_symmetric(
     gauge: bool,
     info: Reals,
 ) -> int:
-    """x (free) with reduced @ x = Q2^T right by pivoted Householder reflections; returns the rank, or -1 without solution."""
+    """Solve reduced @ x = Q2^T right by pivoted reflections; the rank, or -1 if insoluble."""
     largest = 0.0
     for i in range(free * free):
         largest = max(largest, abs(reduced[i]))
@@ -174,8 +183,14 @@ def solve_symmetric(
             return 0
         info[1] = 0.0
         return -1
-    inner_rank = pivoted_qr(free, free, reduced, collected, order, RANK_TOLERANCE * largest, collected, order, False)
-    info[1] = abs(reduced[(inner_rank - 1) * free + inner_rank - 1]) / largest if inner_rank == free else 0.0
+    inner_rank = pivoted_qr(
+        free, free, reduced, collected, order, RANK_TOLERANCE * largest, collected, order, False
+    )
+    info[1] = (
+        abs(reduced[(inner_rank - 1) * free + inner_rank - 1]) / largest
+        if inner_rank == free
+        else 0.0
+    )
     if inner_rank < free and not gauge:
         return -1
     reflect(free, inner_rank, reduced, collected, load, False)
@@ -190,11 +205,20 @@ def solve_symmetric(
 
 @native
 def shorten(
-    free: int, rank: int, n: int, reduced: Reals, order: Integers, basis: Reals, unit: Reals, z: Reals, work: Reals
+    free: int,
+    rank: int,
+    n: int,
+    reduced: Reals,
+    order: Integers,
+    basis: Reals,
+    unit: Reals,
+    z: Reals,
+    work: Reals,
 ) -> None:
     """Take out of z what the equations leave open, so that it is the smallest solution.
 
-    That is spanned by S Q2 v with v in the null space of `reduced`, which `pivoted_qr` has factored.
+    That is spanned by S Q2 v with v in the null space of `reduced`, which `pivoted_qr` has
+    factored.
     """
     v = work + free * n
     for d in range(free - rank):

@@ -1,7 +1,7 @@
 """What a constrained solve may find, and what follows from rows that depend on each other.
 
-Where rank A < m the multipliers are not unique, and the smallest are taken; a right side that the independent rows do not
-imply excludes every solution. The rank itself is found in `factorisations`.
+Where rank A < m the multipliers are not unique, and the smallest are taken; a right side that the
+independent rows do not imply excludes every solution. The rank itself is found in `factorisations`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = [
     "verdict",
 ]
 
-#: A dependent row whose right side misses the value that the others imply by more than this, relatively, contradicts them.
+#: A dependent row contradicts the others if its right-hand side misses theirs by more, relatively.
 CONTRADICTION_TOLERANCE = 1e-6
 
-#: What a solve found: one solution; one, with multipliers that are not unique; rows that exclude each other; no unique one.
+#: Solve status: unique; multipliers not unique; contradictory rows; no unique solution.
 REGULAR, DEPENDENT, CONTRADICTORY, SINGULAR = 0, 1, 2, 3
 
 
@@ -43,7 +43,7 @@ def find_contradiction(
     info: Reals,
     choice: Integers,
 ) -> bool:
-    """The worst dependent row, of those not left out, whose right side the others do not imply; in the scaled rows."""
+    """The worst dependent active row whose right-hand side the others do not imply."""
     worst = 0.0
     place = -1
     for j in range(rank, m):
@@ -64,11 +64,19 @@ def find_contradiction(
 
 @rare
 def least_norm_multipliers(
-    m: int, rank: int, n: int, columns: Reals, order: Integers, lengths: Reals, mu: Reals, work: Reals
+    m: int,
+    rank: int,
+    n: int,
+    columns: Reals,
+    order: Integers,
+    lengths: Reals,
+    mu: Reals,
+    work: Reals,
 ) -> None:
-    """Take out of mu its part in the null space of A^T, so that it is the smallest of all that give the same reaction.
+    """Remove from mu its part in the null space of A^T: the least mu with the same reaction.
 
-    The null space is spanned by e_j - (combination of the independent columns), one vector for each dependent row.
+    The null space is spanned by e_j - (combination of the independent columns), one vector for each
+    dependent row.
     """
     free = m - rank
     for d in range(free):

@@ -1,67 +1,83 @@
-"""Bloch and others, Internet Supplement, section 3.13: where two hinged bodies are in equilibrium (3.13.45 to 3.13.51).
+"""Bloch and others, Internet Supplement, section 3.13: equilibria of two hinged bodies.
 
-Random pairs of bodies at random states. The library gives J, its derivatives and the rates of (theta, mu_1, mu_2), the latter
-by Hamilton's equations of the absolute angles; independent implementations are closed forms with eps, lambda and I~, and
-complex steps of the energy.
+Equations 3.13.45 to 3.13.51, with random pairs of bodies at random states. The library gives J, its
+derivatives and the rates of (theta, mu_1, mu_2), the latter by Hamilton's equations of the absolute
+angles; independent implementations are closed forms with eps, lambda and I~, and complex steps of
+the energy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...analysis.symmetry.planar_reduction import relative_equilibria
-from ..independent.hinged_bodies import CHAIN, Bodies, Lowered, bodies, collinear, library_rates, shape, states, turn
-from ..numeric import derivative, distance, excess, largest, worst
-from ..row_registry import Corrected, claim
+from ...typing import Array
+from ..independent.hinged_bodies import (
+    CHAIN,
+    Bodies,
+    Lowered,
+    bodies,
+    collinear,
+    library_rates,
+    shape,
+    states,
+    turn,
+)
+from ..numeric import Residual, apart, derivative, distance
+from ..row_registry import Corrected, listed
+from ..samples import Sampler
 
 PAIR = CHAIN[2]
-RANDOM = "random pairs of bodies at random states"
-#: Two numbers that are said to differ must differ by this.
-APART = 1e-3
 
 
 @dataclass(frozen=True)
-class Pair:
+class HingedPair:
     """The closed forms of two bodies."""
 
-    twin: Bodies
+    model: Bodies
 
     @property
     def eps(self) -> float:
         """m1 m2 / (m1 + m2)."""
-        m1, m2 = self.twin.masses
+        m1, m2 = self.model.masses
         return float(m1 * m2 / (m1 + m2))
 
     @property
-    def hinges(self) -> tuple[Any, Any]:
+    def hinges(self) -> tuple[Array, Array]:
         """d12 and d21."""
-        return self.twin.hinges[1, 2], self.twin.hinges[2, 1]
+        return self.model.hinges[1, 2], self.model.hinges[2, 1]
+
+    @property
+    def lengths(self) -> float:
+        """d1 d2."""
+        first, second = self.hinges
+        return float(np.linalg.norm(first) * np.linalg.norm(second))
 
     @property
     def own(self) -> tuple[float, float]:
         """I~_1 and I~_2."""
-        return tuple(i + self.eps * d @ d for i, d in zip(self.twin.inertias, self.hinges, strict=True))  # type: ignore[return-value]
+        (i1, i2), (d1, d2) = self.model.inertias, self.hinges
+        return i1 + self.eps * d1 @ d1, i2 + self.eps * d2 @ d2
 
-    def lam(self, theta: Any, derivative: int = 0) -> Any:
+    def lam(self, theta: float, derivative: int = 0) -> Any:
         """lambda = -d12 . R(theta) d21, or a derivative of it."""
         first, second = self.hinges
         return -first @ turn(theta + derivative * np.pi / 2) @ second
 
-    def delta(self, theta: Any) -> Any:
+    def delta(self, theta: float) -> Any:
         """The determinant of J."""
         return self.own[0] * self.own[1] - (self.eps * self.lam(theta)) ** 2
 
-    def rates(self, x: Any) -> Any:
+    def rates(self, x: Array) -> Any:
         """w_1 and w_2 by the inverse of J in closed form (2,)."""
         (i1, i2), c = self.own, self.eps * self.lam(x[0])
         return np.array([i2 * x[1] - c * x[2], i1 * x[2] - c * x[1]]) / self.delta(x[0])
 
-    def gradient(self, x: Any) -> Any:
+    def gradient(self, x: Array) -> Any:
         """dH (3,): -eps lambda' w_1 w_2, w_1, w_2."""
         w = self.rates(x)
         return np.array([-self.eps * self.lam(x[0], 1) * w[0] * w[1], *w])
@@ -72,215 +88,148 @@ class Pair:
         return np.array([theta, rate * (self.own[0] + c), rate * (self.own[1] + c)])
 
 
+class PairSample(NamedTuple):
+    """A random pair of bodies at a random state x = (theta, mu_1, mu_2)."""
+
+    p: HingedPair
+    x: Array
+
+    @property
+    def rates(self) -> Any:
+        """The library's rates of x (3,)."""
+        return library_rates(self.p.model, self.x)
+
+    @property
+    def bend(self) -> Any:
+        """dJ/dtheta of the library (2, 2)."""
+        return _derivative_of_inertia(self.p.model, self.x[0])
+
+
+pairs = states(PAIR, count=4).map(lambda s: PairSample(HingedPair(s.model), s.x))
+straight = Sampler(lambda _: [HingedPair(collinear(2, seed)) for seed in range(4)])
+
+
 @cache
 def _inertia() -> Lowered:
     pair = shape(PAIR)
     return Lowered(list(pair.inertia), pair.joints)
 
 
-def _derivative_of_inertia(twin: Bodies, theta: float) -> Any:
+def _derivative_of_inertia(model: Bodies, theta: float) -> Any:
     """dJ/dtheta of the library (2, 2)."""
-    return _inertia()([theta], twin.values)[1].reshape(2, 2)
+    return _inertia()([theta], model.values)[1].reshape(2, 2)
 
 
-def over_pairs(residual: Callable[[Pair, Any], float], count: int = 4) -> float:
-    """The worst residual over random pairs and states."""
-    return worst(residual(Pair(twin), x) for twin, x in states(PAIR, count))
+@listed("B-3.13.45", over=pairs)
+def standing_momenta(s: PairSample) -> Residual:
+    by_angle = s.p.model.gradient(s.x)[0]
+    return distance(s.rates[1:], [by_angle, -by_angle])
 
 
-@claim(
-    "B-3.13.45",
-    "mu_1_dot = H_theta = -mu_2_dot, so that both momenta stand still just where H_theta = 0",
-    how=f"{RANDOM}: the library's rates against complex steps of H",
-)
-def standing_momenta() -> float:
-    def residual(p: Pair, x: Any) -> float:
-        found, derivative_of_energy = library_rates(p.twin, x), p.twin.gradient(x)[0]
-        return distance(found[1:], [derivative_of_energy, -derivative_of_energy])
-
-    return over_pairs(residual)
+@listed("B-3.13.46", over=pairs)
+def derivative_of_the_energy(s: PairSample) -> Residual:
+    bend = derivative(lambda a: s.p.model.inertia(a).ravel(), s.x[:1]).reshape(2, 2)
+    w = s.p.model.rates(s.x)
+    return distance(s.rates[1], -w @ bend @ w / 2)
 
 
-@claim(
-    "B-3.13.46",
-    "H_theta = -1/2 mu^T J^-1 J' J^-1 mu",
-    how=f"{RANDOM}: the library's mu_1_dot against J and J' by complex steps",
-)
-def derivative_of_the_energy() -> float:
-    def residual(p: Pair, x: Any) -> float:
-        bend = derivative(lambda a: p.twin.inertia(a).ravel(), x[:1]).reshape(2, 2)
-        w = p.twin.rates(x)
-        return distance(library_rates(p.twin, x)[1], -w @ bend @ w / 2)
-
-    return over_pairs(residual)
+@listed("B-3.13.47", over=pairs)
+def derivative_of_the_inertia(s: PairSample) -> Residual:
+    p, theta = s.p, s.x[0]
+    own, c, bend = p.own, p.eps * p.lam(theta), p.eps * p.lam(theta, 1)
+    values, _ = _inertia()(s.x[:1], p.model.values)
+    return distance(values, [own[0], c, c, own[1]]), distance(s.bend, [[0, bend], [bend, 0]])
 
 
-@claim(
-    "B-3.13.47",
-    "J' has eps lambda' off the diagonal and zeros on it, with lambda(theta) = -d12 . R(theta) d21",
-    how=f"{RANDOM}: the library's J and dJ/dtheta against the closed form",
-)
-def derivative_of_the_inertia() -> float:
-    def residual(p: Pair, x: Any) -> float:
-        own, c, bend = p.own, p.eps * p.lam(x[0]), p.eps * p.lam(x[0], 1)
-        values, _ = _inertia()(x[:1], p.twin.values)
-        return largest(
-            distance(values, [own[0], c, c, own[1]]),
-            distance(_derivative_of_inertia(p.twin, x[0]), [[0, bend], [bend, 0]]),
-        )
-
-    return over_pairs(residual)
+@listed("B-3.13.48", over=pairs, misprint={"printed": True})
+def derivative_by_rates(s: PairSample, printed: bool = False) -> Residual:
+    w = s.p.model.rates(s.x)
+    return distance(s.rates[1], -w @ s.bend @ (s.x[1:] if printed else w) / 2)
 
 
-@claim(
-    "B-3.13.48",
-    "H_theta = -1/2 w^T J' w, with w = J^-1 mu on both sides; the print has mu on the right",
-    how=f"{RANDOM}: the library's mu_1_dot and dJ/dtheta, w by a dense solve",
-)
-def derivative_by_rates() -> Corrected:
-    def residual(p: Pair, x: Any, printed: bool) -> float:
-        w = p.twin.rates(x)
-        return distance(library_rates(p.twin, x)[1], -w @ _derivative_of_inertia(p.twin, x[0]) @ (x[1:] if printed else w) / 2)
-
-    return Corrected(over_pairs(lambda p, x: residual(p, x, False)), over_pairs(lambda p, x: residual(p, x, True)))
+listed("B-3.13.49", over=pairs)(lambda s: distance(s.rates[1], s.p.gradient(s.x)[0]))
 
 
-@claim(
-    "B-3.13.49",
-    "H_theta = -eps lambda' w_1 w_2, and vanishes in equilibrium",
-    how=f"{RANDOM}: the library's mu_1_dot against the closed form",
-)
-def derivative_in_closed_form() -> float:
-    return over_pairs(lambda p, x: distance(library_rates(p.twin, x)[1], p.gradient(x)[0]))
+@listed("B-3.13-equal-rates", over=pairs, misprint={"order": -1})
+def equal_rates(s: PairSample, order: int = 1) -> Residual:
+    (i1, i2), c, x = s.p.own[::order], s.p.eps * s.p.lam(s.x[0]), s.x
+    sides = i2 * x[1] - c * x[2] - (i1 * x[2] - c * x[1])
+    return distance(-sides / s.p.delta(x[0]), s.rates[0])
 
 
-@claim(
-    "B-3.13-equal-rates",
-    "theta_dot = 0 just where I~_2 mu_1 - eps lambda mu_2 = I~_1 mu_2 - eps lambda mu_1, that is w_1 = w_2; the print exchanges"
-    " I~_1 and I~_2",
-    how=f"{RANDOM}: the difference of the sides over the determinant of J against the library's theta_dot",
-)
-def equal_rates() -> Corrected:
-    def residual(p: Pair, x: Any, printed: bool) -> float:
-        (i1, i2), c = p.own[:: -1 if printed else 1], p.eps * p.lam(x[0])
-        sides = i2 * x[1] - c * x[2] - (i1 * x[2] - c * x[1])
-        return distance(-sides / p.delta(x[0]), library_rates(p.twin, x)[0])
-
-    return Corrected(over_pairs(lambda p, x: residual(p, x, False)), over_pairs(lambda p, x: residual(p, x, True)))
-
-
-@claim(
+@listed(
     "B-3.13-equilibria",
-    "The equilibria are (i) w_1 = w_2 = 0, and (ii) w_1 = w_2 with lambda' = 0",
-    how="random pairs: the library's relative equilibria, complete by proof, against the zeros of lambda' in closed form; its"
-    " rates there, without momentum, and elsewhere",
+    over=Sampler(lambda _: [HingedPair(bodies(PAIR, seed)) for seed in range(4)]),
 )
-def all_equilibria() -> float:
-    found = []
-    for seed in range(4):
-        p = Pair(bodies(PAIR, seed))
-        found_by_library = relative_equilibria(shape(PAIR), p.twin.values, 1.3)
-        first, second = (float(np.arctan2(d[1], d[0])) for d in p.hinges)
-        expected = np.exp(1j * (first - second + np.array([0.0, np.pi])))
-        angles = np.exp(1j * np.array([e.angles[0] for e in found_by_library.found]))
-        found += [
-            worst(np.min(np.abs(angles[:, None] - expected), axis=0)),
-            float(not (found_by_library.complete and len(angles) == 2)),
-            worst(library_rates(p.twin, np.array([0.4, 0.0, 0.0]))),
-            excess(APART - np.max(np.abs(library_rates(p.twin, p.turning(first - second + 0.9, 1.1))))),
-        ]
-        found += [worst(library_rates(p.twin, np.array([*e.angles, *e.momenta]))) for e in found_by_library.found]
-    return worst(found)
+def all_equilibria(p: HingedPair) -> Residual:
+    library = relative_equilibria(shape(PAIR), p.model.values, 1.3)
+    first, second = (float(np.arctan2(d[1], d[0])) for d in p.hinges)
+    expected = np.exp(1j * (first - second + np.array([0.0, np.pi])))
+    angles = np.exp(1j * np.array([e.angles[0] for e in library.found]))
+    elsewhere = library_rates(p.model, p.turning(first - second + 0.9, 1.1))
+    return (
+        np.min(np.abs(angles[:, None] - expected), axis=0),
+        float(not (library.complete and len(angles) == 2)),
+        library_rates(p.model, np.array([0.4, 0.0, 0.0])),
+        apart(np.max(np.abs(elsewhere))),
+        [library_rates(p.model, np.array([*e.angles, *e.momenta])) for e in library.found],
+    )
 
 
-@claim(
-    "B-3.13-antiparallel",
-    "theta = 0 is stretched out, with lambda = d1 d2, where d12 and d21 are antiparallel in the reference configuration; the"
-    " print has them parallel",
-    how="random collinear pairs: lambda of the library's J at theta = 0, and the distance of the bodies in its drawing",
-)
+@listed("B-3.13-antiparallel")
 def antiparallel_hinges() -> Corrected:
-    right: list[float] = []
-    printed: list[float] = []
-    for seed in range(4):
-        p = Pair(collinear(2, seed))
+    def gap(p: HingedPair, model: Bodies) -> float:
+        coupling = _inertia()([0.0], model.values)[0][1] / p.eps
         lengths = [float(np.linalg.norm(d)) for d in p.hinges]
-        other = Bodies(PAIR, p.twin.masses, p.twin.inertias, {(1, 2): p.hinges[0], (2, 1): -p.hinges[1]})
-        for residuals, twin in ((right, p.twin), (printed, other)):
-            coupling = _inertia()([0.0], twin.values)[0][1] / p.eps
-            residuals.append(largest(distance(coupling, lengths[0] * lengths[1]), distance(_apart(twin), sum(lengths))))
-    return Corrected(worst(right), min(printed))
+        product = distance(coupling, lengths[0] * lengths[1])
+        return max(product, distance(_apart(model), sum(lengths)))
+
+    def parallel(p: HingedPair) -> Bodies:
+        hinges = {(1, 2): p.hinges[0], (2, 1): -p.hinges[1]}
+        return Bodies(PAIR, p.model.masses, p.model.inertias, hinges)
+
+    right = [gap(p, p.model) for p in straight]
+    return Corrected(right, min(gap(p, parallel(p)) for p in straight))
 
 
-def _apart(twin: Bodies) -> float:
+def _apart(model: Bodies) -> float:
     """The distance of two centres of mass at theta = 0, in the library's places."""
     pair = shape(PAIR)
-    places = Lowered([*pair.place(1), *pair.place(2)], pair.angles)([0.3, 0.3], twin.values)[0]
+    places = Lowered([*pair.place(1), *pair.place(2)], pair.angles)([0.3, 0.3], model.values)[0]
     return float(np.hypot(*(places[2:] - places[:2])))
 
 
-@claim(
-    "B-3.13-slope",
-    "With collinear hinge vectors lambda' = (d12 . d21) sin(theta), so that in case (ii) theta is 0 or pi",
-    how="random collinear pairs: derivatives of the library's J, and its proved relative equilibria",
-)
-def collinear_derivative() -> float:
-    found = []
-    for seed in range(3):
-        p = Pair(collinear(2, seed))
-        inner = float(p.hinges[0] @ p.hinges[1])
-        found += [
-            distance(_derivative_of_inertia(p.twin, theta)[0, 1] / p.eps, inner * np.sin(theta)) for theta in (0.4, 1.9, -2.2)
-        ]
-        angles = sorted(float(e.angles[0]) for e in relative_equilibria(shape(PAIR), p.twin.values).found)
-        found.append(distance(angles, [0.0, np.pi]))
-    return worst(found)
+@listed("B-3.13-slope", over=Sampler(lambda _: straight()[:3]))
+def collinear_derivative(p: HingedPair) -> Residual:
+    inner, angles = float(p.hinges[0] @ p.hinges[1]), (0.4, 1.9, -2.2)
+    bends = [_derivative_of_inertia(p.model, theta)[0, 1] / p.eps for theta in angles]
+    found = relative_equilibria(shape(PAIR), p.model.values).found
+    zeros = sorted(float(e.angles[0]) for e in found)
+    return distance(bends, inner * np.sin(angles)), distance(zeros, [0.0, np.pi])
 
 
-@claim(
-    "B-3.13-zero-hinge",
-    "Where d12 or d21 is zero, every theta is an equilibrium of bodies that turn at one rate",
-    how="random pairs with one hinge at a centre of mass: the library's rates at random angles, and its search, which proves"
-    " none",
-)
-def zero_hinge() -> float:
-    found = []
+@listed("B-3.13-zero-hinge")
+def zero_hinge() -> Residual:
+    found: list[Residual] = []
     for seed, pair in enumerate(((1, 2), (2, 1))):
         other = bodies(PAIR, seed)
-        p = Pair(Bodies(PAIR, other.masses, other.inertias, {**other.hinges, pair: np.zeros(2)}))
-        found += [worst(library_rates(p.twin, p.turning(theta, 0.8))) for theta in (0.3, 1.7, -2.5)]
-        search = relative_equilibria(shape(PAIR), p.twin.values, most_boxes=500)
+        hinges = {**other.hinges, pair: np.zeros(2)}
+        p = HingedPair(Bodies(PAIR, other.masses, other.inertias, hinges))
+        found += [library_rates(p.model, p.turning(theta, 0.8)) for theta in (0.3, 1.7, -2.5)]
+        search = relative_equilibria(shape(PAIR), p.model.values, most_boxes=500)
         found.append(float(search.complete or len(search) > 0))
-    return worst(found)
+    return found
 
 
-@claim(
-    "B-3.13.50",
-    "H_theta = -eps lambda' w_1 w_2, H_mu_1 = w_1, H_mu_2 = w_2 with w = J^-1 mu in closed form; the print has no minus",
-    how=f"{RANDOM}: the closed forms against the library's mu_1_dot, and w_1 and w_2 against complex steps",
-)
-def derivatives_of_the_energy() -> Corrected:
-    def residual(p: Pair, x: Any, sign: float) -> float:
-        found = p.gradient(x)
-        theta_dot = library_rates(p.twin, x)[0]
-        return largest(
-            distance(sign * found[0], library_rates(p.twin, x)[1]),
-            distance(found[1:], p.twin.gradient(x)[1:]),
-            distance(found[2] - found[1], theta_dot),
-        )
-
-    return Corrected(over_pairs(lambda p, x: residual(p, x, 1.0)), over_pairs(lambda p, x: residual(p, x, -1.0)))
+@listed("B-3.13.50", over=pairs, misprint={"sign": -1.0})
+def derivatives_of_the_energy(s: PairSample, sign: float = 1.0) -> Residual:
+    found, rates = s.p.gradient(s.x), s.rates
+    by_steps = distance(found[1:], s.p.model.gradient(s.x)[1:])
+    return distance(sign * found[0], rates[1]), by_steps, distance(found[2] - found[1], rates[0])
 
 
-@claim(
-    "B-3.13.51",
-    "d(H + Phi(mu_1 + mu_2)) = H_theta dtheta + (H_mu_1 + Phi') dmu_1 + (H_mu_2 + Phi') dmu_2",
-    how=f"{RANDOM} with Phi = sin: complex steps of H + Phi against the library's rates and the closed w",
-)
-def first_variation() -> float:
-    def residual(p: Pair, x: Any) -> float:
-        total = x[1] + x[2]
-        whole = derivative(lambda y: p.twin.energy(y) + np.sin(y[1] + y[2]), x)
-        return distance(whole, [library_rates(p.twin, x)[1], *(p.rates(x) + np.cos(total))])
-
-    return over_pairs(residual)
+@listed("B-3.13.51", over=pairs)
+def first_variation(s: PairSample) -> Residual:
+    energy, total = s.p.model.energy, s.x[1] + s.x[2]
+    whole = derivative(lambda y: energy(y) + np.sin(y[1] + y[2]), s.x)
+    return distance(whole, [s.rates[1], *(s.p.rates(s.x) + np.cos(total))])

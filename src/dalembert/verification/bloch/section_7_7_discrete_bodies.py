@@ -1,16 +1,16 @@
-"""Bloch and others, Internet Supplement, section 7.7: the discrete rigid body of Moser and Veselov (7.7.49 to 7.7.54).
+"""Bloch and others, Internet Supplement, section 7.7: the discrete rigid body of Moser and Veselov
+(7.7.49 to 7.7.54).
 
-Random attitudes, momenta and positive inertias for n = 3, 4 and 5. The library solves for the rotation of a step and runs the
-map; independent implementations are products of matrices, complex steps of the sum that is made stationary, and the continuous
-body.
+Random attitudes, momenta and positive inertias for n = 3, 4 and 5. The library solves for the
+rotation of a step and runs the map; independent implementations are products of matrices, complex
+steps of the sum that is made stationary, and the continuous body.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,181 +20,164 @@ from ...geometry.rigid_rotations import symmetric_partner
 from ...integrate.methods.groups.discrete_body import discrete_rigid_body
 from ...integrate.simulate import simulate
 from ...model.builders.rigid_bodies import rigid_body
+from ...typing import Array
 from ..independent.matrix_flows import APART, algebra, gap, rotation, skew
-from ..numeric import derivative, distance, excess, largest, worst
-from ..row_registry import Corrected, claim
+from ..numeric import Residual, derivative, distance, excess, worst
+from ..row_registry import Corrected, listed
+from ..samples import Sampler
+from .section_7_7_samples import Entries, still
 
-RANDOM = "random inertias, attitudes and momenta for n = 3, 4 and 5"
-SIZES = (3, 4, 5)
 #: Steps of a chain whose sum is varied.
 LINKS = 3
 
 
-def starts(n: int, count: int = 2) -> Iterator[tuple[Any, Any, Any]]:
-    """Lambda, Q and M with M at a part of the largest that a step takes, and of a norm below two."""
+class DiscreteBody(NamedTuple):
+    """Lambda (n,), Q and M, with M a part of the largest that a step takes and below two."""
+
+    inertias: Array
+    Q: Array
+    M: Array
+
+    @property
+    def L(self) -> Array:
+        return np.diag(self.inertias)
+
+    @property
+    def n(self) -> int:
+        return len(self.inertias)
+
+    @property
+    def turn(self) -> Array:
+        """The library's rotation of a step."""
+        return np.asarray(discrete_rotation(self.inertias, self.M))
+
+    @property
+    def P(self) -> Array:
+        """The partner of Q."""
+        return symmetric_partner(self.Q, self.M)
+
+
+def _starts(n: int) -> list[DiscreteBody]:
     random = np.random.default_rng(749 + n)
-    for _ in range(count):
-        inertias = random.uniform(0.5, 2.0, n)
-        M = skew(random, n)
+    found = []
+    for _ in range(2):
+        inertias, M = random.uniform(0.5, 2.0, n), skew(random, n)
         size = min(largest_factor(inertias, M), 2 / np.linalg.norm(M, 2))
-        yield inertias, rotation(random, n), M * size * random.uniform(0.4, 0.8)
+        Q = rotation(random, n)
+        found.append(DiscreteBody(inertias, Q, M * size * random.uniform(0.4, 0.8)))
+    return found
 
 
-def over_starts(residual: Callable[[Any, Any, Any], float], sizes: tuple[int, ...] = SIZES) -> float:
-    return worst(residual(*start) for n in sizes for start in starts(n))
+starts = Sampler(lambda n: _starts(int(n)), ("3", "4", "5"))
+#: The first start of three and of four axes.
+small = starts.of("3", "4").first(1)
 
 
 @cache
-def chain(n: int, links: int = LINKS) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """Lambda, the attitudes Q_0 ... and the rotations U_0 ... of a chain, by the library's rotations."""
-    inertias, Q, M = next(starts(n, 1))
-    attitudes, turns = [Q], []
-    for _ in range(links):
-        turns.append(discrete_rotation(inertias, M))
+def chain(n: int) -> tuple[list[Array], list[Array]]:
+    """The attitudes Q_0 ... and the rotations U_0 ... of a chain, by the library's rotations."""
+    s = starts(str(n))[0]
+    attitudes, turns, M = [s.Q], [], s.M
+    for _ in range(LINKS):
+        turns.append(discrete_rotation(s.inertias, M))
         M = turns[-1].T @ M @ turns[-1]
         attitudes.append(attitudes[-1] @ turns[-1])
-    return inertias, tuple(attitudes), tuple(turns)
+    return attitudes, turns
 
 
-@claim(
-    "B-7.7.49",
-    "Q_k+1 = Q_k U_k and P_k+1 = P_k U_k give M_k+1 = U_k^T M_k U_k = Lambda U_k - U_k^T Lambda",
-    how=f"{RANDOM}: the library's map of several steps against products of matrices with its U",
-)
-def discrete_pairs() -> float:
-    def residual(inertias: Any, Q: Any, M: Any) -> float:
-        motion = discrete_rigid_body(inertias, M, Q, steps=3)
-        P, L = symmetric_partner(Q, M), np.diag(inertias)
-        found = []
-        for k in range(3):
-            U = discrete_rotation(inertias, Q.T @ P - P.T @ Q)
-            Q, P = Q @ U, P @ U
-            found += [gap(motion.Q[k + 1], Q), gap(motion.M[k + 1], Q.T @ P - P.T @ Q)]
-            found.append(gap(Q.T @ P - P.T @ Q, L @ U - U.T @ L))
-        return worst(found)
-
-    return over_starts(residual)
+def momentum(Q: Array, P: Array) -> Array:
+    return Q.T @ P - P.T @ Q
 
 
-@claim(
-    "B-7.7.49-invariants",
-    "Q M Q^T and det(Lambda^2 + z M - z^2) stay along the map",
-    how=f"{RANDOM}: 400 steps of the library's map, determinants at several z",
-)
-def invariants() -> float:
-    def residual(inertias: Any, Q: Any, M: Any) -> float:
-        motion = discrete_rigid_body(inertias, M, Q, steps=400, every=40)
-        spatial = motion.Q @ motion.M @ np.swapaxes(motion.Q, 1, 2)
-        one = np.eye(len(inertias))
-        found = [gap(spatial, np.broadcast_to(spatial[0], spatial.shape))]
-        for z in (0.4, 1.1, -2.0):
-            values = [np.linalg.det(np.diag(inertias**2) + z * m - z * z * one) for m in motion.M]
-            found.append(distance(values, values[0]))
-        return worst(found)
-
-    return over_starts(residual)
+@listed("B-7.7.49", over=starts)
+def discrete_pairs(s: DiscreteBody) -> Residual:
+    motion = discrete_rigid_body(s.inertias, s.M, s.Q, steps=3)
+    Q, P, found = s.Q, s.P, []
+    for k in range(3):
+        U = discrete_rotation(s.inertias, momentum(Q, P))
+        Q, P = Q @ U, P @ U
+        M = momentum(Q, P)
+        found += [gap(motion.Q[k + 1], Q), gap(motion.M[k + 1], M), gap(M, s.L @ U - U.T @ s.L)]
+    return found
 
 
-@claim(
-    "B-7.7.49-continuous",
-    "With M = h times the momentum the map follows the continuous body to second order in h: halved steps quarter the error",
-    how="n = 3 and 4: the library's map against its motion of the body, observed orders within 0.1 of two",
-)
-def order_of_the_map() -> float:
-    found = []
-    for n in (3, 4):
-        inertias, Q, M = next(starts(n, 1))
-        body = rigid_body(inertias.tolist())
-        end = simulate(body, body.start(Q=Q, M=M), (0, 1), at=[0.0, 1.0], rtol=1e-12, atol=1e-13)["Q"][-1]
-        errors = [np.max(np.abs(discrete_rigid_body(inertias, M, Q, steps=k, step=1 / k).Q[-1] - end)) for k in (40, 80, 160)]
-        orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
-        found += [excess(np.max(np.abs(orders - 2)) - 0.1), excess(errors[-1] - 1e-3)]
-    return worst(found)
+@listed("B-7.7.49-invariants", over=starts)
+def invariants(s: DiscreteBody) -> Residual:
+    motion = discrete_rigid_body(s.inertias, s.M, s.Q, steps=400, every=40)
+    found = [still(motion.Q @ motion.M @ np.swapaxes(motion.Q, 1, 2))]
+    one, square = np.eye(s.n), np.diag(s.inertias**2)
+    for z in (0.4, 1.1, -2.0):
+        found.append(still(np.linalg.det(square + z * motion.M - z * z * one)))
+    return found
 
 
-@claim(
-    "B-7.7.50",
-    "U Lambda - Lambda U^T = M has a solution U in SO(n) that continues the identity: J^D(U) = M",
-    how=f"{RANDOM}: the library's U in the equation, its determinant, and U from M = 0 on in small parts",
-)
-def rotation_of_a_step() -> float:
-    def residual(inertias: Any, _: Any, M: Any) -> float:
-        U, L = discrete_rotation(inertias, M), np.diag(inertias)
-        parts = [discrete_rotation(inertias, s * M) for s in np.linspace(0, 1, 7)]
-        steps = worst(np.max(np.abs(b - a)) for a, b in pairwise(parts))
-        return largest(
-            gap(U @ L - L @ U.T, M),
-            gap(discrete_momentum(inertias, U), M),
-            gap(U.T @ U, np.eye(len(L))),
-            distance(np.linalg.det(U), 1.0),
-            gap(parts[0], np.eye(len(L))),
-            excess(steps - 0.5),
-        )
-
-    return over_starts(residual)
+@listed("B-7.7.49-continuous", over=small)
+def order_of_the_map(s: DiscreteBody) -> Residual:
+    body = rigid_body(s.inertias.tolist())
+    start = body.start(Q=s.Q, M=s.M)
+    end = simulate(body, start, (0, 1), at=[0.0, 1.0], rtol=1e-12, atol=1e-13)["Q"][-1]
+    runs = [discrete_rigid_body(s.inertias, s.M, s.Q, steps=k, step=1 / k) for k in (40, 80, 160)]
+    errors = np.array([np.max(np.abs(run.Q[-1] - end)) for run in runs])
+    orders = np.log2(errors[:-1] / errors[1:])
+    return excess(np.max(np.abs(orders - 2)) - 0.1), excess(errors[-1] - 1e-3)
 
 
-@claim(
-    "B-7.7.50-branch",
-    "Several U solve it; the one that continues the identity has the spectrum of U Lambda in the right half plane, while its"
-    " symmetric part need not be definite",
-    how=f"{RANDOM}: eigenvalues; turns about one axis by asin(m/(Lambda_1 + Lambda_2)) and by pi less that",
-)
-def branches() -> float:
-    def residual(inertias: Any, _: Any, M: Any) -> float:
-        return excess(-np.min(np.linalg.eigvals(discrete_rotation(inertias, M) * inertias).real))
-
-    inertias = np.array([0.6, 1.9, 1.2])
-    angle = 1.45
-    turn, other = (_axial(a) for a in (angle, np.pi - angle))
-    M = discrete_momentum(inertias, turn)
-    scaled = turn * inertias
-    definite = np.linalg.eigvalsh(scaled + scaled.T)[0]
-    return largest(
-        over_starts(residual),
-        gap(discrete_rotation(inertias, M), turn),
-        gap(discrete_momentum(inertias, other), M),
-        excess(APART - np.max(np.abs(turn - other))),
-        excess(APART + definite),
-        excess(APART + np.min(np.linalg.eigvals(other * inertias).real)),
+@listed("B-7.7.50", over=starts)
+def rotation_of_a_step(s: DiscreteBody) -> Residual:
+    U, L, one = s.turn, s.L, np.eye(s.n)
+    parts = [discrete_rotation(s.inertias, x * s.M) for x in np.linspace(0, 1, 7)]
+    return (
+        gap(U @ L - L @ U.T, s.M),
+        gap(discrete_momentum(s.inertias, U), s.M),
+        gap(U.T @ U, one),
+        distance(np.linalg.det(U), 1.0),
+        gap(parts[0], one),
+        excess(worst(b - a for a, b in pairwise(parts)) - 0.5),
     )
 
 
-def _axial(angle: float) -> Any:
+@listed("B-7.7.50-branch")
+def branches() -> Residual:
+    def lowest(turn: Array, inertias: Array) -> float:
+        """The least real part of the spectrum of U Lambda."""
+        return float(np.min(np.linalg.eigvals(turn * inertias).real))
+
+    inertias, angle = np.array([0.6, 1.9, 1.2]), 1.45
+    turn, other = _axial(angle), _axial(np.pi - angle)
+    M, scaled = discrete_momentum(inertias, turn), turn * inertias
+    return (
+        [excess(-lowest(s.turn, s.inertias)) for s in starts],
+        gap(discrete_rotation(inertias, M), turn),
+        gap(discrete_momentum(inertias, other), M),
+        excess(APART - np.max(np.abs(turn - other))),
+        excess(APART + np.linalg.eigvalsh(scaled + scaled.T)[0]),
+        excess(APART + lowest(other, inertias)),
+    )
+
+
+def _axial(angle: float) -> Array:
     """A turn about the third axis."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-@claim(
-    "B-7.7.50-limit",
-    "About the third axis of n = 3 a step exists for |m| < Lambda_1 + Lambda_2, by the angle asin(m/(Lambda_1 + Lambda_2))",
-    how="momenta up to 0.999 of the limit, and 1.001 of it, which the library refuses; its largest factor",
-)
-def limit_of_a_step() -> float:
+@listed("B-7.7.50-limit")
+def limit_of_a_step() -> Residual:
     inertias, found = np.array([0.8, 1.7, 1.1]), []
     limit = inertias[0] + inertias[1]
     unit = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     for part in (0.3, 0.9, 0.999):
-        U = discrete_rotation(inertias, part * limit * unit)
-        found += [gap(U, _axial(np.arcsin(part))), distance(largest_factor(inertias, part * limit * unit), 1 / part)]
+        M = part * limit * unit
+        found.append(gap(discrete_rotation(inertias, M), _axial(np.arcsin(part))))
+        found.append(distance(largest_factor(inertias, M), 1 / part))
     try:
         discrete_rotation(inertias, 1.001 * limit * unit)
-        found.append(1.0)
+        return 1.0
     except ModelError:
-        pass
-    return worst(found)
+        return found
 
 
-def _sum(inertias: Any, turns: Any, etas: Any) -> Any:
-    """sum tr(Lambda U_k) after Q_k -> Q_k exp(eta_k) inside, with fixed ends; etas (links - 1, n, n)."""
-    n = len(inertias)
-    ends = [np.eye(n), *(_exponential(eta) for eta in etas), np.eye(n)]
-    backs = [np.eye(n), *(_exponential(-eta) for eta in etas), np.eye(n)]
-    return sum(np.trace(np.diag(inertias) @ backs[k] @ U @ ends[k + 1]) for k, U in enumerate(turns))
-
-
-def _exponential(eta: Any) -> Any:
+def _exponential(eta: Entries) -> Entries:
     """exp of a small matrix by its series."""
     found = np.eye(len(eta))
     for k in range(10, 0, -1):
@@ -202,104 +185,75 @@ def _exponential(eta: Any) -> Any:
     return found
 
 
-def _derivative_of_sum(n: int, at: Any) -> Any:
-    """The derivative of the sum in the components of the etas."""
-    inertias, _, turns = chain(n)
-    here = algebra(f"so({n})")
-    return derivative(lambda c: _sum(inertias, turns, here.matrix(c.reshape(LINKS - 1, -1))), at)
+def _derivative_of_sum(s: DiscreteBody, at: Array) -> Array:
+    """The derivative of sum tr(Lambda U_k) after Q_k -> Q_k exp(eta_k) inside, with fixed ends."""
+    one, turns, here = np.eye(s.n), chain(s.n)[1], algebra(f"so({s.n})")
+
+    def total(c: Entries) -> Any:
+        etas = here.matrix(c.reshape(LINKS - 1, -1))
+        ends = [one, *map(_exponential, etas), one]
+        backs = [one, *(_exponential(-eta) for eta in etas), one]
+        return sum(np.trace(s.L @ backs[k] @ U @ ends[k + 1]) for k, U in enumerate(turns))
+
+    return derivative(total, at)
 
 
-@claim(
-    "B-7.7.51",
-    "The sum of tr(Lambda U_k) is stationary with fixed ends, and greatest near the identity, not least as the print has it",
-    how="chains of three steps for n = 3 and 4 by the library's rotations: derivatives by complex steps, signs of second "
-    "variations",
-)
+@listed("B-7.7.51")
 def stationary_sum() -> Corrected:
-    right, printed = [], []
-    for n in (3, 4):
-        count = (LINKS - 1) * algebra(f"so({n})").dimension
-        right.append(worst(_derivative_of_sum(n, np.zeros(count))))
-        h = 1e-4
-        columns = [(_derivative_of_sum(n, h * e) - _derivative_of_sum(n, -h * e)) / (2 * h) for e in np.eye(count)]
+    right: list[Residual] = []
+    printed = []
+    for s in small:
+        count = (LINKS - 1) * algebra(f"so({s.n})").dimension
+        h, steps = 1e-4, 1e-4 * np.eye(count)
+        columns = [(_derivative_of_sum(s, e) - _derivative_of_sum(s, -e)) / (2 * h) for e in steps]
         sizes = np.linalg.eigvalsh((np.array(columns) + np.array(columns).T) / 2)
-        right.append(excess(sizes[-1] + APART))
+        right += [_derivative_of_sum(s, np.zeros(count)), excess(sizes[-1] + APART)]
         printed.append(excess(-sizes[0]))
-    return Corrected(worst(right), min(printed))
+    return Corrected(right, min(printed))
 
 
-@claim(
-    "B-7.7.52",
-    "Q_k+1 = Q_k U_k joins the ends in SO(n); momenta that do not match, Lambda U_k-1 - U_k-1^T Lambda other than"
-    " U_k Lambda - Lambda U_k^T, make the sum vary",
-    how="chains for n = 3 and 4: products of the library's rotations; a chain with one attitude moved",
-)
-def joined_ends() -> float:
-    found = []
-    for n in (3, 4):
-        inertias, attitudes, turns = chain(n)
-        L = np.diag(inertias)
-        product = attitudes[0]
-        for U in turns:
-            product = product @ U
-        found += [gap(product, attitudes[-1]), gap(product.T @ product, np.eye(n))]
-        found += [gap(L @ a - a.T @ L, b @ L - L @ b.T) for a, b in pairwise(turns)]
-        count = (LINKS - 1) * algebra(f"so({n})").dimension
-        found.append(excess(APART - worst(_derivative_of_sum(n, np.full(count, 0.05)))))
-    return worst(found)
+@listed("B-7.7.52", over=small)
+def joined_ends(s: DiscreteBody) -> Residual:
+    attitudes, turns = chain(s.n)
+    L, product = s.L, attitudes[0]
+    for U in turns:
+        product = product @ U
+    count = (LINKS - 1) * algebra(f"so({s.n})").dimension
+    return (
+        gap(product, attitudes[-1]),
+        gap(product.T @ product, np.eye(s.n)),
+        [gap(L @ a - a.T @ L, b @ L - L @ b.T) for a, b in pairwise(turns)],
+        excess(APART - worst(_derivative_of_sum(s, np.full(count, 0.05)))),
+    )
 
 
-@claim(
-    "B-7.7.53",
-    "The costate of H = tr(P_k+1^T Q_k U_k) + ... moves by P_k = dH/dQ_k, that is P_k+1 = P_k U_k",
-    how=f"{RANDOM}: complex steps of H, P of the library's pair",
-)
-def costates() -> float:
-    def residual(inertias: Any, Q: Any, M: Any) -> float:
-        n, P, U = len(inertias), symmetric_partner(Q, M), discrete_rotation(inertias, M)
-        following = P @ U
-        by_q = derivative(lambda z: np.sum(following * (z.reshape(n, n) @ U)), Q.ravel()).reshape(n, n)
-        return gap(by_q, P)
-
-    return over_starts(residual)
+@listed("B-7.7.53", over=starts)
+def costates(s: DiscreteBody) -> Residual:
+    P, U, n = s.P, s.turn, s.n
+    following = P @ U
+    by_q = derivative(lambda z: np.sum(following * (z.reshape(n, n) @ U)), s.Q.ravel())
+    return gap(by_q.reshape(n, n), P)
 
 
-@claim(
-    "B-7.7.54",
-    "U_k Lambda - Lambda U_k^T = Q_k^T P_k - P_k^T Q_k at every step of the chain of pairs",
-    how=f"{RANDOM}: the library's U from each pair, and P_k Q_k^T - Q_k P_k^T, which stays",
-)
-def momenta_of_pairs() -> float:
-    def residual(inertias: Any, Q: Any, M: Any) -> float:
-        P, L = symmetric_partner(Q, M), np.diag(inertias)
-        spatial, found = P @ Q.T - Q @ P.T, []
-        for _ in range(4):
-            U = discrete_rotation(inertias, Q.T @ P - P.T @ Q)
-            found += [gap(U @ L - L @ U.T, Q.T @ P - P.T @ Q), gap(P @ Q.T - Q @ P.T, spatial)]
-            Q, P = Q @ U, P @ U
-        return worst(found)
-
-    return over_starts(residual)
+@listed("B-7.7.54", over=starts)
+def momenta_of_pairs(s: DiscreteBody) -> Residual:
+    Q, P, L, found = s.Q, s.P, s.L, []
+    spatial = P @ Q.T - Q @ P.T
+    for _ in range(4):
+        M = momentum(Q, P)
+        U = discrete_rotation(s.inertias, M)
+        found += [gap(U @ L - L @ U.T, M), gap(P @ Q.T - Q @ P.T, spatial)]
+        Q, P = Q @ U, P @ U
+    return found
 
 
-@claim(
-    "B-Theorem-7.7.26",
-    "(7.7.54) is where H = tr(P_k+1^T Q_k U) + tr(Lambda U) is stationary over rotations U, which makes the sum greatest; with"
-    " -tr(Lambda U), for the least sum of the print, its right side has the other sign",
-    how=f"{RANDOM}: complex steps of H along exp(xi) U at the library's U",
-)
-def discrete_maximum_principle() -> Corrected:
-    def residual(inertias: Any, Q: Any, M: Any, sign: float) -> float:
-        here, P, U = algebra(f"so({len(inertias)})"), symmetric_partner(Q, M), discrete_rotation(inertias, M)
-        costate = (P @ U).T @ Q
+@listed("B-Theorem-7.7.26", over=starts, misprint={"sign": -1.0})
+def discrete_maximum_principle(s: DiscreteBody, sign: float = 1.0) -> Residual:
+    here, U, one = algebra(f"so({s.n})"), s.turn, np.eye(s.n)
+    costate = (s.P @ U).T @ s.Q
 
-        def hamiltonian(c: Any) -> Any:
-            turned = (np.eye(len(inertias)) + here.matrix(c)) @ U
-            return np.trace(costate @ turned) + sign * np.trace(np.diag(inertias) @ turned)
+    def hamiltonian(c: Entries) -> Any:
+        turned = (one + here.matrix(c)) @ U
+        return np.trace(costate @ turned) + sign * np.trace(s.L @ turned)
 
-        return worst(derivative(hamiltonian, np.zeros(here.dimension)))
-
-    def over(sign: float) -> float:
-        return over_starts(lambda inertias, Q, M: residual(inertias, Q, M, sign))
-
-    return Corrected(over(1.0), over(-1.0))
+    return derivative(hamiltonian, np.zeros(here.dimension))

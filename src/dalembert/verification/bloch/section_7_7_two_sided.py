@@ -1,31 +1,38 @@
-"""Bloch and others, Internet Supplement, section 7.7: matrices moved from both sides (7.7.22 to 7.7.32).
+"""Bloch and others, Internet Supplement, section 7.7: matrices moved from both sides (7.7.22 to
+7.7.32).
 
-Random p x q matrices Q and P, real and complex, with J = 1 and with inertias. The library gives rates, energies and motions;
-independent implementations are complex steps over real and imaginary parts, and dense solves.
+Random p x q matrices Q and P, real and complex, with J = 1 and with inertias. The library gives
+rates, energies and motions; independent implementations are complex steps over real and imaginary
+parts, and dense solves.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..independent.matrix_flows import APART, SPAN, bracket, gap
-from ..numeric import derivative, distance, excess, largest, worst
-from ..row_registry import Corrected, claim
+from ...typing import Array
+from ..independent.matrix_flows import APART, bracket, gap
+from ..numeric import Residual, derivative, distance, excess
+from ..row_registry import Corrected, listed
+from .section_7_7_samples import Entries, gaps, still, wave
 from .section_7_7_symmetric_spaces import (
     LIBRARY,
-    RANDOM,
+    Case,
+    Size,
     cases,
     controls,
     dagger,
     divided,
+    drawn,
+    library_cases,
     library_path,
     library_rates,
     lifted,
     multiplied,
-    over_cases,
     paired,
+    parts,
     product,
     real_form,
     stated,
@@ -33,277 +40,206 @@ from .section_7_7_symmetric_spaces import (
     unitary_basis,
 )
 
-STATED = "real 3 x 2 and complex 2 x 2, with inertias"
+#: A matrix by its real and its imaginary part, which may themselves take complex steps.
+Parts: TypeAlias = tuple[Entries, Entries]
 
 
-def parts(m: Any) -> Any:
-    """Real and imaginary parts in one vector."""
-    return np.concatenate([np.real(m).ravel(), np.imag(m).ravel()])
-
-
-def joined(vector: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def joined(vector: Entries, shape: tuple[int, ...]) -> Parts:
     """The real and the imaginary part of a matrix from one vector."""
     half = vector.size // 2
     return vector[:half].reshape(shape), vector[half:].reshape(shape)
 
 
-def real_product(a: tuple[Any, Any], b: tuple[Any, Any]) -> Any:
-    """The real part of <A, B>, where real and imaginary parts may themselves take complex steps."""
-    return (np.sum(a[0] * b[0]) + np.sum(a[1] * b[1])) / 2
-
-
-def times(a: Any, b: Any) -> tuple[Any, Any]:
-    """A product of matrices given by real and imaginary parts."""
-    return a[0] @ b[0] - a[1] @ b[1], a[0] @ b[1] + a[1] @ b[0]
-
-
-def split(m: Any) -> tuple[Any, Any]:
+def split(m: Entries) -> Parts:
     return np.real(m), np.imag(m)
 
 
-def moved(U: Any, V: Any, q: Any) -> tuple[Any, Any]:
-    """U Q - Q V by parts."""
-    left, right = times(U, q), times(q, V)
-    return left[0] - right[0], left[1] - right[1]
+def real_product(a: Parts, b: Parts) -> Any:
+    """The real part of <A, B>."""
+    return (np.sum(a[0] * b[0]) + np.sum(a[1] * b[1])) / 2
 
 
-def best_controls(q: Any, p: Any, size: tuple[int, int, bool], factor: float) -> tuple[Any, Any]:
-    """U and V that make Re <P, U Q - Q V> - factor (<U, J U> + <V, J V>) stationary, by a dense solve over a basis."""
-    found = []
-    for place, count in ((0, size[0]), (1, size[1])):
-        basis = unitary_basis(count, size[2])
-        pairs = [(e, 0 * np.eye(size[1])) if place == 0 else (0 * np.eye(size[0]), e) for e in basis]
-        linear = [product(p, a @ q - q @ b).real for a, b in pairs]
-        quadratic = [[2 * factor * product(e, multiplied(f, True)).real for f in basis] for e in basis]
+def times(a: Parts, b: Parts) -> Parts:
+    """A product of matrices."""
+    return a[0] @ b[0] - a[1] @ b[1], a[0] @ b[1] + a[1] @ b[0]
+
+
+def difference(a: Parts, b: Parts) -> Parts:
+    return a[0] - b[0], a[1] - b[1]
+
+
+def moved(U: Parts, V: Parts, q: Parts) -> Parts:
+    """U Q - Q V."""
+    return difference(times(U, q), times(q, V))
+
+
+def best_controls(s: Case, factor: float) -> list[Entries]:
+    """U and V where Re <P, U Q - Q V> - factor (<U, J U> + <V, J V>) is stationary, densely."""
+    found, (rows, columns, is_complex) = [], s.size
+    for left, count in ((True, rows), (False, columns)):
+        basis = unitary_basis(count, is_complex)
+        moves = (
+            [e @ s.q - s.q @ np.zeros((columns, columns)) for e in basis]
+            if left
+            else [np.zeros((rows, rows)) @ s.q - s.q @ e for e in basis]
+        )
+        linear = [product(s.p, move).real for move in moves]
+        quadratic = [[2 * factor * product(e, multiplied(f)).real for f in basis] for e in basis]
         weights: Any = np.linalg.solve(quadratic, linear) if basis else []
-        found.append(sum((w * e for w, e in zip(weights, basis, strict=True)), np.zeros((count, count), dtype=complex)))
-    return found[0], found[1]
+        zero = np.zeros((count, count), dtype=complex)
+        found.append(sum((w * e for w, e in zip(weights, basis, strict=True)), zero))
+    return found
 
 
-@claim(
-    "B-7.7.22",
-    "Along (7.7.25) the first variation of the cost, the integral of 1/4 (<U, J_U U> + <V, J_V V>), vanishes for all variations"
-    " with fixed ends of Q; with J = 1 in its place it does not",
-    how=f"{STATED}: the library's motions, U + s (a_dot + [a, U]) and V + s (b_dot + [b, V]) under quadrature",
-)
-def stationary_cost() -> float:
+@listed("B-7.7.22")
+def stationary_cost() -> Residual:
     found, other = [], []
     for size in LIBRARY:
         path = library_path(size, True)
-        U, V = (
-            np.array(c) for c in zip(*(controls(q, p, True) for q, p in zip(path["Q"], path["P"], strict=True)), strict=True)
-        )
-        wave, rate = np.sin(np.pi * path.t / SPAN), np.pi / SPAN * np.cos(np.pi * path.t / SPAN)
-        for control, count in ((U, size[0]), (V, size[1])):
-            for e in unitary_basis(count, size[2]):
-                change = rate[:, None, None] * e + wave[:, None, None] * bracket(e, control)
-                found.append(path.integral(product(multiplied(control, True), change).real) / 2)
+        each = [controls(q, p, True) for q, p in zip(path["Q"], path["P"], strict=True)]
+        shape, rate = wave(path)
+        for control, count in zip(map(np.array, zip(*each, strict=True)), size[:2], strict=True):
+            for e in unitary_basis(count, size.is_complex):
+                change = rate * e + shape * bracket(e, control)
+                found.append(path.integral(product(multiplied(control), change).real) / 2)
                 other.append(abs(path.integral(product(control, change).real)) / 2)
-    return largest(worst(found), excess(APART - max(other)))
+    return found, excess(APART - max(other))
 
 
-@claim(
-    "B-7.7.23",
-    "Q_dot = U Q - Q V keeps the singular values of Q, whatever U and V are; the library's motions with inertias do so",
-    how=f"{STATED}: rates of tr (Q^+ Q)^k for random U and V, singular values along motions",
-)
-def controlled_matrices() -> float:
-    def residual(random: Any, size: tuple[int, int, bool], q: Any, _: Any) -> float:
-        U, V = (turning(random, n, size[2]) for n in size[:2])
+@listed("B-7.7.23")
+def controlled_matrices() -> Residual:
+    found = []
+    for random, size, q, _ in drawn():
+        U, V = (turning(random, n, size.is_complex) for n in size[:2])
         rate = U @ q - q @ V
-        square = dagger(q) @ q
-        change = dagger(rate) @ q + dagger(q) @ rate
-        return worst(abs(np.trace(np.linalg.matrix_power(square, k) @ change)) for k in range(size[1]))
-
-    values = [np.linalg.svd(library_path(size, True)["Q"], compute_uv=False) for size in LIBRARY]
-    return largest(over_cases(residual), *(distance(v, np.broadcast_to(v[0], v.shape)) for v in values))
-
-
-@claim(
-    "B-7.7.24",
-    "U = J_U^-1 (P Q^+ - Q P^+), V = J_V^-1 (P^+ Q - Q^+ P)",
-    how=f"{RANDOM} with inertias: dense solves over bases of u(p), u(q), so(p), so(q) for the cost 1/4 (...)",
-)
-def optimal_controls() -> float:
-    def residual(_: Any, size: tuple[int, int, bool], q: Any, p: Any) -> float:
-        return worst(gap(a, b) for a, b in zip(best_controls(q, p, size, 0.25), controls(q, p, True), strict=True))
-
-    return over_cases(residual)
+        square, change = dagger(q) @ q, dagger(rate) @ q + dagger(q) @ rate
+        powers = (np.linalg.matrix_power(square, k) for k in range(size.columns))
+        found += [abs(np.trace(power @ change)) for power in powers]
+    values = (np.linalg.svd(library_path(size, True)["Q"], compute_uv=False) for size in LIBRARY)
+    return found, *map(still, values)
 
 
-@claim(
-    "B-7.7.25",
-    "Q_dot = U Q - Q V and P_dot = U P - P V with the controls (7.7.24)",
-    how=f"{STATED}: the library's rates",
-)
-def optimal_evolution() -> float:
-    def residual(_: Any, size: tuple[int, int, bool], q: Any, p: Any) -> float:
-        U, V = controls(q, p, True)
-        rates = library_rates(size, q, p, True)
-        return worst(gap(rate, U @ m - m @ V) for m, rate in zip((q, p), rates, strict=True))
-
-    return over_cases(residual, LIBRARY)
+@listed("B-7.7.24", over=cases)
+@listed("B-7.7.26", over=cases, misprint={"factor": 0.5})
+def optimal_controls(s: Case, factor: float = 0.25) -> Residual:
+    return gaps(best_controls(s, factor), controls(s.q, s.p, True))
 
 
-@claim(
-    "B-7.7.26",
-    "H = Re <P, U Q - Q V> - 1/4 <U, J_U U> - 1/4 <V, J_V V> is stationary at (7.7.24); the print has 1/2 in both places",
-    how=f"{RANDOM} with inertias: dense solves for U and V with either factor",
-)
-def control_hamiltonian() -> Corrected:
-    def residual(_: Any, size: Any, q: Any, p: Any, factor: float) -> float:
-        return worst(gap(a, b) for a, b in zip(best_controls(q, p, size, factor), controls(q, p, True), strict=True))
-
-    def over(factor: float) -> float:
-        return over_cases(lambda random, size, q, p: residual(random, size, q, p, factor))
-
-    return Corrected(over(0.25), over(0.5))
+@listed("B-7.7.25", over=library_cases)
+def optimal_evolution(s: Case) -> Residual:
+    U, V = controls(s.q, s.p, True)
+    return gaps(library_rates(s, True), (U @ m - m @ V for m in (s.q, s.p)))
 
 
-@claim(
-    "B-7.7.27",
-    "Re <P, Y Q> = 1/2 <Y, J_U U> for all Y in u(p), whose right side is real; <P, Y Q> itself is not real along optimal"
-    " motions, unless everything is",
-    how="complex 2 x 2: the library's motion and all Y of a basis; the imaginary part of <P, Y Q> for the print",
-)
+@listed("B-7.7.27")
 def real_pairing() -> Corrected:
     right, printed = [], []
-    size = LIBRARY[1]
-    path = library_path(size, True)
+    path, basis = library_path(LIBRARY[1], True), unitary_basis(LIBRARY[1].rows, True)
     for q, p in zip(path["Q"][::12], path["P"][::12], strict=True):
-        JU = multiplied(controls(q, p, True)[0], True)
-        for Y in unitary_basis(size[0], True):
-            right += [distance(product(p, Y @ q).real, product(Y, JU).real / 2), abs(product(Y, JU).imag)]
-        printed.append(worst(abs(product(p, Y @ q).imag) for Y in unitary_basis(size[0], True)))
-    return Corrected(worst(right), min(printed))
+        JU = multiplied(controls(q, p, True)[0])
+        for Y in basis:
+            whole = product(Y, JU)
+            right += [distance(product(p, Y @ q).real, whole.real / 2), abs(whole.imag)]
+        printed.append(max(abs(product(p, Y @ q).imag) for Y in basis))
+    return Corrected(right, min(printed))
 
 
-@claim(
-    "B-7.7.27-conjugates",
-    "<P, Y Q> = 1/2 conj<Y, P Q^+> - 1/2 <Y, Q P^+> for Y in u(p), and its conjugate",
-    how=f"{RANDOM}: random Y",
-)
-def conjugate_pairing() -> float:
-    def residual(random: Any, size: tuple[int, int, bool], q: Any, p: Any) -> float:
-        Y = turning(random, size[0], size[2])
-        found = np.conj(product(Y, p @ dagger(q))) / 2 - product(Y, q @ dagger(p)) / 2
-        other = product(Y, p @ dagger(q)) / 2 - np.conj(product(Y, q @ dagger(p))) / 2
-        return largest(gap(found, product(p, Y @ q)), gap(other, np.conj(product(p, Y @ q))))
-
-    return over_cases(residual)
+@listed("B-7.7.27-conjugates")
+def conjugate_pairing() -> Residual:
+    found = []
+    for random, size, q, p in drawn():
+        Y = turning(random, size.rows, size.is_complex)
+        first, second = product(Y, p @ dagger(q)), product(Y, q @ dagger(p))
+        values = np.conj(first) / 2 - second / 2, first / 2 - np.conj(second) / 2
+        found += gaps(values, (product(p, Y @ q), np.conj(product(p, Y @ q))))
+    return found
 
 
-@claim(
-    "B-7.7.28",
-    "Re <P, Y Q> = 1/4 conj<Y, P Q^+ - Q P^+> + 1/4 <Y, P Q^+ - Q P^+>; the print has the complex <P, Y Q> on the left",
-    how="random complex Q, P and Y",
-)
+@listed("B-7.7.28")
 def mean_pairing() -> Corrected:
     right, printed = [], []
-    for random, size, q, p in cases(((2, 2, True), (3, 2, True))):
-        Y = turning(random, size[0], True)
+    for random, size, q, p in drawn([Size(2, 2, True), Size(3, 2, True)]):
+        Y = turning(random, size.rows, True)
         whole = product(Y, p @ dagger(q) - q @ dagger(p))
         mean = np.conj(whole) / 4 + whole / 4
         right.append(gap(mean, product(p, Y @ q).real))
         printed.append(gap(mean, product(p, Y @ q)))
-    return Corrected(worst(right), min(printed))
+    return Corrected(right, min(printed))
 
 
-@claim(
-    "B-7.7.29",
-    "<Z, Q_dot> = dH/dP (Z) = <Z, U Q - Q V> and <P_dot, Z> = -dH/dQ (Z) = <U P - P V, Z>",
-    how=f"{STATED}: complex steps over real and imaginary parts of H with U and V held, against the library's rates",
-)
-def canonical_equations() -> float:
-    def residual(_: Any, size: tuple[int, int, bool], q: Any, p: Any) -> float:
-        U, V = (split(c) for c in controls(q, p, True))
-        by_p = derivative(lambda z: real_product(joined(z, q.shape), moved(U, V, split(q))), parts(p))
-        by_q = derivative(lambda z: real_product(split(p), moved(U, V, joined(z, q.shape))), parts(q))
-        q_dot, p_dot = library_rates(size, q, p, True)
-        # The derivatives are those of the product without its half.
-        kept = slice(None) if size[2] else slice(q.size)
-        return largest(distance(2 * by_p[kept], parts(q_dot)[kept]), distance(-2 * by_q[kept], parts(p_dot)[kept]))
+def _canonical_gaps(s: Case, by_q: Array, by_p: Array) -> list[float]:
+    """Twice the derivatives of a real H by parts of Q and P, as -P_dot and Q_dot of the library.
 
-    return over_cases(residual, LIBRARY)
+    The derivatives are those of the product without its half.
+    """
+    kept = slice(None) if s.size.is_complex else slice(s.q.size)
+    q_dot, p_dot = (parts(rate)[kept] for rate in library_rates(s, True))
+    return [distance(2 * by_p[kept], q_dot), distance(-2 * by_q[kept], p_dot)]
 
 
-@claim(
-    "B-Theorem-7.7.13",
-    "With the best controls H is 1/4 (<U, J_U U> + <V, J_V V>); the library's rates are canonical for it, and it stays",
-    how=f"{STATED}: complex steps over real and imaginary parts, the library's energy and motions",
-)
-def reduced_hamiltonian() -> float:
-    def energy(q: Any, p: Any) -> Any:
-        """H with U and V of (7.7.24), by parts that may take complex steps."""
-        adjoint = [(m[0].T, -m[1].T) for m in (q, p)]
-        found = 0.0
-        for a, b in ((times(p, adjoint[0]), times(q, adjoint[1])), (times(adjoint[1], q), times(adjoint[0], p))):
-            moment = a[0] - b[0], a[1] - b[1]
-            found = found + real_product(moment, (divided(moment[0], True), divided(moment[1], True))) / 4
-        return found
+@listed("B-7.7.29", over=library_cases)
+def canonical_equations(s: Case) -> Residual:
+    (U, V), (q, p), shape = map(split, controls(s.q, s.p, True)), map(split, s[2:]), s.q.shape
+    by_p = derivative(lambda z: real_product(joined(z, shape), moved(U, V, q)), parts(s.p))
+    by_q = derivative(lambda z: real_product(p, moved(U, V, joined(z, shape))), parts(s.q))
+    return _canonical_gaps(s, by_q, by_p)
 
-    def residual(_: Any, size: tuple[int, int, bool], q: Any, p: Any) -> float:
-        kept = slice(None) if size[2] else slice(q.size)
-        q_dot, p_dot = library_rates(size, q, p, True)
-        flow, probe = stated(*size, True)
-        start = flow.start(Q=real_form(q, size[2]), P=real_form(p, size[2]))
+
+def _energy(q: Parts, p: Parts) -> Any:
+    """H with U and V of (7.7.24)."""
+    qs, ps = ((m[0].T, -m[1].T) for m in (q, p))
+    found = 0.0
+    for a, b in ((times(p, qs), times(q, ps)), (times(ps, q), times(qs, p))):
+        moment = difference(a, b)
+        found = found + real_product(moment, (divided(moment[0]), divided(moment[1]))) / 4
+    return found
+
+
+@listed("B-Theorem-7.7.13")
+def reduced_hamiltonian() -> Residual:
+    def residual(s: Case) -> Residual:
+        (q, p), shape = map(split, s[2:]), s.q.shape
+        by_p = derivative(lambda z: _energy(q, joined(z, shape)), parts(s.p))
+        by_q = derivative(lambda z: _energy(joined(z, shape), p), parts(s.q))
+        flow, probe = stated(s.size, True)
+        Q, P = (real_form(m, s.size.is_complex) for m in s[2:])
+        start = flow.start(Q=Q, P=P)
         state = [start[symbol.name] for symbol in flow.coordinates]
-        return largest(
-            distance(2 * derivative(lambda z: energy(split(q), joined(z, q.shape)), parts(p))[kept], parts(q_dot)[kept]),
-            distance(-2 * derivative(lambda z: energy(joined(z, q.shape), split(p)), parts(q))[kept], parts(p_dot)[kept]),
-            distance(probe.value([flow.integrals["energy"]], 0.0, state), energy(split(q), split(p))),
-        )
+        own = probe.value([flow.integrals["energy"]], 0.0, state)
+        return *_canonical_gaps(s, by_q, by_p), distance(own, _energy(q, p))
 
     kept = []
     for size in LIBRARY:
         path = library_path(size, True)
-        values = [energy(split(q), split(p)) for q, p in zip(path["Q"][::8], path["P"][::8], strict=True)]
-        kept.append(distance(values, values[0]))
-    return largest(over_cases(residual, LIBRARY), *kept)
+        pairs = zip(path["Q"][::8], path["P"][::8], strict=True)
+        kept.append(still(np.array([_energy(split(q), split(p)) for q, p in pairs])))
+    return library_cases.worst(residual), *kept
 
 
-@claim(
-    "B-7.7.30",
-    "With J = 1 (Corollary 7.7.14), Q_dot = P Q^+ Q + Q Q^+ P - 2 Q P^+ Q and P_dot = 2 P Q^+ P - Q P^+ P - P P^+ Q",
-    how="real 3 x 2 and complex 2 x 2: the library's rates",
-)
-def unit_inertia() -> float:
-    def residual(_: Any, size: tuple[int, int, bool], q: Any, p: Any) -> float:
-        qs, ps = dagger(q), dagger(p)
-        q_dot, p_dot = library_rates(size, q, p, False)
-        return largest(
-            gap(q_dot, p @ qs @ q + q @ qs @ p - 2 * q @ ps @ q), gap(p_dot, 2 * p @ qs @ p - q @ ps @ p - p @ ps @ q)
-        )
-
-    return over_cases(residual, LIBRARY)
+@listed("B-7.7.30", over=library_cases)
+def unit_inertia(s: Case) -> Residual:
+    _, _, q, p = s
+    qs, ps = dagger(q), dagger(p)
+    q_dot = p @ qs @ q + q @ qs @ p - 2 * q @ ps @ q
+    return gaps(library_rates(s, False), (q_dot, 2 * p @ qs @ p - q @ ps @ p - p @ ps @ q))
 
 
-@claim(
-    "B-7.7.31",
-    "(7.7.25) are Q^_dot = [Q^, J^-1 [P^, Q^]], P^_dot = [P^, J^-1 [P^, Q^]] with J = diag(J_U, J_V) (Corollary 7.7.15)",
-    how=f"{STATED}: the library's rates against brackets of block matrices",
-)
-def double_double_brackets() -> float:
-    def residual(_: Any, size: tuple[int, int, bool], q: Any, p: Any) -> float:
-        inside = bracket(lifted(p), lifted(q))
-        n = size[0]
-        divided_inside = paired(divided(inside[:n, :n], True), divided(inside[n:, n:], True))
-        rates = library_rates(size, q, p, True)
-        return worst(gap(bracket(lifted(m), divided_inside), lifted(rate)) for m, rate in zip((q, p), rates, strict=True))
-
-    return over_cases(residual, LIBRARY)
+@listed("B-7.7.31", over=library_cases)
+def double_double_brackets(s: Case) -> Residual:
+    inside, n = bracket(lifted(s.p), lifted(s.q)), s.size.rows
+    divisor = paired(divided(inside[:n, :n]), divided(inside[n:, n:]))
+    found = (bracket(lifted(m), divisor) for m in (s.q, s.p))
+    return gaps(found, map(lifted, library_rates(s, True)))
 
 
-@claim(
-    "B-7.7.32",
-    "Q^ is in u(p + q) with the eigenvalues +-i sigma of the singular values of Q, and they stay, so that Q keeps its rank",
-    how=f"{STATED}: eigenvalues along the library's motions",
-)
-def spectrum_of_the_lift() -> float:
+@listed("B-7.7.32")
+def spectrum_of_the_lift() -> Residual:
     found = []
     for size in LIBRARY:
-        for q in library_path(size, True)["Q"][::12]:
-            sigma = np.linalg.svd(library_path(size, True)["Q"][0], compute_uv=False)
-            expected = np.sort(np.concatenate([sigma, -sigma, np.zeros(size[0] - size[1])]))
-            found += [distance(np.linalg.eigvalsh(1j * lifted(q)), expected), excess(APART - sigma[-1])]
-    return worst(found)
+        matrices = library_path(size, True)["Q"][::12]
+        sigma = np.linalg.svd(matrices[0], compute_uv=False)
+        zeros = np.zeros(size.rows - size.columns)
+        expected = np.sort(np.concatenate([sigma, -sigma, zeros]))
+        spectra = (np.linalg.eigvalsh(1j * lifted(q)) for q in matrices)
+        found += [excess(APART - sigma[-1]), *(distance(values, expected) for values in spectra)]
+    return found

@@ -1,4 +1,4 @@
-"""Appell's particle in the variables of the generalised method of Hamilton and Jacobi (Rumyantsev, example 5.1)."""
+"""Appell's particle in the generalised method of Hamilton and Jacobi (Rumyantsev, example 5.1)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ... import gallery
 from ...formulations.registry import derive
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
-
-__all__ = ["Climb", "climb_motion"]
+from ...typing import Array, Numbers
 
 
 @dataclass(frozen=True)
@@ -24,12 +23,13 @@ class Climb:
     g: float
     a: float
 
-    def hamiltonian(self, q: Any, pi: Any) -> Any:
+    def hamiltonian(self, q: Array, pi: Array) -> Any:
         """H_1 in closed form, on the branch m (1 + a^2) w > a pi_3."""
         length = np.sqrt(pi[0] ** 2 + pi[1] ** 2)
-        return (length + self.a * pi[2]) ** 2 / (2 * self.m * (1 + self.a**2)) + self.m * self.g * q[2]
+        kinetic = (length + self.a * pi[2]) ** 2 / (2 * self.m * (1 + self.a**2))
+        return kinetic + self.m * self.g * q[2]
 
-    def action(self, q: Any, constants: Any, time: Any) -> Any:
+    def action(self, q: Array, constants: Array, time: float) -> Any:
         """A complete integral S with constants (E, alpha_1, alpha_2)."""
         energy, first, second = constants
         inside = 2 * self.m * (1 + self.a**2) * (energy - self.m * self.g * q[2])
@@ -37,7 +37,7 @@ class Climb:
         upwards = (root - np.sqrt(first**2 + second**2) * q[2]) / self.a
         return -energy * time + first * q[0] + second * q[1] + upwards
 
-    def momenta(self, v: Any, chi: Any) -> Any:
+    def momenta(self, v: Array, chi: Numbers) -> Any:
         """pi = m v + chi f_v, (3, ...)."""
         heading = v[:2] / np.sqrt(v[0] ** 2 + v[1] ** 2)
         return self.m * v + chi * np.concatenate([-self.a * heading, np.ones_like(v[2:])])
@@ -49,5 +49,6 @@ def climb_motion() -> tuple[Climb, Motion]:
     scenario = gallery.load("appell-vakonomic")
     times = np.linspace(0, 1.1, 12)
     equations = derive(scenario.system, "vakonomic")
-    motion = simulate(equations, scenario.start, (0, 1.1), parameters=scenario.parameters, rtol=1e-12, at=times)
-    return Climb(**{name: scenario.parameters[name] for name in ("m", "g", "a")}), motion
+    start, values = scenario.start, scenario.parameters
+    motion = simulate(equations, start, (0, 1.1), parameters=values, rtol=1e-12, at=times)
+    return Climb(**{name: values[name] for name in ("m", "g", "a")}), motion

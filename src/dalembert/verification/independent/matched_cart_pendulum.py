@@ -1,28 +1,29 @@
-"""The pendulum on a cart with a controlled Lagrangian as plain NumPy functions, beside the library's closed loop."""
+"""The pendulum on a cart with a controlled Lagrangian, as NumPy functions and as a closed loop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy import cos, sin
 
 from ... import gallery
 from ...formulations.registry import derive
-from ..numeric import Probe, derivative, worst
+from ...typing import Array
+from ..numeric import Probe, derivative
+from ..samples import Generator, sampler
 
-__all__ = [
-    "bent", "christoffel", "closed_loop", "controlled_metric", "controlled_potential", "energy_rate", "masses", "metric",
-    "open_loop", "over_states", "passive_velocity", "potential", "states", "wanted_accelerations",
-]  # fmt: skip
+#: A metric (2, 2) as a function of q.
+Metric: TypeAlias = Callable[[Array], Any]
 
 
 @cache
 def masses() -> dict[str, float]:
     """The parameters of the gallery's closed loop."""
-    return {name: float(value) for name, value in gallery.load("cart-pendulum-matched").parameters.items()}
+    values = gallery.load("cart-pendulum-matched").parameters
+    return {name: float(value) for name, value in values.items()}
 
 
 @cache
@@ -39,20 +40,21 @@ def open_loop(force: float) -> Probe:
     return Probe(derive(scenario.system.driven({"u": force}), "lagrange"), scenario.parameters)
 
 
-def metric(q: Any) -> Any:
+def metric(q: Array) -> Any:
     """g (2, 2) at (phi, s)."""
     b = masses()
     cross = b["m"] * b["l"] * cos(q[0])
-    return np.array([[b["m"] * b["l"] ** 2 + 0 * cross, cross], [cross, b["M"] + b["m"] + 0 * cross]])
+    first, last = b["m"] * b["l"] ** 2, b["M"] + b["m"]
+    return np.array([[first + 0 * cross, cross], [cross, last + 0 * cross]])
 
 
-def potential(q: Any) -> Any:
+def potential(q: Array) -> Any:
     """U."""
     b = masses()
     return b["m"] * b["g"] * b["l"] * cos(q[0])
 
 
-def controlled_metric(q: Any) -> Any:
+def controlled_metric(q: Array) -> Any:
     """g~ (2, 2)."""
     b = masses()
     cross, whole, strong = b["m"] * b["l"] * cos(q[0]), b["M"] + b["m"], b["c"] * b["a"] - 1
@@ -60,7 +62,7 @@ def controlled_metric(q: Any) -> Any:
     return np.array([[own, strong * cross], [strong * cross, b["c"] * whole + 0 * cross]])
 
 
-def controlled_potential(q: Any) -> Any:
+def controlled_potential(q: Array) -> Any:
     """U~."""
     b = masses()
     whole = b["M"] + b["m"]
@@ -68,7 +70,7 @@ def controlled_potential(q: Any) -> Any:
     return b["m"] * b["g"] * b["l"] * (1 - cos(q[0])) + b["eps"] * whole * y**2 / 2
 
 
-def christoffel(table: Callable[[Any], Any], q: Any) -> Any:
+def christoffel(table: Metric, q: Array) -> Any:
     """Gamma^i_jk of a metric by complex steps [i, j, k]."""
     n = len(q)
     by = derivative(lambda x: table(x).ravel(), q).reshape(n, n, n)  # [i, j, k]: d_k g_ij
@@ -76,37 +78,41 @@ def christoffel(table: Callable[[Any], Any], q: Any) -> Any:
     return np.einsum("il,ljk->ijk", np.linalg.inv(table(np.asarray(q, dtype=float))), first)
 
 
-def bent(table: Callable[[Any], Any], q: Any, v: Any) -> Any:
+def bent(table: Metric, q: Array, v: Array) -> Any:
     """g_il Gamma^l_jk v^j v^k (n,)."""
     return np.real(table(q)) @ np.einsum("ijk,j,k->i", christoffel(table, q), v, v)
 
 
-def wanted_accelerations(table: Any, height: Any, q: Any, v: Any, force: Any = 0.0) -> Any:
+def wanted_accelerations(
+    table: Metric, height: Callable[[Array], Any], q: Array, v: Array, force: Array | float = 0.0
+) -> Any:
     """Those of Lagrange's equations of L~ with a force."""
     return np.linalg.solve(np.real(table(q)), force - bent(table, q, v) - derivative(height, q))
 
 
-def passive_velocity(q: Any, v: Any) -> float:
+def passive_velocity(q: Array, v: Array) -> float:
     """h~_j^2 q_dot^j."""
     return float((np.linalg.inv(metric(q)) @ controlled_metric(q) @ v)[1])
 
 
-def energy_rate(q: Any, v: Any, accelerations: Any, sign: float = 1.0) -> float:
+def energy_rate(q: Array, v: Array, accelerations: Array, sign: float = 1.0) -> float:
     """dE~/dt along accelerations."""
 
-    def energy(y: Any) -> Any:
+    def energy(y: Array) -> Any:
         return y[2:] @ controlled_metric(y[:2]) @ y[2:] / 2 + controlled_potential(y[:2])
 
-    return float(sign * derivative(energy, np.concatenate([q, v])) @ np.concatenate([v, accelerations]))
+    rates = np.concatenate([v, accelerations])
+    return float(sign * derivative(energy, np.concatenate([q, v])) @ rates)
 
 
-@cache
-def states() -> tuple[tuple[Any, Any], ...]:
-    """Random (q, v) where g~ is definite."""
-    random = np.random.default_rng(17)
-    return tuple((random.uniform(-0.8, 0.8, 2), random.uniform(-1.5, 1.5, 2)) for _ in range(6))
+class CartState(NamedTuple):
+    """A state (q, v) where g~ is definite."""
+
+    q: Array
+    v: Array
 
 
-def over_states(residual: Callable[[Any, Any], float]) -> float:
-    """The worst residual."""
-    return worst(residual(q, v) for q, v in states())
+@sampler(seed=17, count=6)
+def states(_: str, random: Generator) -> CartState:
+    """Random states."""
+    return CartState(random.uniform(-0.8, 0.8, 2), random.uniform(-1.5, 1.5, 2))

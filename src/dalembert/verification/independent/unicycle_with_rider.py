@@ -1,8 +1,8 @@
-"""The unicycle with rider of Bloch's section 9.4 as plain NumPy functions, beside the library's equations at random states."""
+"""The unicycle with rider of Bloch's section 9.4, as NumPy functions and by the library."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -13,27 +13,11 @@ from numpy import cos, sin
 
 from ... import gallery
 from ...analysis.symmetry.reduced_coefficients import CoefficientField, ReducedCoefficients
-from ...formulations.reduction.bundle_equations import bundle_of, equations_on
+from ...formulations.reduction.bundle_equations import Bundle, bundle_of, equations_on
 from ...formulations.registry import derive
-from ..numeric import Probe, derivative, worst
-
-__all__ = [
-    "TORQUE",
-    "Ride",
-    "bodies",
-    "bundle",
-    "constrained_lagrangian",
-    "library_lagrangian",
-    "over_rides",
-    "printed_inertia",
-    "printed_lagrangian",
-    "printed_metric",
-    "printed_routhian",
-    "reduced_probe",
-    "rides",
-    "swing_factors",
-    "whole",
-]
+from ...typing import Array
+from ..numeric import Probe, derivative
+from ..samples import Generator, sampler
 
 #: The torque on the limb.
 TORQUE = 0.37
@@ -53,7 +37,7 @@ def whole() -> Probe:
 
 
 @cache
-def bundle() -> Any:
+def bundle() -> Bundle:
     """SO(2) x SE(2) with the section that belongs to p_1 and p_2."""
     system = gallery.load("unicycle-rider").system
     _, _, psi, phi, x, y = system.coordinates
@@ -69,65 +53,76 @@ def reduced_probe() -> Probe:
     return Probe(equations_on(bundle(), reconstruct=False), bodies())
 
 
-# -- what is printed -------------------------------------------------------------------------------------------------------
+# -- what is printed -------------------------------------------------------------------------------
 
 
-def printed_potential(theta: Any, kappa: Any) -> Any:
+def printed_potential(theta: float, kappa: float) -> Any:
     """U."""
     b = bodies()
     M, R, m, l, mu, r, rho, g = (b[name] for name in ("M", "R", "m", "l", "mu", "r", "rho", "g"))
-    return (M * R + m * (R + l)) * g * cos(theta) + mu * g * ((R + r) * cos(theta) - rho * cos(kappa - theta))
+    return (M * R + m * (R + l)) * g * cos(theta) + mu * g * (
+        (R + r) * cos(theta) - rho * cos(kappa - theta)
+    )
 
 
-def printed_lagrangian(q: Any, v: Any) -> Any:
+def printed_lagrangian(q: Sequence[float] | Array, v: Sequence[float] | Array) -> Any:
     """L at q, v (6,), off the constraints."""
     b = bodies()
-    M, R, A, B, m, l, mu, r, rho = (b[name] for name in ("M", "R", "A", "B", "m", "l", "mu", "r", "rho"))
+    M, R, A, B, m, l, mu, r, rho = (
+        b[name] for name in ("M", "R", "A", "B", "m", "l", "mu", "r", "rho")
+    )
     theta, kappa, _, phi, _, _ = q
     theta_, kappa_, psi_, phi_, x_, y_ = v
     s, c = sin(phi), cos(phi)
     across = y_ * c - x_ * s
 
-    def square(height: Any) -> Any:
+    def square(height: float) -> Any:
         return (x_ - height * phi_ * c) ** 2 + (y_ - height * phi_ * s) ** 2
 
     spin = A * (theta_**2 + phi_**2 * cos(theta) ** 2) + B * (phi_ * sin(theta) + psi_) ** 2
-    disk = spin / 2 + M / 2 * (R**2 * theta_**2 + 2 * R * across * theta_ * cos(theta) + square(R * sin(theta)))
-    rider = (R + l) ** 2 * theta_**2 + 2 * (R + l) * across * theta_ * cos(theta) + square((R + l) * sin(theta))
+    disk = spin / 2 + M / 2 * (
+        R**2 * theta_**2 + 2 * R * across * theta_ * cos(theta) + square(R * sin(theta))
+    )
+    rider = (R + l) ** 2 * theta_**2 + 2 * (R + l) * across * theta_ * cos(theta)
+    rider = rider + square((R + l) * sin(theta))
     swing = kappa_ - theta_
-    limb = (R + r) ** 2 * theta_**2 + rho**2 * swing**2 + 2 * rho * (R + r) * swing * theta_ * cos(kappa)
+    limb = (R + r) ** 2 * theta_**2 + rho**2 * swing**2
+    limb = limb + 2 * rho * (R + r) * swing * theta_ * cos(kappa)
     limb = limb + 2 * ((R + r) * theta_ * cos(theta) + rho * swing * cos(kappa - theta)) * across
     limb = limb + square((R + r) * sin(theta) + rho * sin(kappa - theta))
     return disk + m / 2 * rider + mu / 2 * limb - printed_potential(theta, kappa)
 
 
-def rolling(phi: Any, psi_: Any) -> tuple[Any, Any]:
+def rolling(phi: float, psi_: float) -> tuple[Any, Any]:
     """x_dot and y_dot of a wheel that does not slip."""
     return -psi_ * bodies()["R"] * cos(phi), -psi_ * bodies()["R"] * sin(phi)
 
 
-def constrained_lagrangian(z: Any) -> Any:
-    """L_c of (theta, kappa, theta_dot, kappa_dot, phi_dot, psi_dot), from the printed L at some heading."""
+def constrained_lagrangian(z: Array) -> Any:
+    """L_c of (theta, kappa, theta_dot, kappa_dot, phi_dot, psi_dot), by the printed L."""
     theta, kappa, theta_, kappa_, phi_, psi_ = z
     heading = 0.83
     q = [theta, kappa, 0.0, heading, 0.0, 0.0]
     return printed_lagrangian(q, [theta_, kappa_, psi_, phi_, *rolling(heading, psi_)])
 
 
-def printed_metric(r: Any) -> Any:
+def printed_metric(r: Array) -> Any:
     """g_ab (2, 2)."""
     b = bodies()
     M, R, A, m, l, mu, h, rho = (b[name] for name in ("M", "R", "A", "m", "l", "mu", "r", "rho"))
     kappa = r[1]
-    first = M * R**2 + m * (R + l) ** 2 + mu * ((R + h) ** 2 - 2 * (R + h) * rho * cos(kappa) + rho**2) + A
+    limb = (R + h) ** 2 - 2 * (R + h) * rho * cos(kappa) + rho**2
+    first = M * R**2 + m * (R + l) ** 2 + mu * limb + A
     cross = mu * ((R + h) * rho * cos(kappa) - rho**2)
     return np.array([[first, cross], [cross, mu * rho**2 + 0 * kappa]])
 
 
-def printed_inertia(r: Any) -> Any:
+def printed_inertia(r: Array) -> Any:
     """I_ab (2, 2)."""
     b = bodies()
-    M, R, A, B, m, l, mu, h, rho = (b[name] for name in ("M", "R", "A", "B", "m", "l", "mu", "r", "rho"))
+    M, R, A, B, m, l, mu, h, rho = (
+        b[name] for name in ("M", "R", "A", "B", "m", "l", "mu", "r", "rho")
+    )
     theta, kappa = r
     limb = (R + h) * sin(theta) + rho * sin(kappa - theta)
     s = sin(theta)
@@ -136,14 +131,15 @@ def printed_inertia(r: Any) -> Any:
     return np.array([[first, cross], [cross, M * R**2 + m * R**2 + mu * R**2 + B + 0 * theta]])
 
 
-def printed_routhian(z: Any) -> Any:
+def printed_routhian(z: Array) -> Any:
     """R of (theta, kappa, theta_dot, kappa_dot, p_1, p_2)."""
     r, v, p = z[:2], z[2:4], z[4:]
-    return v @ printed_metric(r) @ v / 2 - p @ np.linalg.solve(printed_inertia(r), p) / 2 - printed_potential(*r)
+    turning = p @ np.linalg.solve(printed_inertia(r), p) / 2
+    return v @ printed_metric(r) @ v / 2 - turning - printed_potential(*r)
 
 
-def swing_factors(r: Any) -> Any:
-    """The factors of the printed covariant derivatives: A cos(theta) - B cos(kappa - theta), B cos(kappa - theta), (2,)."""
+def swing_factors(r: Array) -> Any:
+    """A cos(theta) - B cos(kappa - theta) and B cos(kappa - theta), as printed (2,)."""
     b = bodies()
     M, R, m, l, mu, h, rho = (b[name] for name in ("M", "R", "m", "l", "mu", "r", "rho"))
     script_a, script_b = M * R**2 + m * R * (R + l) + mu * R * (R + h), mu * R * rho
@@ -151,15 +147,15 @@ def swing_factors(r: Any) -> Any:
     return np.array([script_a * cos(r[0]) - by_limb, by_limb])
 
 
-# -- states ----------------------------------------------------------------------------------------------------------------
+# -- states ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Ride:
-    """A state of the unicycle on its constraints: q, and the velocities of theta, kappa, psi and phi."""
+class UnicycleSample:
+    """A state on the constraints: q, and the velocities of theta, kappa, psi and phi."""
 
-    q: Any
-    free: Any
+    q: Array
+    free: Array
 
     @cached_property
     def v(self) -> Any:
@@ -216,18 +212,13 @@ def coefficient_field() -> CoefficientField:
     return CoefficientField(bundle())
 
 
-@cache
-def rides() -> tuple[Ride, ...]:
-    """The states at which rows are looked at."""
-    random = np.random.default_rng(94)
-    return tuple(Ride(random.uniform(-0.7, 0.7, 6), random.uniform(-1.5, 1.5, 4)) for _ in range(6))
+@sampler(seed=94, count=6)
+def rides(_: str, random: Generator) -> UnicycleSample:
+    """Random states on the constraints."""
+    return UnicycleSample(random.uniform(-0.7, 0.7, 6), random.uniform(-1.5, 1.5, 4))
 
 
-def over_rides(residual: Callable[[Ride], float]) -> float:
-    """The worst residual."""
-    return worst(residual(ride) for ride in rides())
-
-
-def library_lagrangian(q: Any, v: Any) -> float:
+def library_lagrangian(q: Array, v: Array) -> float:
     """L of the gallery at any state."""
-    return float(whole().value([whole().equations.system.energy_function], 0.0, np.concatenate([q, v]))[0])
+    energy = whole().equations.system.energy_function
+    return float(whole().value([energy], 0.0, np.concatenate([q, v]))[0])

@@ -1,20 +1,48 @@
 """Dormand and Prince's method of order 8 with step control and dense output, as native code.
 
-E. Hairer, S. P. Norsett, G. Wanner: Solving Ordinary Differential Equations I, 2nd ed., section II.10. Which model
-is integrated is in the kernel's context. Stages K are rows of n_state + 1 places.
+E. Hairer, S. P. Norsett, G. Wanner: Solving Ordinary Differential Equations I, 2nd ed., section
+II.10. Which model is integrated is in the kernel's context. Stages K are rows of n_state + 1
+places.
 """
 
 from __future__ import annotations
 
 from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ....codegen.native.language import Reals, native
 from ....runtime.gauss.solve_status import SINGULAR
 from ....runtime.kernel_fields import KernelFields
 from ....runtime.projection import MISSING, evaluate
+from ....typing import Array, IntArray
+from ...run_fields import RunFields
+from ...step_control import try_controlled_step
+from ..method import AdaptiveStep, Method, Natives, by_step
+from ..step_functions import (
+    end_stage,
+    make_dense,
+    residual_point,
+    residual_points,
+    shorter_step,
+    state_within,
+    step_growth,
+    trial_dense,
+    trial_error,
+    trial_state,
+    trial_step,
+    try_step,
+)
 from .dop853_coefficients import E3, E5, A, C, D
 
-__all__ = ["EXPONENT", "ORDER", "dense_coefficients", "error_norm", "interpolate", "interpolate_rate", "step"]
+if TYPE_CHECKING:
+    from ...motion import Motion
+    from ...native_run import AdaptiveRun
+    from ...segment import Segment
+    from ...task import Task
+
+__all__ = ["DOP853_METHODS", "DOP853_STEP", "EXPONENT", "stage_state"]
 
 ORDER = 8
 #: The error of a step grows like h to the inverse of this power.
@@ -37,8 +65,10 @@ def stage_state(ns: int, s: int, h: float, y: Reals, K: Reals, stage: Reals) -> 
 
 
 @native
-def step(context: KernelFields, t: float, h: float, y: Reals, K: Reals, stage: Reals, y_new: Reals) -> int:
-    """One step from (t, y) with K[0] known: fills K[1:12] and y_new. Returns REGULAR, SINGULAR or MISSING."""
+def step(
+    context: KernelFields, t: float, h: float, y: Reals, K: Reals, stage: Reals, y_new: Reals
+) -> int:
+    """One step from (t, y) with K[0] known: fills K[1:12] and y_new. Returns 0 or a status."""
     ns = context.n_state
     for s in range(1, 12):
         stage_state(ns, s, h, y, K, stage)
@@ -50,7 +80,9 @@ def step(context: KernelFields, t: float, h: float, y: Reals, K: Reals, stage: R
 
 
 @native
-def error_norm(ns: int, h: float, y: Reals, y_new: Reals, K: Reals, rtol: float, atol: Reals) -> float:
+def error_norm(
+    ns: int, h: float, y: Reals, y_new: Reals, K: Reals, rtol: float, atol: Reals
+) -> float:
     """The error of a step relative to the tolerance; a step with at most 1 is accepted."""
     total5, total3 = 0.0, 0.0
     for i in range(ns):
@@ -69,7 +101,14 @@ def error_norm(ns: int, h: float, y: Reals, y_new: Reals, K: Reals, rtol: float,
 
 @native
 def dense_coefficients(
-    context: KernelFields, t: float, h: float, y: Reals, y_new: Reals, K: Reals, stage: Reals, F: Reals
+    context: KernelFields,
+    t: float,
+    h: float,
+    y: Reals,
+    y_new: Reals,
+    K: Reals,
+    stage: Reals,
+    F: Reals,
 ) -> int:
     """The polynomial of a finished step, F (7, n_state), from K[0:13] and three more stages."""
     ns = context.n_state
@@ -114,3 +153,183 @@ def interpolate_rate(ns: int, x: float, h: float, F: Reals, out: Reals) -> None:
             rate = rate * weight + (value if r % 2 == 0 else -value)
             value *= weight
         out[i] = rate / h
+
+
+# -- what the loop calls ---------------------------------------------------------------------------
+
+#: Where in a step the residual is looked at: between the stages.
+POINTS = np.array([0.47, 0.75, 0.93])
+
+
+@native
+def dop853_trial(context: RunFields, h: float) -> int:
+    """y_new <- the end of a step h from (t, y)."""
+    counts, clock, y_new = context.counts, context.clock, context.y_new
+    counts.evaluations += 11
+    return step(context, clock.t, h, context.y, context.stages, context.stage, y_new)
+
+
+@native
+def dop853_error(context: RunFields, h: float) -> float:
+    """The error of the step just tried, relative to the tolerance."""
+    y, y_new, rtol = context.y, context.y_new, context.clock.rtol
+    return error_norm(context.n_state, h, y, y_new, context.stages, rtol, context.atol)
+
+
+@native
+def dop853_growth(context: RunFields, error: float) -> float:
+    """The factor that makes the error nearly as large as the tolerance."""
+    return float(0.9 * error**-EXPONENT)
+
+
+@native
+def dop853_end_stage(context: RunFields) -> int:
+    """The stage at the end of a step, which is the first of the next."""
+    return 12
+
+
+@native
+def dop853_shorter(context: RunFields, elapsed: float, result: Reals) -> int:
+    """result <- the state a time after the beginning of the last step."""
+    counts, stages, spare, t = context.counts, context.stages, context.spare_stages, context.clock
+    for i in range(context.n_state):
+        spare[i] = stages[i]
+    counts.evaluations += 11
+    return step(context, t.t_old, elapsed, context.y_old, spare, context.stage, result)
+
+
+@native
+def dop853_dense(context: RunFields) -> int:
+    """The polynomial of the last step, once."""
+    clock, counts, stages, stage = context.clock, context.counts, context.stages, context.stage
+    if counts.has_dense != 0:
+        return 0
+    t, h, y_old, y = clock.t_old, clock.h_old, context.y_old, context.y
+    status = dense_coefficients(context, t, h, y_old, y, stages, stage, context.dense)
+    counts.evaluations += 3
+    if status == 0:
+        counts.has_dense = 1
+    return status
+
+
+@native
+def dop853_within(context: RunFields, x: float, result: Reals) -> None:
+    """result <- the state at the fraction x of the last step."""
+    interpolate(context.n_state, x, context.y_old, context.dense, result)
+
+
+@native
+def dop853_trial_dense(context: RunFields, h: float) -> int:
+    """The polynomial of an attempt."""
+    counts, t, stages, stage = context.counts, context.clock.t, context.stages, context.stage
+    y, y_new = context.y, context.y_new
+    status = dense_coefficients(context, t, h, y, y_new, stages, stage, context.dense)
+    if status == 0:
+        counts.evaluations += 3
+    return status
+
+
+@native
+def dop853_trial_state(context: RunFields, x: float, h: float, state: Reals, rate: Reals) -> None:
+    """state, rate <- those at the fraction x of an attempt."""
+    interpolate(context.n_state, x, context.y, context.dense, state)
+    interpolate_rate(context.n_state, x, h, context.dense, rate)
+
+
+@native
+def dop853_points(context: RunFields) -> int:
+    """The number of points."""
+    return 3
+
+
+@native
+def dop853_point(context: RunFields, k: int) -> float:
+    """The fraction of a step at which point k lies."""
+    return float(POINTS[k])
+
+
+class Interpolator:
+    """The polynomials of one segment, made again from the ends of its steps."""
+
+    def __init__(self, motion: Motion, segment: Segment, sign: float, functions: Natives) -> None:
+        self.segment, self.sign, self.functions = segment, sign, functions
+        ns = segment.step_y.shape[1]
+        self.stages, self.polynomial = np.zeros((16, ns + 1)), np.zeros((7, ns))
+        self.stage, self.end = np.zeros(ns), np.zeros(ns)
+
+    def fill(self, times: Array, places: IntArray, result: Array) -> None:
+        """result[place] <- the state at times[place], for some places."""
+        nodes = self.sign * self.segment.step_t
+        if len(nodes) == 1:
+            result[places] = self.segment.step_y[0]
+            return
+        steps = np.clip(
+            np.searchsorted(nodes, self.sign * times[places], side="right") - 1, 0, len(nodes) - 2
+        )
+        interpolated = self.functions["interpolate"]
+        for number, own in by_step(steps, places):
+            begin, finish = self.segment.step_t[number], self.segment.step_t[number + 1]
+            self._prepare(
+                begin, finish - begin, self.segment.step_y[number], self.segment.step_y[number + 1]
+            )
+            for place in own:
+                x = (times[place] - begin) / (finish - begin) if finish != begin else 1.0
+                interpolated(
+                    len(self.stage), x, self.segment.step_y[number], self.polynomial, result[place]
+                )
+
+    def _prepare(self, t: float, h: float, y: Array, y_end: Array) -> None:
+        # A stage may need the Gauss solve although both ends do not.
+        if self._try(t, h, y, y_end) == MISSING:
+            self.segment.context.complete()
+            self._try(t, h, y, y_end)
+
+    def _try(self, t: float, h: float, y: Array, y_end: Array) -> int:
+        context, functions = self.segment.context, self.functions
+        context.evaluate_on_constraints(t, y, self.stages[0])
+        status = functions["step"](context.fields, t, h, y, self.stages, self.stage, self.end)
+        if status == MISSING:
+            return MISSING
+        context.evaluate_on_constraints(t + h, y_end, self.stages[12])
+        return int(
+            functions["dense_coefficients"](
+                context.fields, t, h, y, y_end, self.stages, self.stage, self.polynomial
+            )
+        )
+
+
+def _prepare(run: AdaptiveRun, task: Task, events: int) -> None:
+    """Bind the polynomial of a step."""
+    run.context.fields.bind("dense", np.zeros((7, len(run.y))))
+
+
+DOP853_STEP = AdaptiveStep(
+    (
+        (try_step, try_controlled_step),
+        (trial_step, dop853_trial),
+        (trial_error, dop853_error),
+        (step_growth, dop853_growth),
+        (end_stage, dop853_end_stage),
+        (shorter_step, dop853_shorter),
+        (make_dense, dop853_dense),
+        (state_within, dop853_within),
+        (trial_dense, dop853_trial_dense),
+        (trial_state, dop853_trial_state),
+        (residual_points, dop853_points),
+        (residual_point, dop853_point),
+    ),
+    entries=(step, dense_coefficients, interpolate),
+    dense=Interpolator,
+    prepare=_prepare,
+    rows=16,
+    end_row=12,
+    parts=4,
+)
+DOP853_METHODS = (
+    Method(
+        "dop853",
+        "Dormand and Prince's explicit Runge-Kutta method with step control and dense output",
+        ORDER,
+        DOP853_STEP,
+    ),
+)

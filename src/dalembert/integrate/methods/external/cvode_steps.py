@@ -3,45 +3,53 @@ r"""Steps by CVODE of SUNDIALS: multistep formulas of variable order, on the rat
     BDF     sum_j alpha_j y_(n-j) = h beta f(t_n, y_n)      orders 1 to 5, for stiff equations
     Adams   orders 1 to 12, for smooth ones whose rates are dear
 
-(A. C. Hindmarsh et al.: SUNDIALS, ACM Transactions on Mathematical Software 31 (2005) 363-396, section 2.1.) The equations of a
-step are solved by Newton's method with the exact derivative of the rates, the whole Gauss problem included.
+(A. C. Hindmarsh et al.: SUNDIALS, ACM Transactions on Mathematical Software 31 (2005) 363-396,
+section 2.1.) The equations of a step are solved by Newton's method with the exact derivative of the
+rates, the whole Gauss problem included.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from ....codegen.program import straight_line
+from ....codegen.program import Program, straight_line
 from ....errors import FormError
 from ....runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
+from ....runtime.kernel import Kernel
 from ....runtime.kernel_derivatives import regular_rates
-from ...native_run import LOCAL_SHARE
+from ...tolerances import LOCAL_SHARE
 from .native_program import NativeProgram
 from .sundials import SundialsSteps, sundials_module
 
+if TYPE_CHECKING:
+    from ....runtime.context import Context
+    from ....typing import Array
+    from ...follower import ExternalTask
+
 __all__ = ["CvodeSteps", "rates_derivative"]
 
-#: A solver is begun anew where the constraints would move its state by the tolerance of the motion, in tolerances of a step.
+#: A solver restarts if projection moves its state by so many tolerances of a step.
 DRIFT = 1.0 / LOCAL_SHARE
 
 
-def rates_derivative(kernel: Any) -> Any:
-    """The derivative of the rates by the state (n_state x n_state), by columns, as a program; kept with the kernel."""
-    kept = kernel.__dict__.get("_rates_derivative")
-    if kept is None:
+def rates_derivative(kernel: Kernel) -> Program:
+    """The derivative of the rates by the state (n_state x n_state), by columns, as a program."""
+
+    def make() -> Program:
         state = kernel.algebra.vector(kernel.equations.state)
         derivative = ca.jacobian(regular_rates(kernel).rates, state)
-        kept = kernel.__dict__["_rates_derivative"] = straight_line("rates_slope", kernel._inputs(), [derivative])
-    return kept
+        return straight_line("rates_derivative", kernel._inputs(), [derivative])
+
+    return kernel.cache.get("rates derivative", make)
 
 
 class CvodeSteps(SundialsSteps):
     """See `run.Steps`."""
 
-    def __init__(self, task: Any, context: Any) -> None:
+    def __init__(self, task: ExternalTask, context: Context) -> None:
         super().__init__(task, context)
         self._kind = sundials_module("cvode").CVODE
         kernel = context.kernel
@@ -52,16 +60,19 @@ class CvodeSteps(SundialsSteps):
         self._out = np.zeros(kernel.n_state + 1)
         self._at = np.zeros(kernel.n_state)
 
-    def begin(self, t: float, y: Any) -> None:
+    def begin(self, t: float, y: Array) -> None:
         """Stand at a state, with formulas of first order."""
         self.t, self.y = t, y
-        options = self._options() | {"method": "BDF" if self.task.method == "cvode-bdf" else "Adams", "atol": self.atol}
+        options = self._options() | {
+            "method": "BDF" if self.task.method == "cvode-bdf" else "Adams",
+            "atol": self.atol,
+        }
         if self._derivative is not None:
             options["jacfn"] = self._fill_derivative
         self._solver = self._made(self._kind, self._fill_rates, (t, y.copy()), options)
 
-    def evaluate_on_constraints(self, y: Any) -> None:
-        """Keep the past, which is right to the tolerance, unless the constraints have moved the state by about that much."""
+    def evaluate_on_constraints(self, y: Array) -> None:
+        """Keep the past unless the constraints moved the state by about the tolerance."""
         moved = np.abs(y - self._unprojected) / (self.atol + self.rtol * np.abs(y))
         if np.sqrt(np.mean(moved**2)) > DRIFT:
             self.begin(self.t, y)
@@ -72,12 +83,12 @@ class CvodeSteps(SundialsSteps):
         self._unprojected = self.y.copy()
         return found
 
-    def _fill_rates(self, t: float, y: Any, rates: Any) -> None:
+    def _fill_rates(self, t: float, y: Array, rates: Array) -> None:
         self.evaluations += 1
         self._at[:] = y
         status = self.context.evaluate(t, self._at, self._out)
         rates[:] = np.nan if status in (SINGULAR, CONTRADICTORY) else self._out[:-1]
 
-    def _fill_derivative(self, t: float, y: Any, rates: Any, derivative: Any) -> None:
+    def _fill_derivative(self, t: float, y: Array, rates: Array, derivative: Array) -> None:
         size = len(self._at)
         derivative[:, :] = self._derivative(t, y).reshape(size, size).T

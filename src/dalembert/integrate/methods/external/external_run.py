@@ -1,26 +1,39 @@
-"""A run whose steps another package takes: what is stored, and how its steps end on the constraints.
+"""A run whose steps another package takes: what is stored, and how its steps end on the
+constraints.
 
-The package takes one step at a time, so that the driver sees the same run as with our own methods: every step is stored, states
-at the times asked for come from the package's dense output, and both are brought to the constraints by the native projection.
+The package takes one step at a time, so that the driver sees the same run as with our own methods:
+every step is stored, states at the times asked for come from the package's dense output, and both
+are brought to the constraints by the native projection.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ....codegen.passes.unrolled import HEALTHY
+from ....runtime.context import Context
 from ....runtime.gauss.solve_status import SINGULAR
 from ....runtime.projection import STUCK
 from ... import advance as loop
-from ...native_run import Run
+from ...native_run import AdaptiveRun, RunStart
+from ...step_control import MOST_MOVED
 from ..fixed.fixed_steps import DEGENERATE
+from ..method import ExternalStep
+from ..table import find_method
 from .native_program import NativeProgram
+
+if TYPE_CHECKING:
+    from ....typing import Array, IntArray
+    from ...follower import ExternalTask
+    from ...motion import Motion
+    from ...segment import Segment
 
 __all__ = ["ExternalRun", "ShortPropagations", "Steps", "steps_of"]
 
-#: How long the first step may be at most; later ones are bounded by the package's own control and by `max_step`.
+#: The bound of the first step; later ones are bounded by the package and `max_step`.
 UNBOUNDED = float("inf")
 
 
@@ -34,7 +47,8 @@ class Steps(Protocol):
     evaluations : int
         How often the rates, or their coefficients, were computed.
     needs_health : bool
-        Whether the package computes the rates itself, by straight-line code that may become unhealthy.
+        Whether the package computes the rates itself, by straight-line code that may become
+        unhealthy.
     """
 
     t: float
@@ -42,45 +56,39 @@ class Steps(Protocol):
     evaluations: int
     needs_health: bool
 
-    def begin(self, t: float, y: Any) -> None:
+    def begin(self, t: float, y: Array) -> None:
         """Stand at a state, without a past."""
 
     def step(self, end: float) -> bool:
         """One step towards the end and not beyond; False where none could be taken."""
 
-    def within(self, t: float) -> Any:
+    def within(self, t: float) -> Array:
         """The state at a time inside the last step."""
 
-    def evaluate_on_constraints(self, y: Any) -> None:
+    def evaluate_on_constraints(self, y: Array) -> None:
         """Go on from this state, to which the end of the last step was projected."""
 
 
-def steps_of(task: Any, context: Any) -> Steps:
+def steps_of(task: ExternalTask, context: Context) -> Steps:
     """The steps of a task's method."""
-    if task.method == "heyoka":
-        from .heyoka_steps import HeyokaSteps
-
-        return HeyokaSteps(task, context)
-    if task.method == "ida-ggl":
-        from .ida_steps import IdaSteps
-
-        return IdaSteps(task, context)
-    from .cvode_steps import CvodeSteps
-
-    return CvodeSteps(task, context)
+    step = find_method(task.method).step
+    assert isinstance(step, ExternalStep)
+    return step.start(task, context)
 
 
-class ExternalRun(Run):
-    """A run from (t, y) by the steps of another package; the driver asks it what it asks a `Run`."""
+class ExternalRun(AdaptiveRun):
+    """A run from (t, y) by the steps of another package, a `NativeRun` for the driver."""
 
-    def __init__(self, kernel: Any, task: Any, t: float, y: Any, at: Any, at_states: Any, events: int) -> None:
-        super().__init__(kernel, task, t, y, at, at_states, events)
-        self.at, self.at_states = at, at_states
+    def __init__(self, start: RunStart) -> None:
+        super().__init__(start)
+        kernel, task, self.at, self.at_states = start.kernel, start.task, start.at, start.at_states
         self.steps = steps_of(task, self.context)
-        self.steps.begin(t, self.y.copy())
+        self.steps.begin(start.t, self.y.copy())
         self._rates: NativeProgram | None = None
         if self.steps.needs_health:
-            self._rates = NativeProgram(kernel, kernel.program("fast"), task.parameters, kernel.address("fast"))
+            self._rates = NativeProgram(
+                kernel, kernel.program("fast"), task.parameters, kernel.address("fast")
+            )
 
     def call(self, name: str, *arguments: Any) -> int:
         """Advance by at most so many steps; nothing else is asked of such a run."""
@@ -100,7 +108,7 @@ class ExternalRun(Run):
         self.is_crossing = is_crossing
 
     def _across(self) -> int:
-        """One tiny step along the rates: no package is asked for a step of a few spacings of the clock."""
+        """One tiny step along the rates: packages take no step of a few spacings of the clock."""
         clock, counts = self.clock, self.counts
         t, rates = clock.t_end, np.zeros(len(self.y) + 1)
         self.context.evaluate(self.t, self.y, rates)
@@ -132,7 +140,7 @@ class ExternalRun(Run):
                 return loop.ROW_REVERSED
         return loop.END if clock.t == clock.t_end else loop.BUDGET
 
-    def _reached(self, t: float, y: Any) -> int:
+    def _reached(self, t: float, y: Array) -> int:
         """Take over the end of a step; 0, or why the run ends before it."""
         clock, counts = self.clock, self.counts
         if self._rates is not None and not self._rates(t, y)[-1] > HEALTHY:
@@ -143,8 +151,10 @@ class ExternalRun(Run):
         if (
             not status and self.context.fields.arrays["active_rows"][0] > 0
         ):  # a row that was left out may say something of its own
-            moved = (y - reached) / (self.context.fields.arrays["atol"] + self.clock.rtol * np.abs(y))
-            status = STUCK if np.sqrt(np.mean(moved**2)) > loop.MOST_MOVED else 0
+            moved = (y - reached) / (
+                self.context.fields.arrays["atol"] + self.clock.rtol * np.abs(y)
+            )
+            status = STUCK if np.sqrt(np.mean(moved**2)) > MOST_MOVED else 0
         if status:
             return loop.OFF_CONSTRAINTS if status == STUCK else loop.NOT_DETERMINED
         while counts.next_at < len(self.at):
@@ -168,14 +178,14 @@ class ExternalRun(Run):
         counts.accepted += 1
         return 0
 
-    def _project(self, t: float, y: Any) -> int:
+    def _project(self, t: float, y: Array) -> int:
         if not self.context.fields.projects:
             return 0
         self.counts.projected += 1
         return self.context.project(t, y, 0, 1, 8)
 
     def _degenerates(self) -> bool:
-        """Whether the choice of independent velocities is to be looked at again; the only event of such a run."""
+        """Whether to check the choice of velocities again, the only event of such a run."""
         count = self.context.fields.n_events
         self.events_new[:count] = self.context.events(self.t, self.y, count)
         crossed = bool(np.any(self.events_old[:count] * self.events_new[:count] < 0.0))
@@ -186,7 +196,9 @@ class ExternalRun(Run):
 class _Call:
     """What the steps of a stored motion need to know of its call."""
 
-    def __init__(self, statistics: Any, size: int, span: tuple[float, float], parameters: Any) -> None:
+    def __init__(
+        self, statistics: Mapping[str, Any], size: int, span: tuple[float, float], parameters: Array
+    ) -> None:
         self.method, self.rtol = statistics["method"], statistics["rtol"]
         self.atol = np.full(size, statistics["atol"])
         self.max_step, self.first_step = UNBOUNDED, None
@@ -194,26 +206,37 @@ class _Call:
 
 
 class ShortPropagations:
-    """The states of one segment between its steps: the package once more, from the beginning of a step."""
+    """The states of one segment between its steps, by the package once more."""
 
-    def __init__(self, motion: Any, segment: Any, sign: float) -> None:
+    def __init__(self, motion: Motion, segment: Segment, sign: float) -> None:
         self.segment, self.sign = segment, sign
         nodes = segment.step_t
         task = _Call(
-            motion.statistics, segment.step_y.shape[1], (float(nodes[0]), float(nodes[-1])), segment.context.parameters
+            motion.statistics,
+            segment.step_y.shape[1],
+            (float(nodes[0]), float(nodes[-1])),
+            segment.context.parameters,
         )
         self.steps = steps_of(task, segment.context)
 
-    def fill(self, times: Any, places: Any, result: Any) -> None:
+    def fill(self, times: Array, places: IntArray, result: Array) -> None:
         """result[place] <- the state at times[place], for some places."""
         nodes, states = self.segment.step_t, self.segment.step_y
         found = np.searchsorted(self.sign * nodes, self.sign * times[places], side="right") - 1
         numbers = np.clip(found, 0, len(nodes) - 1)
         for number in np.unique(numbers):
             inside = places[numbers == number]
-            self._follow(float(nodes[number]), states[number], times, inside[np.argsort(self.sign * times[inside])], result)
+            self._follow(
+                float(nodes[number]),
+                states[number],
+                times,
+                inside[np.argsort(self.sign * times[inside])],
+                result,
+            )
 
-    def _follow(self, begin: float, y: Any, times: Any, places: Any, result: Any) -> None:
+    def _follow(
+        self, begin: float, y: Array, times: Array, places: IntArray, result: Array
+    ) -> None:
         end, begun = float(times[places[-1]]), False
         for place in places:
             t = float(times[place])

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....codegen.backends.heyoka_source import heyoka_module, heyoka_system
-from ...native_run import LOCAL_SHARE
+from ...tolerances import LOCAL_SHARE
+
+if TYPE_CHECKING:
+    from ....runtime.context import Context
+    from ....runtime.kernel import Kernel
+    from ....typing import Array
+    from ...follower import ExternalTask
 
 __all__ = ["HeyokaSteps", "heyoka_tolerance"]
 
@@ -24,27 +30,27 @@ def heyoka_tolerance(rtol: float) -> float:
     return max(LOCAL_SHARE * rtol, FINEST)
 
 
-def _integrator(kernel: Any, tolerance: float) -> Any:
+def _integrator(kernel: Kernel, tolerance: float) -> Any:
     """heyoka's integrator of a kernel, compiled once for a tolerance; every run takes a copy."""
-    kept: dict[float, Any] = kernel.__dict__.setdefault("_heyoka", {})
-    if tolerance not in kept:
-        hy = heyoka_module()
-        kept[tolerance] = hy.taylor_adaptive(
-            kernel.__dict__.get("_heyoka_system") or heyoka_system(kernel),
+
+    def make() -> Any:
+        return heyoka_module().taylor_adaptive(
+            kernel.cache.get("heyoka", lambda: heyoka_system(kernel)),
             [0.0] * kernel.n_state,
             pars=[0.0] * len(kernel.parameters),
             tol=tolerance,
             compact_mode=kernel.program("fast").operation_count > INLINED,
         )
-    return copy.deepcopy(kept[tolerance])
+
+    return copy.deepcopy(kernel.cache.get(("heyoka", tolerance), make))
 
 
 class HeyokaSteps:
-    """See `run.Steps`. The state may be changed between two steps, because a step knows nothing of those before."""
+    """See `run.Steps`. The state may be changed between steps, which have no memory."""
 
     needs_health = True
 
-    def __init__(self, task: Any, context: Any) -> None:
+    def __init__(self, task: ExternalTask, context: Context) -> None:
         hy = heyoka_module()
         self._reasons = hy.taylor_outcome
         self._integrator = _integrator(context.kernel, heyoka_tolerance(task.rtol))
@@ -53,7 +59,7 @@ class HeyokaSteps:
         self._longest, self._next = task.max_step, task.first_step or math.inf
         self.t, self.y, self.evaluations = 0.0, np.zeros(context.kernel.n_state), 0
 
-    def begin(self, t: float, y: Any) -> None:
+    def begin(self, t: float, y: Array) -> None:
         """Stand at a state."""
         self.t, self.y = t, y
         self._integrator.time = t
@@ -64,7 +70,9 @@ class HeyokaSteps:
         left = end - self.t
         bound = min(abs(left), self._longest, self._next)
         self._next = math.inf
-        outcome, taken = self._integrator.step(max_delta_t=math.copysign(bound, left), write_tc=True)
+        outcome, taken = self._integrator.step(
+            max_delta_t=math.copysign(bound, left), write_tc=True
+        )
         self.evaluations += 1
         if outcome not in (self._reasons.success, self._reasons.time_limit):
             return False
@@ -74,10 +82,10 @@ class HeyokaSteps:
         self.y = np.array(self._integrator.state)
         return True
 
-    def within(self, t: float) -> Any:
+    def within(self, t: float) -> Array:
         """The last expansion at a time."""
         return np.array(self._integrator.update_d_output(t))
 
-    def evaluate_on_constraints(self, y: Any) -> None:
+    def evaluate_on_constraints(self, y: Array) -> None:
         """Go on from the projected state."""
         self._integrator.state[:] = y

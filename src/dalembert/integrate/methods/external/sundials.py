@@ -6,14 +6,19 @@ import contextlib
 import io
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....errors import MissingExtraError
-from ...native_run import LOCAL_SHARE
+from ...tolerances import LOCAL_SHARE
+
+if TYPE_CHECKING:
+    from ....runtime.context import Context
+    from ....typing import Array
+    from ...follower import ExternalTask
 
 __all__ = ["MOST_STEPS", "SundialsSteps", "is_installed", "sundials_module"]
 
@@ -60,12 +65,13 @@ def _quiet_logger() -> Iterator[None]:
 class SundialsSteps:
     """What CVODE and IDA share: one step at a time, the times within it, and what they were told.
 
-    A solver remembers the steps before; looking back into the last one makes its next answer the end of that step once more.
+    A solver remembers the steps before; looking back into the last one makes its next answer the
+    end of that step once more.
     """
 
     needs_health = False
 
-    def __init__(self, task: Any, context: Any) -> None:
+    def __init__(self, task: ExternalTask, context: Context) -> None:
         self.task, self.context = task, context
         self.t, self.evaluations = float(task.span[0]), 0
         self.y: Any = np.zeros(context.kernel.n_state)
@@ -78,7 +84,11 @@ class SundialsSteps:
         """Options of both integrators."""
         first, last = self.task.span
         size = max(abs(first), abs(last), abs(last - first))
-        longest = self.task.max_step if math.isfinite(self.task.max_step) else max(10.0 * abs(last - first), 1e-300)
+        longest = (
+            self.task.max_step
+            if math.isfinite(self.task.max_step)
+            else max(10.0 * abs(last - first), 1e-300)
+        )
         least = 4.0 * np.finfo(float).eps * size
         return {
             "rtol": self.rtol,
@@ -101,15 +111,21 @@ class SundialsSteps:
                 return True
         return False
 
-    def within(self, t: float) -> Any:
+    def within(self, t: float) -> Array:
         """The polynomial of the last step at a time."""
         with contextlib.redirect_stdout(io.StringIO()):
             return self._state(self._solver.step(t, method="normal"))
 
-    def _state(self, found: Any) -> Any:
+    def _state(self, found: Any) -> Array:
         return np.array(found.y[: self.context.kernel.n_state])
 
-    def _made(self, kind: Any, function: Any, start: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _made(
+        self,
+        kind: Callable[..., Any],
+        function: Callable[..., None],
+        start: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
         """A solver that stands at a start."""
         with _quiet_logger(), contextlib.redirect_stdout(io.StringIO()):
             solver = kind(function, **options)

@@ -1,4 +1,5 @@
-"""What a run with fixed steps must hold before it counts as finished: its constraints and its energy.
+"""What a run with fixed steps must hold before it counts as finished: its constraints and its
+energy.
 
 A method without error control takes whatever its equations give. Where these have several roots, or
 nearly none, as beside a loss of rank, a step may solve them to rounding and still leave the motion.
@@ -7,7 +8,7 @@ nearly none, as beside a loss of rank, a step may solve them to rounding and sti
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -15,22 +16,27 @@ import numpy as np
 from ....codegen.passes.magnitudes import magnitudes
 from ....codegen.program import straight_line
 from ....formulations.constraint_equations import velocity_level
-from ....model.constraints import HolonomicConstraint, MomentumConstraint
 from ....model.flow_system import Flow
 from ....model.symbols import t
 from ....model.system import System
 from ....runtime.kernel import Kernel
 from ....runtime.native_functions import functions
-from ...motion import Segment
 from ...outcome import Outcome
+from ...segment import Segment
 from ...termination import lost_rank
-from . import fixed_fields as places
+from ..method import FixedStep
+from ..table import find_method
+
+if TYPE_CHECKING:
+    from ....typing import Array
+    from ...driver import Driver
+    from ...task import Task
 
 __all__ = ["departure", "untrue"]
 
 #: A residual above this part of the largest size of the terms of its constraint is no rounding.
 HELD = 1e-6
-#: A conserved energy is wrong that changes by more than this part of p v, which is twice the kinetic energy.
+#: A conserved energy may change by at most this part of p v, twice the kinetic energy.
 GAINED = 0.25
 #: What is below this part of the terms of an energy is rounding.
 ROUNDING = 1e-9
@@ -38,16 +44,19 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class _Checks:
-    """A native program for residuals (m), the sizes of their terms (m), the energy, the size of its terms, p v."""
+    """A native program: residuals (m), sizes of their terms (m), energy, its size, p v."""
 
     address: int
     names: tuple[str, ...]
 
-    def values(self, kernel: Kernel, segment: Segment, parameters: Any) -> Any:
+    def values(self, kernel: Kernel, segment: Segment, parameters: Array) -> Array:
         """The table of a segment, a row for each step."""
         count, width = len(segment.step_t), 2 * len(self.names) + 3
         none, result = np.zeros(len(kernel.free_inputs) + 1), np.empty((count, width))
-        blocks = [np.ascontiguousarray(b, dtype=float) for b in (segment.step_t, segment.step_y, parameters)]
+        blocks = [
+            np.ascontiguousarray(b, dtype=float)
+            for b in (segment.step_t, segment.step_y, parameters)
+        ]
         strides = np.array([1, kernel.n_state, 0, 0, 0])
         functions()["map_rows"](self.address, count, width, strides, *blocks, none, none, result)
         return result
@@ -55,16 +64,17 @@ class _Checks:
 
 @dataclass(frozen=True)
 class Departure:
-    """The first step of a segment that is not one of the motion, and what is wrong there as a clause."""
+    """The first step of a segment that leaves the motion, and what is wrong there as a clause."""
 
     step: int
     clause: str
 
 
-def departure(task: Any, segment: Segment) -> Departure | None:
-    """Where the steps of a segment leave the constraints, or the energy that is conserved; None where they do not."""
+def departure(task: Task, segment: Segment) -> Departure | None:
+    """Where a segment leaves its constraints or its conserved energy; None if it does not."""
     kernel = segment.context.kernel
-    checks = _kept_checks(kernel, _ends_on_constraints(task))
+    ends_on = _ends_on_constraints(task)
+    checks = kernel.cache.get(("fixed checks", ends_on), lambda: _compiled(kernel, ends_on))
     table, m = checks.values(kernel, segment, segment.context.parameters), len(checks.names)
     residuals, sizes = np.abs(table[:, :m]), np.maximum.accumulate(table[:, m : 2 * m], axis=0)
     off = ~(residuals <= HELD * sizes)
@@ -82,7 +92,7 @@ def departure(task: Any, segment: Segment) -> Departure | None:
     )
 
 
-def _gain(table: Any) -> Departure | None:
+def _gain(table: Array) -> Departure | None:
     """Where an energy that is conserved has changed by as much as there is kinetic energy."""
     energies, sizes, scale = table.T
     gained = np.abs(energies - energies[0])
@@ -93,8 +103,8 @@ def _gain(table: Any) -> Departure | None:
     return Departure(first, f"the energy, which is conserved, has changed by {gained[first]:.3g}")
 
 
-def untrue(driver: Any) -> tuple[Outcome, str] | None:
-    """The ending of a run with fixed steps that left its motion, which is cut off there; None where it did not."""
+def untrue(driver: Driver) -> tuple[Outcome, str] | None:
+    """The ending of a run with fixed steps that left its motion, truncated there; else None."""
     record, run = driver.record, driver.run
     for number, segment in enumerate(record.segments):
         found = departure(driver.task, segment)
@@ -102,33 +112,35 @@ def untrue(driver: Any) -> tuple[Outcome, str] | None:
             continue
         kept = max(found.step, 1)
         last, bad = float(segment.step_t[kept - 1]), float(segment.step_t[found.step])
-        record.segments[number:] = [replace(segment, step_t=segment.step_t[:kept], step_y=segment.step_y[:kept])]
+        record.segments[number:] = [
+            replace(segment, step_t=segment.step_t[:kept], step_y=segment.step_y[:kept])
+        ]
         record.reached = int(np.sum(record.at <= last if record.forward else record.at >= last))
         run.y[:], run.clock.t = segment.step_y[kept - 1], last
         reason = lost_rank(driver)
         if reason is not None:
-            return Outcome.SINGULAR, f"The motion became singular at t = {last:.9g}: {reason}. At t = {bad:.9g} {found.clause}."
+            return (
+                Outcome.SINGULAR,
+                (
+                    f"The motion became singular at t = {last:.9g}: {reason}. At t = {bad:.9g}"
+                    f" {found.clause}."
+                ),
+            )
         return (
             Outcome.UNSOLVED,
-            f"The steps of {driver.task.method} left the motion after t = {last:.9g}: at t = {bad:.9g} {found.clause}. "
-            "Take a smaller step, or look for a state at which the constraints lose rank.",
+            (
+                f"The steps of {driver.task.method} left the motion after t = {last:.9g}: at t ="
+                f" {bad:.9g} {found.clause}. Take a smaller step, or look for a state at which the"
+                " constraints lose rank."
+            ),
         )
     return None
 
 
-def _ends_on_constraints(task: Any) -> bool:
-    """Whether the steps of a run end on its constraints, by their own equations or by projection."""
-    from .fixed_run import FIXED_METHODS
-
-    return bool(task.project) or FIXED_METHODS[task.method][0] in (places.RATTLE, places.ROOTS)
-
-
-def _kept_checks(kernel: Kernel, on_constraints: bool) -> _Checks:
-    """The program, compiled once and kept with the kernel."""
-    kept: dict[bool, _Checks] = kernel.__dict__.setdefault("_fixed_checks", {})
-    if on_constraints not in kept:
-        kept[on_constraints] = _compiled(kernel, on_constraints)
-    return kept[on_constraints]
+def _ends_on_constraints(task: Task) -> bool:
+    """Whether steps end on the constraints, by their own equations or by projection."""
+    step = find_method(task.method).step
+    return bool(task.project) or (isinstance(step, FixedStep) and step.ends_on_constraints)
 
 
 def _compiled(kernel: Kernel, on_constraints: bool) -> _Checks:
@@ -137,7 +149,7 @@ def _compiled(kernel: Kernel, on_constraints: bool) -> _Checks:
     residual, names = ca.SX(0, 1), list[str]()
     if on_constraints and not is_flow:
         levels = [
-            [c.name for c in system.bilateral if isinstance(c, HolonomicConstraint)],
+            [c.name for c in system.bilateral if c.is_position_level],
             [c.name for c in system.bilateral],
         ]
         for column, level in zip(graph.residuals, levels, strict=True):
@@ -153,15 +165,24 @@ def _compiled(kernel: Kernel, on_constraints: bool) -> _Checks:
 
 
 def _conserves_energy(kernel: Kernel) -> bool:
-    """Whether the energy is conserved by structure: no force or input, no time, and constraints linear in the velocities."""
+    """Whether structure conserves the energy: no force, input or time; linear constraints."""
     system, algebra = kernel.equations.system, kernel.algebra
     if isinstance(system, Flow):
         return "energy" in system.integrals
-    if not isinstance(system, System) or system.image is not None or kernel.equations.form == "vakonomic":
+    if (
+        not isinstance(system, System)
+        or system.image is not None
+        or kernel.equations.form == "vakonomic"
+    ):
         return False
-    if system.forces or system.inputs or system.dissipation != 0 or not all(c.is_ideal for c in system.bilateral):
+    if (
+        system.forces
+        or system.inputs
+        or system.dissipation != 0
+        or not all(c.is_ideal for c in system.bilateral)
+    ):
         return False
-    if any(isinstance(c, MomentumConstraint) for c in system.bilateral):
+    if any(c.is_momentum_level for c in system.bilateral):
         return False
     level = velocity_level(system, algebra)
     v, time = algebra.vector(system.velocities), algebra.vector([t])

@@ -1,20 +1,27 @@
-"""Between the stored steps of a run with fixed steps: the same steps again, and a shorter one of the same method.
+"""Between the stored steps of a run with fixed steps: the same steps again, and a shorter one of
+the same method.
 
-A state between two steps is what a step of the method itself reaches from the step before. It has the order of the method, and
-it keeps what the method keeps: a spectrum, an orthogonal matrix.
+A state between two steps is what a step of the method itself reaches from the step before. It has
+the order of the method, and it keeps what the method keeps: a spectrum, an orthogonal matrix.
 """
 
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....errors import RunError
 from ... import advance as loop
+from ...native_run import RunStart
 from .fixed_run import FixedRun, Stepping
 from .fixed_steps import UNSOLVED
+
+if TYPE_CHECKING:
+    from ....typing import Array, IntArray
+    from ...motion import Motion
+    from ...segment import Segment
 
 __all__ = ["ShorterSteps"]
 
@@ -25,7 +32,7 @@ SAME = 1e-9
 class ShorterSteps:
     """The states of one segment between its steps."""
 
-    def __init__(self, motion: Any, segment: Any, sign: float) -> None:
+    def __init__(self, motion: Motion, segment: Segment, sign: float) -> None:
         self.segment, self.sign = segment, sign
         self.step = sign * float(motion.statistics["step"])
         self.method = str(motion.statistics["method"])
@@ -38,12 +45,18 @@ class ShorterSteps:
             )
         self.place = -1
 
-    def fill(self, times: Any, places: Any, result: Any) -> None:
+    def fill(self, times: Array, places: IntArray, result: Array) -> None:
         """result[place] <- the state at times[place], for some places."""
         nodes, states = self.sign * self.segment.step_t, self.segment.step_y
         order = places[np.argsort(self.sign * times[places], kind="stable")]
         for place in order:
-            node = int(np.clip(np.searchsorted(nodes, self.sign * times[place], side="right") - 1, 0, len(nodes) - 1))
+            node = int(
+                np.clip(
+                    np.searchsorted(nodes, self.sign * times[place], side="right") - 1,
+                    0,
+                    len(nodes) - 1,
+                )
+            )
             if abs(times[place] - self.segment.step_t[node]) <= SAME * abs(self.step):
                 result[place] = states[node]
                 continue
@@ -55,21 +68,20 @@ class ShorterSteps:
         """Stand at a stored step."""
         segment, context = self.segment, self.segment.context
         t = float(segment.step_t[node])
-        task = SimpleNamespace(
+        task: Any = SimpleNamespace(
             parameters=context.parameters,
             method=self.method,
             project=True,
             span=(t, t + self.step * 2**40),
             stepping=Stepping(self.step, 2**40, 2**40),
         )
-        none = np.zeros(0)
-        self.run = FixedRun(context.kernel, task, t, segment.step_y[node], none, np.zeros((0, 0)), 0)
-        callback = context.__dict__.get("callback")
-        if callback is not None:
-            self.run.context.call_for_inputs(callback)
+        state, none = segment.step_y[node], np.zeros(0)
+        self.run = FixedRun(RunStart(context.kernel, task, t, state, none, np.zeros((0, 0)), 0))
+        if context.callback is not None:
+            self.run.context.call_for_inputs(context.callback)
         self.place = node
 
-    def _reach(self, t: float, result: Any) -> None:
+    def _reach(self, t: float, result: Array) -> None:
         """Whole steps to the one before t, and a shorter one to it."""
         run = self.run
         whole = 0 if self.varies else int(np.floor((t - run.t) / self.step + SAME))
@@ -85,7 +97,7 @@ class ShorterSteps:
         run.y[:] = state
 
     def _resolve(self, code: int) -> bool:
-        """Whether a native call has done what it should; else what it lacked is made, or the end of it said."""
+        """Whether a native call is done; else make what it lacked, or raise an error."""
         if code == loop.BUDGET:
             return True
         if code == loop.NOT_COMPILED:

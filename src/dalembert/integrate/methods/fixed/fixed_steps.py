@@ -1,7 +1,9 @@
-"""The native loop of a run with fixed steps: one increment after another, added with compensation, and what is stored.
+"""The native loop of a run with fixed steps: one increment after another, added with compensation,
+and what is stored.
 
-A step y <- y + d loses what d has below the last digit of y. It is carried along and added to the next increment (Kahan), so
-that what is kept exactly by each step drifts over a million of them like a random walk of a digit that is not shown.
+A step y <- y + d loses what d has below the last digit of y. It is carried along and added to the
+next increment (Kahan), so that what is kept exactly by each step drifts over a million of them like
+a random walk of a digit that is not shown.
 """
 
 from __future__ import annotations
@@ -12,37 +14,30 @@ from ....runtime.projection import MISSING, call_events, is_finite, project
 from ...advance import BUDGET, END, EXCLUDED, FULL, NOT_COMPILED, NOT_DETERMINED, ROW_REVERSED
 from ...events.rank_watch import row_reversed
 from ...run_fields import FixedFields
-from ..groups.orbit_steps import fill_matrices
-from ..groups.rkmk import munthe_kaas_step
-from ..implicit.collocation import implicit_step
-from ..implicit.rattle import rattle_step
-from ..implicit.root_solver import root_step
-from .fixed_fields import NOT_CONTRACTING, RATTLE, RKMK, ROOTS, UNSOLVABLE
+from .fixed_fields import NOT_CONTRACTING, UNSOLVABLE
 
-__all__ = ["DEGENERATE", "UNSOLVED", "advance_fixed", "step_from"]
+__all__ = ["DEGENERATE", "UNSOLVED", "advance_fixed", "method_step", "step_from"]
 
-# Why `advance_fixed` returned, beside the reasons of `advance`: the equations of a step are not solved; the independent
-# velocities want to be chosen anew.
+# Why `advance_fixed` returned, beside the reasons of `advance`: the equations of a step are not
+# solved; the independent velocities want to be chosen anew.
 UNSOLVED, DEGENERATE = 20, 21
 #: Rows of constraints are compared after so many steps.
 WATCHED = 8
 
 
 @native
+def method_step(context: FixedFields, t: float, h: float) -> int:
+    """delta <- what a step from (t, y) adds to the state; each method binds its own.
+
+    Returns 0, or a status of `projection`, `solve_status` or `fixed_fields`.
+    """
+    return UNSOLVABLE
+
+
+@native
 def increment(context: FixedFields, t: float, h: float) -> int:
-    """DELTA <- what a step from (t, y) adds to the state, by the method of the run."""
-    status = 0
-    if context.method_kind == RATTLE:
-        status = rattle_step(context, t, h)
-    elif context.method_kind == ROOTS:
-        status = root_step(context, t, h)
-    elif context.method_kind == RKMK:
-        counts = context.counts
-        counts.evaluations += 4
-        fill_matrices(context, context.y)
-        status = munthe_kaas_step(context, t, h)
-    else:
-        status = implicit_step(context, t, h)
+    """delta <- what a step from (t, y) adds to the state; UNSOLVABLE where it is not finite."""
+    status = method_step(context, t, h)
     if status == 0 and not is_finite(context.n_state, context.delta):
         return UNSOLVABLE
     return status
@@ -62,7 +57,7 @@ def reason(status: int) -> int:
 
 @native
 def store_step(context: FixedFields) -> None:
-    """Keep the state where it was asked for: every so many steps, at the end, and at the times `at`."""
+    """Store the state if it was asked for: every so many steps, at the end, and at `at`."""
     ns = context.n_state
     clock, counts, y = context.clock, context.counts, context.y
     number, wanted = counts.number, context.at_numbers
@@ -101,7 +96,11 @@ def take_steps(context: FixedFields, budget: int) -> int:
             y[c] = before + low[c]
             low[c] += before - y[c]
         counts.number += 1
-        clock.t = clock.t_end if counts.number == context.n_steps else clock.t_begin + clock.h * counts.number
+        clock.t = (
+            clock.t_end
+            if counts.number == context.n_steps
+            else clock.t_begin + clock.h * counts.number
+        )
         counts.accepted += 1
         if context.projects != 0:
             status = project(context, clock.t, y, 1, 1, 8)
@@ -122,7 +121,7 @@ def take_steps(context: FixedFields, budget: int) -> int:
 
 @native
 def advance_fixed(context: FixedFields, budget: int) -> int:
-    """Steps until the end, a full buffer, a failure, a row of the constraints that reversed, or `budget` steps."""
+    """Take at most `budget` steps, until the end, a full buffer, a failure or a reversed row."""
     if context.watch_program == 0:
         return take_steps(context, budget)
     clock, done = context.clock, 0
@@ -138,7 +137,8 @@ def advance_fixed(context: FixedFields, budget: int) -> int:
 
 @native
 def step_from(context: FixedFields, t: float, h: float, y_from: Reals, result: Reals) -> int:
-    """result <- the state after one step of any size from (t, y_from), without memory of steps before.
+    """result <- the state after one step of any size from (t, y_from), without memory of steps
+    before.
 
     Returns BUDGET, or why there is none.
     """

@@ -1,12 +1,15 @@
 r"""The native loop of a run whose steps vary with the state, and which is reversible all the same.
 
-A step of size h_n = eps / rho is taken by a symmetric method; the density rho of the steps is integrated along with the motion
-instead of being read off it, so that a step is the same seen from either end:
+A step of size h_n = eps / rho is taken by a symmetric method; the density rho of the steps is
+integrated along with the motion instead of being read off it, so that a step is the same seen from
+either end:
 
-    rho_(n+1/2) = rho_(n-1/2) + eps R(y_n),      y_(n+1) = Phi_(eps/rho_(n+1/2))(y_n),       R = d/dt log (1/s)
+    rho_(n+1/2) = rho_(n-1/2) + eps R(y_n),      y_(n+1) = Phi_(eps/rho_(n+1/2))(y_n),       R =
+    d/dt log (1/s)
 
-for steps that are to be proportional to s(y), with half of the increment at the start (E. Hairer, G. Soederlind, SIAM J. Sci.
-Comput. 26 (2005) 1838). R changes its sign with the velocities. Times add up with compensation.
+for steps that are to be proportional to s(y), with half of the increment at the start (E. Hairer,
+G. Soederlind, SIAM J. Sci. Comput. 26 (2005) 1838). R changes its sign with the velocities. Times
+add up with compensation.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ def density_rate(context: FixedFields) -> float:
     time = context.time
     time[0] = context.clock.t
     u = context.input_values
-    call_program(context.control_program, time, context.y, context.parameters, u, u, context.density_values)
+    call_program(
+        context.control_program, time, context.y, context.parameters, u, u, context.density_values
+    )
     return context.density_values[1]
 
 
@@ -46,10 +51,12 @@ def record_state(context: FixedFields) -> None:
 
 @native
 def reach(context: FixedFields, elapsed: float, place: int) -> int:
-    """The state a time `elapsed` on, by a step of its own: the answer of that number, or where that is -1 the state itself."""
+    """Reach a time `elapsed` on by a step of its own: answer `place`, or the state for -1."""
     ns, counts, clock = context.n_state, context.counts, context.clock
     y, delta = context.y, context.delta
-    code = step_from(context, clock.t, elapsed, y, y if place < 0 else context.at_states + place * ns)
+    code = step_from(
+        context, clock.t, elapsed, y, y if place < 0 else context.at_states + place * ns
+    )
     counts.remembered, counts.factored = 0, 0
     for c in range(ns):
         delta[c] = 0.0
@@ -119,7 +126,8 @@ def advance_reversible(context: FixedFields, budget: int) -> int:
         is_last = abs(rest) <= (1.0 + SAME) * abs(h)
         code = answer_times(context, rest if is_last else h)
         if code == BUDGET and is_last and abs(rest) < (1.0 - SAME) * abs(h):
-            # The end lies within the step: it is reached by a shorter one, and rho stays that of the step before.
+            # The end lies within the step: it is reached by a shorter one, and rho stays that of
+            # the step before.
             code = reach(context, rest, -1)
             counts.accepted += 1
         elif code == BUDGET:

@@ -1,13 +1,15 @@
-r"""How steps shall vary along a motion: proportional to a function s of the state, by a control that is reversible.
+r"""How steps shall vary along a motion: proportional to a function s of the state, by a control
+that is reversible.
 
-`reversible_steps` has the method. It needs s and R = -d/dt log s, which are made here, by the equations of motion themselves.
+`reversible_steps` has the method. It needs s and R = -d/dt log s, which are made here, by the
+equations of motion themselves.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -21,13 +23,22 @@ from ....model.flow_system import Flow
 from ....model.io.expressions import format, parse
 from ....model.symbols import t
 from ....runtime.kernel import Kernel, kernel_of
-from . import fixed_fields as places
+from ..method import FixedStep, Method
 
-__all__ = ["ReversibleSteps", "check_reversible", "density_program", "read_adapt", "start_density", "written_size"]
+if TYPE_CHECKING:
+    from ....model.system import System
+    from ....typing import Array
+
+__all__ = [
+    "ReversibleSteps",
+    "check_reversible",
+    "density_program",
+    "read_adapt",
+    "start_density",
+    "written_size",
+]
 
 ARCLENGTH = "arclength"
-#: Kinds of methods whose step is symmetric, so that the control makes the run reversible.
-SYMMETRIC = (places.GAUSS, places.RATTLE, places.ROOTS)
 
 
 @dataclass(frozen=True)
@@ -37,11 +48,11 @@ class ReversibleSteps:
     Parameters
     ----------
     size : expression, or "arclength"
-        s, positive. With "arclength" s = (v^T M v + v_dot^T M v_dot)^(-1/2), the reciprocal of the speed in (q, v); for a flow
-        1/|y_dot|.
+        s, positive. With "arclength" s = (v^T M v + v_dot^T M v_dot)^(-1/2), the reciprocal of the
+        speed in (q, v); for a flow 1/|y_dot|.
     density : float or None
-        The density 1/h in units of 1/step at the start; 1/s by default. The one that a run ended with,
-        ``motion.statistics["density"]``, continues it, or goes back on it.
+        The density 1/h in units of 1/step at the start; 1/s by default. The one that a run ended
+        with, ``motion.statistics["density"]``, continues it, or goes back on it.
 
     Examples
     --------
@@ -50,7 +61,9 @@ class ReversibleSteps:
     >>> r = (x**2 + y**2)**0.5
     >>> planet = da.System([x, y], kinetic=(x.dot**2 + y.dot**2)/2, potential=-1/r)
     >>> start = {x: 0.1, y.dot: 19**0.5}
-    >>> motion = da.simulate(planet, start, (0, 100), method="rattle2", step=0.01, adapt=ReversibleSteps(r**1.5))
+    >>> motion = da.simulate(
+    ...     planet, start, (0, 100), method="rattle2", step=0.01, adapt=ReversibleSteps(r**1.5)
+    ... )
     >>> bool(abs(motion.energy[-1] - motion.energy[0]) < 1e-3)
     True
     """
@@ -60,14 +73,20 @@ class ReversibleSteps:
 
     def __post_init__(self) -> None:
         if self.density is not None and not (math.isfinite(self.density) and self.density > 0):
-            raise ModelError("The density of steps must be positive", seen=self.density, remedy="leave it out")
+            raise ModelError(
+                "The density of steps must be positive", seen=self.density, remedy="leave it out"
+            )
         if not isinstance(self.size, sympy.Expr) and self.size != ARCLENGTH:
             raise ModelError(
-                "Steps vary with an expression", seen=str(self.size)[:60], remedy=f'pass one of the state, or "{ARCLENGTH}"'
+                "Steps vary with an expression",
+                seen=str(self.size)[:60],
+                remedy=f'pass one of the state, or "{ARCLENGTH}"',
             )
 
 
-def read_adapt(adapt: Any, system: Any) -> ReversibleSteps | None:
+def read_adapt(
+    adapt: sympy.Expr | str | ReversibleSteps | None, system: System | Flow
+) -> ReversibleSteps | None:
     """The argument `adapt` of `simulate`; text is read as in a model file."""
     if adapt is None or isinstance(adapt, ReversibleSteps):
         return adapt
@@ -81,24 +100,34 @@ def written_size(steps: ReversibleSteps) -> str:
     return steps.size if isinstance(steps.size, str) else format(steps.size)
 
 
-def _symbols(system: Any) -> set[Any]:
+def _symbols(system: System | Flow) -> set[Any]:
     return {*system.parameters, *system.coordinates, *system.velocities, *system.momenta, t}
 
 
-def check_reversible(equations: Equations, method: str, kind: int, steps: ReversibleSteps) -> None:
+def check_reversible(equations: Equations, method: Method, steps: ReversibleSteps) -> None:
     """Refuse what the control cannot do."""
-    system = equations.system
+    system, step = equations.system, method.step
     kernel = kernel_of(equations, system.parameters)
-    if kind not in SYMMETRIC or (kind == places.GAUSS and (kernel.n_velocities or equations.rechoose is not None)):
+    assert isinstance(step, FixedStep)
+    is_projected = not step.ends_on_constraints and bool(kernel.n_velocities)
+    is_rechosen = not step.ends_on_constraints and equations.rechoose is not None
+    if not step.allows_adapt or is_projected or is_rechosen:
         raise FormError(
-            f"The method {method} has no symmetric step here, which a reversible control of steps needs",
-            seen=f'the form "{equations.form}"' if kind in SYMMETRIC else method,
-            remedy="use gauss4 without constraints, rattle4, lobatto4 or galerkin4, or leave adapt out",
+            f"The method {method.name} has no symmetric step here, which a reversible control of"
+            " steps needs",
+            seen=f'the form "{equations.form}"' if step.allows_adapt else method.name,
+            remedy=(
+                "use gauss4 without constraints, rattle4, lobatto4 or galerkin4, or leave adapt out"
+            ),
         )
     if kernel.free_inputs or kernel.solved is None:
         raise FormError(
             "The rate of the step density cannot be written down",
-            seen="inputs given as functions" if kernel.free_inputs else "a system too large for straight-line code",
+            seen=(
+                "inputs given as functions"
+                if kernel.free_inputs
+                else "a system too large for straight-line code"
+            ),
             remedy="leave adapt out, or use method dop853",
         )
     if isinstance(steps.size, str):
@@ -119,28 +148,35 @@ def check_reversible(equations: Equations, method: str, kind: int, steps: Revers
 
 
 def density_program(kernel: Kernel, steps: ReversibleSteps) -> int:
-    """The address of the program (t, y) -> s, R; compiled once for each s and kept with the kernel."""
-    kept: dict[Any, int] = kernel.__dict__.setdefault("_densities", {})
-    if steps.size not in kept:
+    """The address of the program (t, y) -> s, R; compiled once for each s."""
+
+    def make() -> int:
         s, rates = _size_and_rates(kernel, steps.size)
         time, y, *_ = inputs = kernel._inputs()
-        along = ca.jtimes(ca.log(s), y, rates) + ca.jacobian(ca.log(s), time)
-        kept[steps.size] = kernel.load_program(straight_line("step_density", inputs, [s, -along]))
-    return kept[steps.size]
+        rate = ca.jtimes(ca.log(s), y, rates) + ca.jacobian(ca.log(s), time)
+        return kernel.load_program(straight_line("step_density", inputs, [s, -rate]))
+
+    return kernel.cache.get(("density", steps.size), make)
 
 
-def start_density(kernel: Kernel, steps: ReversibleSteps, time: float, y: Any, parameters: Any) -> float:
+def start_density(
+    kernel: Kernel, steps: ReversibleSteps, time: float, y: Array, parameters: Array
+) -> float:
     """rho at the start."""
     if steps.density is not None:
         return float(steps.density)
     function = ca.Function("size", kernel._inputs(), [_size_and_rates(kernel, steps.size)[0]])
     size = float(function(time, y, parameters, np.zeros(0), np.zeros(0)))
     if not (math.isfinite(size) and size > 0):
-        raise ModelError("The size of steps must be positive", seen=f"{size:g} at the start", remedy="change the expression")
+        raise ModelError(
+            "The size of steps must be positive",
+            seen=f"{size:g} at the start",
+            remedy="change the expression",
+        )
     return 1.0 / size
 
 
-def _size_and_rates(kernel: Kernel, size: Any) -> tuple[Any, Any]:
+def _size_and_rates(kernel: Kernel, size: sympy.Expr | str) -> tuple[Any, Any]:
     """s and y_dot as functions of the state."""
     solved, graph, algebra = kernel.solved, kernel.graph, kernel.algebra
     assert solved is not None
@@ -151,7 +187,10 @@ def _size_and_rates(kernel: Kernel, size: Any) -> tuple[Any, Any]:
     if isinstance(kernel.equations.system, Flow):
         return 1 / ca.sqrt(ca.sumsqr(rates)), rates
     accelerations = algebra.substitute(graph.accelerations, kernel._unknown_symbols, found)
-    return 1 / ca.sqrt(_energy_of(kernel, graph.velocities) + _energy_of(kernel, accelerations)), rates
+    return (
+        1 / ca.sqrt(_energy_of(kernel, graph.velocities) + _energy_of(kernel, accelerations)),
+        rates,
+    )
 
 
 def _energy_of(kernel: Kernel, column: Any) -> Any:

@@ -1,10 +1,12 @@
-r"""Numbers in two parts, for matrices whose entries stay below two: 80 bits behind the point, by plain arithmetic.
+r"""Numbers in two parts, for matrices whose entries stay below two: 80 bits behind the point, by
+plain arithmetic.
 
     x = high + low,     high a multiple of 2^-26,     |low| <= 2^-27
 
-A product of two high parts is a multiple of 2^-52 and is added without any rounding while the sum stays below two, as it does
-for rows and columns of length one (Cauchy and Schwarz). What is rounded are the mixed products, which are 2^-27 times smaller.
-Nothing here depends on whether the machine fuses products and sums.
+A product of two high parts is a multiple of 2^-52 and is added without any rounding while the sum
+stays below two, as it does for rows and columns of length one (Cauchy and Schwarz). What is rounded
+are the mixed products, which are 2^-27 times smaller. Nothing here depends on whether the machine
+fuses products and sums.
 """
 
 from __future__ import annotations
@@ -36,8 +38,10 @@ def split_parts(count: int, values: Reals, high: Reals, low: Reals) -> None:
 
 
 @native
-def product_in_parts(n: int, A: Reals, a: Reals, B: Reals, b: Reals, high: Reals, low: Reals) -> None:
-    """high + low <- (A + a)(B + b), for square matrices (n*n); the result is another place than the factors."""
+def product_in_parts(
+    n: int, A: Reals, a: Reals, B: Reals, b: Reals, high: Reals, low: Reals
+) -> None:
+    """high + low <- (A + a)(B + b), for square matrices (n*n) in other places."""
     for i in range(n):
         row, rest = high + i * n, low + i * n
         for j in range(n):
@@ -52,7 +56,8 @@ def product_in_parts(n: int, A: Reals, a: Reals, B: Reals, b: Reals, high: Reals
 
 @native
 def gram_excess(n: int, A: Reals, a: Reals, excess: Reals, low: Reals) -> float:
-    """excess <- (A + a)^T (A + a) - 1; returns its largest entry. What the cancellation leaves is known to 2^-78.
+    """excess <- (A + a)^T (A + a) - 1; returns its largest entry. What the cancellation leaves is
+    known to 2^-78.
 
     `low` is room for n numbers.
     """

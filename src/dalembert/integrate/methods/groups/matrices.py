@@ -1,4 +1,4 @@
-"""Small matrices in native code: products, and the exponential less one. Matrices are flat and row-major."""
+"""Small row-major matrices in native code: products, and the exponential less one."""
 
 from __future__ import annotations
 
@@ -23,12 +23,19 @@ def add_product_4(factor: float, a: Reals, b: Reals, out: Reals) -> None:
     """The same for 4 x 4 matrices."""
     for i in range(4):
         for j in range(4):
-            total = a[4 * i] * b[j] + a[4 * i + 1] * b[4 + j] + a[4 * i + 2] * b[8 + j] + a[4 * i + 3] * b[12 + j]
+            total = (
+                a[4 * i] * b[j]
+                + a[4 * i + 1] * b[4 + j]
+                + a[4 * i + 2] * b[8 + j]
+                + a[4 * i + 3] * b[12 + j]
+            )
             out[4 * i + j] += factor * total
 
 
 @native
-def add_product(rows: int, inner: int, columns: int, factor: float, a: Reals, b: Reals, out: Reals) -> None:
+def add_product(
+    rows: int, inner: int, columns: int, factor: float, a: Reals, b: Reals, out: Reals
+) -> None:
     """out <- out + factor * a b, with a (rows x inner) and b (inner x columns)."""
     if rows == 3 and inner == 3 and columns == 3:
         add_product_3(factor, a, b, out)
@@ -53,10 +60,12 @@ def transpose(n: int, a: Reals, out: Reals) -> None:
 
 @native
 def orthogonal_less_one(n: int, d: Reals, work: Reals) -> None:
-    """d <- the nearest d with (1 + d)^T (1 + d) = 1, for one that is so but for rounding; `work` has 2 n^2 places.
+    """d <- the nearest d with (1 + d)^T (1 + d) = 1, for one that is so but for rounding; `work`
+    has 2 n^2 places.
 
-    With e = d + d^T + d^T d it is d - (1 + d) e / 2. Rounding of e is smaller than that of d by a factor |d|, and what is
-    left of it has no preferred sign, so that it does not add up over many steps.
+    With e = d + d^T + d^T d it is d - (1 + d) e / 2. Rounding of e is smaller than that of d by a
+    factor |d|, and what is left of it has no preferred sign, so that it does not add up over many
+    steps.
     """
     turned, rest = work, work + n * n
     transpose(n, d, turned)
@@ -91,7 +100,11 @@ def rotation_less_one(u: Reals, out: Reals) -> None:
     if square > 1e-8:
         half = sin(0.5 * angle) / angle
         first, second = sin(angle) / angle, 2.0 * half * half
-    out[0], out[4], out[8] = -second * (y * y + z * z), -second * (x * x + z * z), -second * (x * x + y * y)
+    out[0], out[4], out[8] = (
+        -second * (y * y + z * z),
+        -second * (x * x + z * z),
+        -second * (x * x + y * y),
+    )
     out[1], out[3] = second * x * y - first * z, second * x * y + first * z
     out[2], out[6] = second * x * z + first * y, second * x * z - first * y
     out[5], out[7] = second * y * z - first * x, second * y * z + first * x
@@ -99,7 +112,8 @@ def rotation_less_one(u: Reals, out: Reals) -> None:
 
 @native
 def exponential_less_one(n: int, skew: bool, u: Reals, out: Reals, work: Reals) -> None:
-    """out <- exp(u) - 1; in closed form for rotations in space, else by Taylor's series, scaling and squaring.
+    """out <- exp(u) - 1; in closed form for rotations in space, else by Taylor's series, scaling
+    and squaring.
 
     Working with exp(u) - 1 keeps what a short step adds to the last digit. `work` has 3 n^2 places.
     """

@@ -1,4 +1,5 @@
-r"""The steps of the discrete rigid body as native code: solve for U, then turn (Moser and Veselov; Bloch 7.7.49 to 7.7.54).
+r"""The steps of the discrete rigid body as native code: solve for U, then turn (Moser and Veselov;
+Bloch 7.7.49 to 7.7.54).
 
     U Lambda - Lambda U^T = M,      Q <- Q U,      M <- U^T M U = Lambda U - U^T Lambda
 
@@ -6,17 +7,19 @@ U is found by Newton's iteration on the group from what the last two steps sugge
 
     U <- exp(eta) U,      X^T eta + eta X = M - (X - X^T),      X = U Lambda,
 
-with a factorisation that is kept while it contracts. The spectrum of X stays along the motion, and any other branch of U has
-some of its eigenvalues with the other sign: tr X tells the branch. Where the iteration fails, or arrives at another branch, U
-is found anew by the matrix sign function of the Riccati equation's Hamiltonian matrix (J. D. Roberts 1980).
+with a factorisation that is kept while it contracts. The spectrum of X stays along the motion, and
+any other branch of U has some of its eigenvalues with the other sign: tr X tells the branch. Where
+the iteration fails, or arrives at another branch, U is found anew by the matrix sign function of
+the Riccati equation's Hamiltonian matrix (J. D. Roberts 1980).
 
-Q, M and U are held in two parts (`compiled.two_parts`), so that what is conserved is conserved to the last digit of a double
-over any number of steps. Lambda is scaled by a power of two to at most one half.
+Q, M and U are held in two parts (`compiled.two_parts`), so that what is conserved is conserved to
+the last digit of a double over any number of steps. Lambda is scaled by a power of two to at most
+one half.
 """
 
 from __future__ import annotations
 
-from ....codegen.native.language import Integers, Reals, native, rare
+from ....codegen.native.language import Integers, Reals, Record, native, rare
 from .double_word import gram_excess, normalise, product_in_parts, split_parts
 from .skew_equations import (
     MOST_SIGN_STEPS,
@@ -28,13 +31,34 @@ from .skew_equations import (
     solve_planes_by_sign,
 )
 
-__all__ = ["FINISHED", "NO_ROTATION", "begin", "first_rotation", "first_state", "steps_of_body", "work_size"]
+__all__ = [
+    "FINISHED",
+    "NO_ROTATION",
+    "BodyCounts",
+    "begin",
+    "first_rotation",
+    "first_state",
+    "steps_of_body",
+    "work_size",
+]
 
 # What a call returns.
 FINISHED, NO_ROTATION = 0, 1
-# Places in the integers of a run: steps done, samples stored, iterations, factorisations, rotations found by the sign function.
-DONE, STORED, ITERATIONS, FACTORISATIONS, SIGNS, STALE, SINCE_STORED = range(7)
-COUNTS = 7
+
+
+class BodyCounts(Record):
+    """What a run counts: steps done, samples stored, iterations, factorisations, rotations found
+    by the sign function; whether the matrix is stale, and steps since the last sample.
+    """
+
+    done: int
+    stored: int
+    iterations: int
+    factorisations: int
+    signs: int
+    stale: int
+    since_stored: int
+
 
 #: A correction that leaves an error below this is the last.
 CONVERGED = 1e-22
@@ -59,12 +83,15 @@ def work_size(n: int) -> int:
     return matrix_size(n) + 12 * n * n
 
 
-# -- one rotation --------------------------------------------------------------------------------------------------------
+# -- one rotation ----------------------------------------------------------------------------------
 
 
 @rare
-def rotation_by_sign(n: int, inertia: Reals, M: Reals, U: Reals, u: Reals, work: Reals, order: Integers) -> bool:
-    """U <- the rotation of M on the branch of the identity, to about half of the digits; False where there is none.
+def rotation_by_sign(
+    n: int, inertia: Reals, M: Reals, U: Reals, u: Reals, work: Reals, order: Integers
+) -> bool:
+    """U <- the rotation of M on the branch of the identity, to about half of the digits; False
+    where there is none.
 
     With W the sign of H, W_12 S = -(W_11 + 1); W_12 is negative definite.
     """
@@ -161,27 +188,27 @@ def refine(
     m: Reals,
     U: Reals,
     u: Reals,
-    counts: Integers,
+    counts: BodyCounts,
     matrix: Reals,
     planes: Integers,
     work: Reals,
     order: Integers,
 ) -> bool:
-    """U + u <- the rotation of M + m near to it, by Newton's iteration; False where it does not converge."""
+    """U + u <- the rotation nearest to M + m, by Newton's iteration; False if it fails."""
     eta, X, spare, vector = work + 0, work + n * n, work + 2 * n * n, work + 3 * n * n
     last, since = 1.0, 2
     for count in range(MOST_CORRECTIONS):
         if last > BENT:
             straighten(n, U, u, spare, X)
-        if n > LARGE or counts[STALE] != 0:
+        if n > LARGE or counts.stale != 0:
             for i in range(n):
                 for j in range(n):
                     X[i * n + j] = (U[i * n + j] + u[i * n + j]) * inertia[j]
             if n <= LARGE:
                 if not factor_planes(n, X, matrix, planes):
                     return False
-                counts[FACTORISATIONS] += 1
-                counts[STALE], since = 0, 0
+                counts.factorisations += 1
+                counts.stale, since = 0, 0
         defect(n, parts, M, m, U, u, eta)
         if n > LARGE:
             if not solve_planes_by_sign(n, X, eta, matrix, order):
@@ -193,22 +220,22 @@ def refine(
             size = max(size, abs(eta[i]))
             X[i] = U[i] + u[i]
         if not size < 2.0:
-            counts[STALE] = 1
+            counts.stale = 1
             return False
         multiply(n, eta, X, spare)
         multiply(n, eta, spare, X)
         for i in range(n * n):
             u[i] += spare[i] + 0.5 * X[i]
         normalise(n * n, U, u)
-        counts[ITERATIONS] += 1
+        counts.iterations += 1
         ratio = size / last
         if size <= CONVERGED or (count > 0 and ratio * size <= CONVERGED):
-            counts[STALE] = 1 if count >= PATIENCE else 0
+            counts.stale = 1 if count >= PATIENCE else 0
             return True
         if ratio > 0.3 and size <= STAGNANT:
             return True
         if size > FAR or (ratio > 0.1 and since > 1):
-            counts[STALE] = 1
+            counts.stale = 1
         last = size
         since += 1
     return False
@@ -223,12 +250,12 @@ def trace_of(n: int, inertia: Reals, U: Reals, u: Reals) -> float:
     return total
 
 
-# -- many steps ----------------------------------------------------------------------------------------------------------
+# -- many steps ------------------------------------------------------------------------------------
 
 
 @rare
 def first_state(n: int, inertia: Reals, Q: Reals, M: Reals, state: Reals, work: Reals) -> None:
-    """Attitude and momentum of the start in two parts, the attitude made orthogonal to all their digits."""
+    """Attitude and momentum of the start in two parts, the attitude orthogonal to all digits."""
     s = n * n
     split_parts(s, Q, state, state + s)
     straighten(n, state, state + s, work, work + s)
@@ -247,25 +274,36 @@ def begin(n: int, inertia: Reals, state: Reals) -> None:
 
 
 @rare
-def first_rotation(n: int, inertia: Reals, state: Reals, counts: Integers, work: Reals, order: Integers) -> int:
-    """Fill the state's rotation from its momentum; the places of a state are those of `steps_of_body`."""
+def first_rotation(
+    n: int, inertia: Reals, state: Reals, counts: BodyCounts, work: Reals, order: Integers
+) -> int:
+    """Fill the state's rotation from its momentum; see `steps_of_body` for a state."""
     s = n * n
     parts, M, m, U, u = state + 7 * s, state + 2 * s, state + 3 * s, state + 4 * s, state + 5 * s
     matrix, rest = work + 0, work + matrix_size(n)
-    counts[SIGNS] += 1
+    counts.signs += 1
     if not rotation_by_sign(n, inertia, M, U, u, rest, order):
         return NO_ROTATION
-    counts[STALE] = 1
+    counts.stale = 1
     if not refine(n, inertia, parts, M, m, U, u, counts, matrix, order + 2 * n, rest, order):
         return NO_ROTATION
     return FINISHED
 
 
 @native
-def advance_rotation(n: int, inertia: Reals, state: Reals, counts: Integers, work: Reals, order: Integers) -> int:
-    """U of the present momentum, from those of the last two steps; what was U becomes the one before."""
+def advance_rotation(
+    n: int, inertia: Reals, state: Reals, counts: BodyCounts, work: Reals, order: Integers
+) -> int:
+    """U of the present momentum, from the last two steps; what was U becomes the one before."""
     s = n * n
-    M, m, U, u, before, parts = state + 2 * s, state + 3 * s, state + 4 * s, state + 5 * s, state + 6 * s, state + 7 * s
+    M, m, U, u, before, parts = (
+        state + 2 * s,
+        state + 3 * s,
+        state + 4 * s,
+        state + 5 * s,
+        state + 6 * s,
+        state + 7 * s,
+    )
     matrix, rest = work + 0, work + matrix_size(n)
     here, change, guess = rest + 0, rest + s, rest + 2 * s
     for i in range(s):
@@ -287,7 +325,15 @@ def advance_rotation(n: int, inertia: Reals, state: Reals, counts: Integers, wor
 def turn_state(n: int, state: Reals, work: Reals) -> None:
     """Q <- Q U and M <- Lambda U - U^T Lambda, in two parts."""
     s = n * n
-    Q, q, M, m, U, u, parts = state + 0, state + s, state + 2 * s, state + 3 * s, state + 4 * s, state + 5 * s, state + 7 * s
+    Q, q, M, m, U, u, parts = (
+        state + 0,
+        state + s,
+        state + 2 * s,
+        state + 3 * s,
+        state + 4 * s,
+        state + 5 * s,
+        state + 7 * s,
+    )
     high, low = work + 0, work + s
     product_in_parts(n, Q, q, U, u, high, low)
     for i in range(s):
@@ -312,7 +358,7 @@ def steps_of_body(
     every: int,
     inertia: Reals,
     state: Reals,
-    counts: Integers,
+    counts: BodyCounts,
     attitudes: Reals,
     momenta: Reals,
     work: Reals,
@@ -320,8 +366,9 @@ def steps_of_body(
 ) -> int:
     """Take `steps` steps and store Q and M after each `every` of them.
 
-    The state holds Q, M and U of the present momentum in two parts (n*n each), the transpose of the U before it, Lambda in two
-    parts (2 n), and tr(U Lambda), which tells the branch. Returns FINISHED or NO_ROTATION; the counts say how far it came.
+    The state holds Q, M and U of the present momentum in two parts (n*n each), the transpose of the
+    U before it, Lambda in two parts (2 n), and tr(U Lambda), which tells the branch. Returns
+    FINISHED or NO_ROTATION; the counts say how far it came.
     """
     s = n * n
     rest = work + matrix_size(n)
@@ -329,12 +376,12 @@ def steps_of_body(
         turn_state(n, state, rest)
         if advance_rotation(n, inertia, state, counts, work, order) != FINISHED:
             return NO_ROTATION
-        counts[DONE] += 1
-        counts[SINCE_STORED] += 1
-        if counts[SINCE_STORED] == every:
+        counts.done += 1
+        counts.since_stored += 1
+        if counts.since_stored == every:
             for i in range(s):
-                attitudes[counts[STORED] * s + i] = state[i] + state[s + i]
-                momenta[counts[STORED] * s + i] = state[2 * s + i] + state[3 * s + i]
-            counts[STORED] += 1
-            counts[SINCE_STORED] = 0
+                attitudes[counts.stored * s + i] = state[i] + state[s + i]
+                momenta[counts.stored * s + i] = state[2 * s + i] + state[3 * s + i]
+            counts.stored += 1
+            counts.since_stored = 0
     return FINISHED

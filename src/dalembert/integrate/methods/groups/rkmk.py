@@ -1,22 +1,32 @@
-r"""The Runge-Kutta-Munthe-Kaas method of order 4: the classical Runge-Kutta method in the Lie algebra.
+r"""The Runge-Kutta-Munthe-Kaas method of order 4: the classical Runge-Kutta method in the Lie
+algebra.
 
-    X = exp(u) X_n exp(-u),        u' = dexp_u^-1 A(X) = A - [u, A]/2 + [u, [u, A]]/12 + ...,        u = 0 at X_n
+    X = exp(u) X_n exp(-u),        u' = dexp_u^-1 A(X) = A - [u, A]/2 + [u, [u, A]]/12 + ...,
+    u = 0 at X_n
 
-Symbols that no action moves take the classical method. (H. Munthe-Kaas, Appl. Numer. Math. 29 (1999) 115-127; E. Hairer,
-C. Lubich, G. Wanner: Geometric Numerical Integration, IV.8.2.)
+Symbols that no action moves take the classical method. (H. Munthe-Kaas, Appl. Numer. Math. 29
+(1999) 115-127; E. Hairer, C. Lubich, G. Wanner: Geometric Numerical Integration, IV.8.2.)
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ....codegen.native.language import Reals, native
 from ...run_fields import FixedFields
-from ..fixed.fixed_fields import GENERATOR_COLUMNS, SIZE, UNKNOWN
+from ..fixed.fixed_steps import method_step
+from ..implicit.collocation import bind_stages
+from ..method import FixedStep, Method
+from .group_tables import bind_actions, check_actions
 from .isospectral import rest_increments
 from .lie_verlet import exponential_factors, scaled_generators
 from .matrices import bracket
-from .orbit_steps import call_generators, moved_symbols, refine_skew_factors
+from .orbit_steps import call_generators, fill_matrices, moved_symbols, refine_skew_factors
 
-__all__ = ["munthe_kaas_step"]
+if TYPE_CHECKING:
+    from ..fixed.fixed_run import FixedRun
+
+__all__ = ["RKMK_METHODS"]
 
 
 @native
@@ -24,8 +34,11 @@ def from_the_group(context: FixedFields, u: Reals, rate: Reals) -> None:
     """rate <- dexp_u^-1 rate, to the second bracket, for each algebra."""
     work = context.matrix_work
     for k in range(context.n_generators):
-        table = context.generator_table + k * GENERATOR_COLUMNS
-        n, here, change = table[SIZE], u + table[UNKNOWN], rate + table[UNKNOWN]
+        n, here, change = (
+            context.generator_size[k],
+            u + context.generator_unknown[k],
+            rate + context.generator_unknown[k],
+        )
         once, twice = work, work + n * n
         bracket(n, here, change, once)
         bracket(n, here, once, twice)
@@ -47,9 +60,11 @@ def displaced(context: FixedFields, is_stage: bool, u: Reals, delta: Reals) -> N
 
 @native
 def munthe_kaas_step(context: FixedFields, t: float, h: float) -> int:
-    """DELTA <- what a step adds to the state. The unknowns are two rows: the sum of the stages, and the argument."""
+    """delta <- what a step adds. The unknowns are two rows: the sum of stages, the argument."""
     width, y, stage = context.n_stage_unknowns, context.y, context.stage
-    total, fresh = context.unknowns_now, context.fresh
+    total, fresh, counts = context.unknowns_now, context.fresh, context.counts
+    counts.evaluations += 4
+    fill_matrices(context, y)
     u = total + width
     for e in range(width):
         total[e] = 0.0
@@ -75,3 +90,19 @@ def munthe_kaas_step(context: FixedFields, t: float, h: float) -> int:
             total[e] += weight * fresh[e]
     displaced(context, False, total, context.delta)
     return 0
+
+
+def _prepare(run: FixedRun) -> None:
+    bind_stages(run, 2, bind_actions(run, is_linear=False))
+
+
+RKMK_METHODS = (
+    Method(
+        "rkmk4",
+        "explicit Runge-Kutta-Munthe-Kaas method in the Lie algebra; stays on the orbits",
+        4,
+        FixedStep(((method_step, munthe_kaas_step),), _prepare),
+        check=check_actions,
+        moves_by_group=True,
+    ),
+)

@@ -1,16 +1,25 @@
-r"""Linear equations of small matrices as native code: inverses, and Lyapunov's equation on skew matrices,
+r"""Linear equations of small matrices as native code: inverses, and Lyapunov's equation on skew
+matrices,
 
     X^T eta + eta X = R,      eta and R skew (n*n),      the spectrum of X in the right half plane.
 
-Small ones are solved as equations for the n (n - 1)/2 planes, whose factors can be kept; large ones by the sign iteration of
-J. D. Roberts (1980), which needs n x n matrices alone. Factors are stored column after column, other matrices row after row.
+Small ones are solved as equations for the n (n - 1)/2 planes, whose factors can be kept; large ones
+by the sign iteration of J. D. Roberts (1980), which needs n x n matrices alone. Factors are stored
+column after column, other matrices row after row.
 """
 
 from __future__ import annotations
 
 from ....codegen.native.language import Integers, Reals, native, rare
 
-__all__ = ["factor_planes", "invert", "matrix_size", "multiply", "solve_planes", "solve_planes_by_sign"]
+__all__ = [
+    "factor_planes",
+    "invert",
+    "matrix_size",
+    "multiply",
+    "solve_planes",
+    "solve_planes_by_sign",
+]
 
 #: The most steps of a sign iteration.
 MOST_SIGN_STEPS = 100
@@ -38,7 +47,7 @@ def multiply(n: int, A: Reals, B: Reals, result: Reals) -> None:
 
 @native
 def factor_pivoted(n: int, A: Reals, order: Integers) -> bool:
-    """L U factors with row exchanges of a matrix that is stored column after column, in place; False without a pivot."""
+    """Factor a column-major matrix as L U with row exchanges, in place; False if no pivot."""
     for k in range(n):
         pivot = A + k * n
         place, best = k, abs(pivot[k])
@@ -83,7 +92,7 @@ def solve_factored(n: int, A: Reals, order: Integers, x: Reals) -> None:
 
 @rare
 def invert(n: int, A: Reals, factors: Reals, order: Integers, result: Reals) -> float:
-    """result <- A^-1 (n*n); returns |det A|^(1/n), or 0 where A is singular. Its rows solve the transposed equations."""
+    """result <- A^-1 (n*n); returns |det A|^(1/n), or 0 if A is singular."""
     for i in range(n * n):
         factors[i] = A[i]
     if not factor_pivoted(n, factors, order):
@@ -100,7 +109,7 @@ def invert(n: int, A: Reals, factors: Reals, order: Integers, result: Reals) -> 
 
 @native
 def factor_planes(n: int, X: Reals, matrix: Reals, order: Integers) -> bool:
-    """The factors of eta -> X^T eta + eta X on skew matrices, whose unknowns are the entries (i, j), i < j."""
+    """Factor eta -> X^T eta + eta X on skew matrices, with unknowns (i, j), i < j."""
     pairs = n * (n - 1) // 2
     for place in range(pairs * pairs):
         matrix[place] = 0.0
@@ -123,7 +132,8 @@ def factor_planes(n: int, X: Reals, matrix: Reals, order: Integers) -> bool:
 
 @rare
 def solve_planes_by_sign(n: int, X: Reals, eta: Reals, work: Reals, order: Integers) -> bool:
-    """R <- the skew solution eta, for X with its spectrum in the right half plane; R stands in `eta`.
+    """R <- the skew solution eta, for X with its spectrum in the right half plane; R stands in
+    `eta`.
 
     X <- (c X + (c X)^-1)/2 goes to 1, and the right side beside it to 2 eta.
     """

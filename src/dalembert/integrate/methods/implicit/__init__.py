@@ -1,1 +1,1 @@
-"""Methods whose steps solve equations: collocation, RATTLE, variational and energy-preserving steps."""
+"""Steps that solve equations: collocation, RATTLE, variational and energy-preserving ones."""

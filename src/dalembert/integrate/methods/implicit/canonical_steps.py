@@ -1,7 +1,9 @@
-r"""Steps in positions and momenta that are stated by equations: what they need of a system, and what these are written in.
+r"""Steps in positions and momenta that are stated by equations: what they need of a system, and
+what these are written in.
 
-`lobatto_steps` writes the equations of partitioned Runge-Kutta methods, `variational_steps` those of discrete Lagrangians; both
-read the same functions of a system, with holonomic constraints g(q, t) = 0, G = g_q:
+`lobatto_steps` writes the equations of partitioned Runge-Kutta methods, `variational_steps` those
+of discrete Lagrangians; both read the same functions of a system, with holonomic constraints g(q,
+t) = 0, G = g_q:
 
     H_p(q, p, t),   -H_q + Q,   L_q + Q and L_v of (q, v, t),   g,   G,   G H_p + g_t
 """
@@ -25,14 +27,22 @@ from .variational_steps import RULES, variational_equations
 
 __all__ = ["CANONICAL_METHODS", "CanonicalModel", "canonical_equations", "check_canonical_steps"]
 
-CANONICAL_METHODS = (*STAGES, *RULES)
+_LOBATTO = "Lobatto IIIA-IIIB pair with {} stages; symplectic on the constraints"
+_DISCRETE = "discrete Lagrangian of degree {} with {} points of {}; keeps linear momenta"
+#: Order and description by name.
+CANONICAL_METHODS = {
+    name: (2 * stages - 2, _LOBATTO.format(stages)) for name, stages in STAGES.items()
+} | {
+    name: (2 * degree, _DISCRETE.format(degree, points, kind.capitalize()))
+    for name, (degree, kind, points) in RULES.items()
+}
 
 
 class CanonicalModel:
     """The functions of a system, and what a step of size h begins with: t, q and p.
 
-    `flow(t, q, p)` gives H_p and -H_q + Q; `slopes(t, q, v)` gives L_q + Q and L_v; `gap(t, q)` gives g and G;
-    `hidden(t, q, p)` gives G H_p + g_t.
+    `flow(t, q, p)` gives H_p and -H_q + Q; `derivatives(t, q, v)` gives L_q + Q and L_v;
+    `gap(t, q)` gives g and G; `hidden(t, q, p)` gives G H_p + g_t.
     """
 
     def __init__(self, kernel: Kernel, symbols: StepSymbols) -> None:
@@ -59,16 +69,22 @@ class CanonicalModel:
         derivative = ca.jacobian(residual, q)
         self.m = int(residual.numel())
         place = [self.time, q]
-        self.flow = function("flow", [*place, p], velocities, by_momenta - ca.gradient(hamiltonian, q))
-        self.derivatives = function("slopes", [*place, v], ca.gradient(lagrangian, q) + by_velocities, momenta)
+        self.flow = function(
+            "flow", [*place, p], velocities, by_momenta - ca.gradient(hamiltonian, q)
+        )
+        self.derivatives = function(
+            "derivatives", [*place, v], ca.gradient(lagrangian, q) + by_velocities, momenta
+        )
         self.gap = function("gap", place, residual, derivative)
-        self.hidden = function("hidden", [*place, p], derivative @ velocities + ca.jacobian(residual, self.time))
+        self.hidden = function(
+            "hidden", [*place, p], derivative @ velocities + ca.jacobian(residual, self.time)
+        )
 
-    def position(self, increment: Any) -> Any:
+    def position(self, increment: ca.SX) -> ca.SX:
         """The position after an increment of it."""
         return self.symbols.after(ca.vertcat(increment, ca.SX(self.n, 1)))[: self.n]
 
-    def momentum(self, increment: Any) -> Any:
+    def momentum(self, increment: ca.SX) -> ca.SX:
         """The momentum after an increment of it."""
         return self.symbols.after(ca.vertcat(ca.SX(self.n, 1), increment))[self.n :]
 
@@ -93,7 +109,9 @@ def check_canonical_steps(equations: Equations, method: str) -> None:
         raise FormError(
             f"The method {method} needs forces that are expressions",
             seen="inputs given as functions",
-            remedy="give the input as an expression of time and state, or use method gauss4 or dop853",
+            remedy=(
+                "give the input as an expression of time and state, or use method gauss4 or dop853"
+            ),
         )
 
 

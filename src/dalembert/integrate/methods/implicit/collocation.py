@@ -1,49 +1,75 @@
-r"""The implicit equations of one step, solved to rounding: U_i = F_i(U_1, ..., U_s), rows of increments.
+r"""The implicit equations of one step, solved to rounding: U_i = F_i(U_1, ..., U_s), rows of
+increments.
 
-The guess continues the polynomial through the rates of the steps before. Sweeps take each stage at once, and go on until they
-come no closer to what was there a sweep before: a tolerance would leave a part that is the same in every step and adds up
-(E. Hairer, R. McLachlan, A. Razakarivony, BIT 48 (2008) 231-243). Where sweeps do not contract, `newton` takes over.
+The guess continues the polynomial through the rates of the steps before. Sweeps take each stage at
+once, and go on until they come no closer to what was there a sweep before: a tolerance would leave
+a part that is the same in every step and adds up (E. Hairer, R. McLachlan, A. Razakarivony, BIT 48
+(2008) 231-243). Where sweeps do not contract, `newton` takes over.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....codegen.native.language import Reals, native
 from ....runtime.gauss.solve_status import SINGULAR
 from ...run_fields import FixedFields
-from ..fixed.fixed_fields import GAUSS, ISOSPECTRAL, NOT_CONTRACTING
-from ..groups.isospectral import isospectral_end, isospectral_stage, transported
-from ..groups.lie_verlet import verlet_end, verlet_stage
-from ..groups.orbit_steps import fill_matrices
-from .gauss_collocation import gauss_stage
+from ..fixed.fixed_fields import NOT_CONTRACTING
+from ..fixed.fixed_steps import method_step
+from ..hypotheses import refuse_positions
+from ..method import FixedStep, Method
+from .gauss_collocation import gauss_stage, tableau
 from .newton import newton_solve
 
-__all__ = ["implicit_step"]
+if TYPE_CHECKING:
+    from ..fixed.fixed_run import FixedRun
+
+__all__ = [
+    "GAUSS_METHODS",
+    "begin_stages",
+    "bind_stages",
+    "implicit_step",
+    "stage_increments",
+    "sum_stages",
+]
 
 #: The most sweeps of a step; a contraction that needs more costs more than Newton's method.
 MOST_SWEEPS = 30
 #: Sweeps that come to rest with a change above this part of the increments have not converged.
 CONVERGED = 1e-11
-#: Near an equilibrium there are no increments; changes below this part of the symbols themselves are rounding.
+#: Changes below this part of the symbols are rounding, as near an equilibrium.
 REST = 2e-15
 #: Sweeps are at rest where all changes together fall by less than this, or no single one falls.
 STAGNANT = 0.8
 
 INFINITY = float("inf")
-ONES: Any = np.ones(3)
 
 
 @native
-def stage_increments(context: FixedFields, i: int, t: float, h: float, unknowns: Reals, fresh: Reals) -> int:
-    """fresh <- the increments of stage i, by the method of the run."""
-    if context.method_kind == GAUSS:
-        return gauss_stage(context, i, t, h, unknowns, fresh)
-    if context.method_kind == ISOSPECTRAL:
-        return isospectral_stage(context, i, t, h, unknowns, fresh)
-    return verlet_stage(context, t, h, unknowns, fresh)
+def stage_increments(
+    context: FixedFields, i: int, t: float, h: float, unknowns: Reals, fresh: Reals
+) -> int:
+    """fresh <- the increments of stage i; each method binds its own."""
+    return NOT_CONTRACTING
+
+
+@native
+def begin_stages(context: FixedFields) -> None:
+    """Prepare the stages of a step; methods that need that bind their own."""
+
+
+@native
+def sum_stages(context: FixedFields) -> None:
+    """delta <- what the unknowns of a step add to the state; a sum by default."""
+    delta, unknowns, width = context.delta, context.unknowns_now, context.n_stage_unknowns
+    for c in range(width):
+        total = 0.0
+        for i in range(context.n_stages):
+            total += unknowns[i * width + c]
+        delta[c] = total
 
 
 @native
@@ -128,10 +154,9 @@ def sweep(context: FixedFields, t: float, h: float) -> int:
 
 @native
 def implicit_step(context: FixedFields, t: float, h: float) -> int:
-    """DELTA <- what a step from (t, y) adds to the state. Returns 0, or a status of `native`, `verdicts` or `places`."""
+    """delta <- what a step from (t, y) adds to the state; see `fixed_steps.method_step`."""
     counts, unknowns = context.counts, context.unknowns_now
-    if context.method_kind != GAUSS:
-        fill_matrices(context, context.y)
+    begin_stages(context)
     status = NOT_CONTRACTING
     if context.uses_newton == 0:
         status = first_guess(context, t, h, unknowns)
@@ -154,21 +179,45 @@ def implicit_step(context: FixedFields, t: float, h: float) -> int:
 
 @native
 def end_of_step(context: FixedFields) -> None:
-    """DELTA from the unknowns of a step, which are remembered for the guesses of the next."""
-    counts, delta, unknowns = context.counts, context.delta, context.unknowns_now
-    if context.method_kind == GAUSS:
-        width = context.n_stage_unknowns
-        for c in range(width):
-            total = 0.0
-            for i in range(context.n_stages):
-                total += unknowns[i * width + c]
-            delta[c] = total
-    elif context.method_kind == ISOSPECTRAL:
-        isospectral_end(context, ONES, unknowns, delta)
-        transported(context, unknowns)
-        if counts.remembered > 0:
-            transported(context, context.before)
-    else:
-        verlet_end(context, unknowns, delta)
-    context.before_last, context.before, context.unknowns_now = context.before, context.unknowns_now, context.before_last
+    """Set delta from the unknowns of a step, and remember these for the guesses of the next."""
+    counts = context.counts
+    sum_stages(context)
+    context.before_last, context.before, context.unknowns_now = (
+        context.before,
+        context.unknowns_now,
+        context.before_last,
+    )
     counts.remembered = min(counts.remembered + 1, 2)
+
+
+def bind_stages(run: FixedRun, stages: int, width: int) -> None:
+    """Bind the coefficients of `stages` stages with `width` unknowns each, and their arrays."""
+    bind, fields, table = run.context.fields.bind, run.context.fields, tableau(stages)
+    fields.n_stages, fields.n_stage_unknowns = stages, width
+    for name in ("unknowns_now", "least", "before", "before_last"):
+        bind(name, np.zeros((stages, max(1, width))))
+    bind("fresh", np.zeros(max(1, width)))
+    for name in ("nodes", "weights", "mix", "guess", "long_guess"):
+        bind(name, getattr(table, name))
+
+
+def _prepare(run: FixedRun, stages: int) -> None:
+    bind_stages(run, stages, run.kernel.n_state)
+
+
+GAUSS_METHODS = tuple(
+    Method(
+        f"gauss{2 * stages}",
+        f"Gauss collocation with {stages} stage{'s' * (stages > 1)}; keeps quadratic integrals",
+        2 * stages,
+        FixedStep(
+            ((method_step, implicit_step), (stage_increments, gauss_stage)),
+            partial(_prepare, stages=stages),
+            has_newton=True,
+            allows_adapt=True,
+        ),
+        check=refuse_positions,
+        is_symplectic=True,
+    )
+    for stages in (1, 2, 3)
+)

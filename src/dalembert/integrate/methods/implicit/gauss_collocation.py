@@ -1,15 +1,17 @@
 r"""Gauss's collocation methods of order 2s, in a form that keeps quadratic invariants to rounding.
 
-    L_i = h b_i f(t + c_i h,  y + sum_j mu_ij L_j),     y_new = y + sum_j L_j,     mu_ij = a_ij / b_j
+    L_i = h b_i f(t + c_i h,  y + sum_j mu_ij L_j),     y_new = y + sum_j L_j,     mu_ij = a_ij /
+    b_j
 
-The method is symplectic because mu_ij + mu_ji = 1, which holds in the last digit of the table, so that rounding of the
-coefficients cannot make a quadratic invariant drift (Antonana, Makazaga, Murua, Numerical Algorithms 76 (2017); E. Hairer,
-C. Lubich, G. Wanner: Geometric Numerical Integration, IV.2 and VIII.6).
+The method is symplectic because mu_ij + mu_ji = 1, which holds in the last digit of the table, so
+that rounding of the coefficients cannot make a quadratic invariant drift (Antonana, Makazaga,
+Murua, Numerical Algorithms 76 (2017); E. Hairer, C. Lubich, G. Wanner: Geometric Numerical
+Integration, IV.2 and VIII.6).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +20,16 @@ from ....runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from ....runtime.projection import MISSING, evaluate
 from ...run_fields import FixedFields
 
+if TYPE_CHECKING:
+    from ....typing import Array
+
 __all__ = ["Tableau", "gauss_stage", "tableau"]
 
 
 @native
-def gauss_stage(context: FixedFields, i: int, t: float, h: float, unknowns: Reals, fresh: Reals) -> int:
+def gauss_stage(
+    context: FixedFields, i: int, t: float, h: float, unknowns: Reals, fresh: Reals
+) -> int:
     """fresh (n_state) <- h b_i f at stage i of the increments `unknowns` (stages x n_state)."""
     ns, stages = context.n_state, context.n_stages
     y, stage, rate = context.y, context.stage, context.stages
@@ -45,7 +52,8 @@ def gauss_stage(context: FixedFields, i: int, t: float, h: float, unknowns: Real
 
 
 class Tableau:
-    """The coefficients of Gauss's method with `stages` stages, and of the guesses from one and from two steps before.
+    """The coefficients of Gauss's method with `stages` stages, and of the guesses from one and from
+    two steps before.
 
     Attributes
     ----------
@@ -67,22 +75,30 @@ class Tableau:
                 self.mix[i, j] = _row(self.nodes, j, self.nodes[i]) / self.weights[j]
                 self.mix[j, i] = 1.0 - self.mix[i, j]
         self.guess = self._extrapolation(self.nodes - 1.0, np.tile(self.weights, 1))
-        self.long_guess = self._extrapolation(np.concatenate([self.nodes - 2.0, self.nodes - 1.0]), np.tile(self.weights, 2))
+        self.long_guess = self._extrapolation(
+            np.concatenate([self.nodes - 2.0, self.nodes - 1.0]), np.tile(self.weights, 2)
+        )
 
-    def _extrapolation(self, known: Any, weights: Any) -> Any:
+    def _extrapolation(self, known: Array, weights: Array) -> Array:
         table = np.zeros((len(self.nodes), len(known)))
         for j in range(len(known)):
             others = np.delete(known, j)
-            table[:, j] = np.prod((self.nodes[:, None] - others) / (known[j] - others), axis=1) / weights[j]
+            table[:, j] = (
+                np.prod((self.nodes[:, None] - others) / (known[j] - others), axis=1) / weights[j]
+            )
         return np.ascontiguousarray(table * self.weights[:, None])
 
 
 _THIRD, _FIFTH = np.sqrt(3.0) / 6.0, np.sqrt(15.0) / 10.0
-_NODES = {1: np.array([0.5]), 2: np.array([0.5 - _THIRD, 0.5 + _THIRD]), 3: np.array([0.5 - _FIFTH, 0.5, 0.5 + _FIFTH])}
+_NODES = {
+    1: np.array([0.5]),
+    2: np.array([0.5 - _THIRD, 0.5 + _THIRD]),
+    3: np.array([0.5 - _FIFTH, 0.5, 0.5 + _FIFTH]),
+}
 _WEIGHTS = {1: np.array([1.0]), 2: np.array([0.5, 0.5]), 3: np.array([5.0, 8.0, 5.0]) / 18.0}
 
 
-def _row(nodes: Any, j: int, upper: float) -> float:
+def _row(nodes: Array, j: int, upper: float) -> float:
     """The integral from 0 to `upper` of the j-th Lagrange polynomial of the nodes."""
     others = np.delete(nodes, j)
     polynomial = np.poly1d(others, r=True) / np.prod(nodes[j] - others)

@@ -2,7 +2,8 @@ r"""Simplified Newton steps for the equations of a Gauss step that sweeps do not
 
     (1 - h b_i mu_ij f_y(stage_i)) dL = h b_i f(stage_i) - L_i
 
-with f_y at the stages of some step, by differences, kept for as long as it serves; the matrix is factored by reflections.
+with f_y at the stages of some step, by differences, kept for as long as it serves; the matrix is
+factored by reflections.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ MOST_NEWTON, MANY = 30, 9
 #: The share of a symbol by which it is moved for a difference quotient.
 DIFFERENCE = 1.5e-8
 CONVERGED = 1e-11
-#: Newton steps that shrink by less than this want another matrix, which is made so often for one step.
+#: Newton steps that shrink by less want another matrix, made so often for one step.
 SLOW, MOST_MATRICES = 0.5, 8
 
 INFINITY = float("inf")
@@ -84,7 +85,7 @@ def newton_matrix(context: FixedFields, t: float, h: float) -> int:
 
 @rare
 def newton_iterate(context: FixedFields, t: float, h: float) -> int:
-    """Newton steps until no component comes closer; NOT_CONTRACTING where the matrix no longer serves."""
+    """Newton steps until no component comes closer; NOT_CONTRACTING if the matrix fails."""
     ns, stages, counts = context.n_state, context.n_stages, context.counts
     size = stages * ns
     unknowns, fresh, residual = context.unknowns_now, context.fresh, context.residual
@@ -117,7 +118,11 @@ def newton_iterate(context: FixedFields, t: float, h: float) -> int:
         if not change < INFINITY:
             return NOT_CONTRACTING
         is_small = change <= CONVERGED * size * largest
-        if not is_closer or attempt == MOST_NEWTON - 1 or (change > SLOW * before and (is_small or attempt > 1)):
+        if (
+            not is_closer
+            or attempt == MOST_NEWTON - 1
+            or (change > SLOW * before and (is_small or attempt > 1))
+        ):
             if attempt > MANY:
                 counts.factored = 0
             return 0 if is_small else NOT_CONTRACTING
@@ -127,7 +132,7 @@ def newton_iterate(context: FixedFields, t: float, h: float) -> int:
 
 @native
 def newton_solve(context: FixedFields, t: float, h: float) -> int:
-    """UNKNOWNS_NOW <- the solution from a guess that it holds; UNSOLVABLE where fresh matrices do not help."""
+    """unknowns_now <- the solution from a guess; UNSOLVABLE if fresh matrices do not help."""
     counts = context.counts
     status = NOT_CONTRACTING
     for _ in range(MOST_MATRICES):

@@ -1,21 +1,28 @@
-r"""Nodes, weights and tables of Lobatto's and Gauss's quadratures, and of polynomials through Lobatto's nodes.
+r"""Nodes, weights and tables of Lobatto's and Gauss's quadratures, and of polynomials through
+Lobatto's nodes.
 
-Lobatto IIIA collocates at c_1 = 0, ..., c_s = 1; IIIB is its partner in a symplectic partitioned method,
+Lobatto IIIA collocates at c_1 = 0, ..., c_s = 1; IIIB is its partner in a symplectic partitioned
+method,
 
-    a_ij = int_0^(c_i) l_j = b_j mu_ij,       ahat_ij = b_j nu_ij,      b_i ahat_ij + b_j a_ji = b_i b_j  <=>  nu_ij + mu_ji = 1
+    a_ij = int_0^(c_i) l_j = b_j mu_ij,       ahat_ij = b_j nu_ij,      b_i ahat_ij + b_j a_ji = b_i
+    b_j  <=>  nu_ij + mu_ji = 1
 
-(E. Hairer, C. Lubich, G. Wanner: Geometric Numerical Integration, II.1.4 and VI.4.1). mu and nu are what a step uses, and the
-last relation holds in the last digit, so that rounding of the coefficients leaves the pair symplectic.
+(E. Hairer, C. Lubich, G. Wanner: Geometric Numerical Integration, II.1.4 and VI.4.1). mu and nu are
+what a step uses, and the last relation holds in the last digit, so that rounding of the
+coefficients leaves the pair symplectic.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .gauss_collocation import tableau
+
+if TYPE_CHECKING:
+    from ....typing import Array
 
 __all__ = ["LobattoPair", "PolynomialTable", "lobatto_pair", "polynomial_table", "quadrature"]
 
@@ -110,6 +117,6 @@ def polynomial_table(degree: int, kind: str, points: int) -> PolynomialTable:
     return PolynomialTable(control, where, weights, values, derivatives)
 
 
-def _basis(nodes: Any, j: int) -> Any:
+def _basis(nodes: Array, j: int) -> Any:
     others = np.delete(nodes, j)
     return np.poly1d(others, r=True) / np.prod(nodes[j] - others)

@@ -1,13 +1,15 @@
-r"""RATTLE, and its symmetric compositions, for systems of constant mass with holonomic constraints g(q, t) = 0.
+r"""RATTLE, and its symmetric compositions, for systems of constant mass with holonomic constraints
+g(q, t) = 0.
 
 One step of size h from (q0, v0), with D = M^-1 G^T, G = dg/dq and a = M^-1 f(q, t):
 
     w  = v0 + h/2 a(q0),      q1 = q0 + h w - D(q0) l,      g(q1) = 0,      w <- w - D(q0) l / h
     v1 = w + h/2 a(q1) - D(q1) m,     G(q1) v1 + g_t = 0
 
-(H. C. Andersen, J. Comput. Phys. 52 (1983) 24; symplectic and of order 2: B. Leimkuhler, R. Skeel, J. Comput. Phys. 112 (1994)
-117). Within a composition the correction m of one step and the multiplier l of the next push along the same D(q1), so that the
-velocities are brought to the constraints at the end of the whole step alone. l is found by Newton's method on g(q1) = 0; its
+(H. C. Andersen, J. Comput. Phys. 52 (1983) 24; symplectic and of order 2: B. Leimkuhler, R. Skeel,
+J. Comput. Phys. 112 (1994) 117). Within a composition the correction m of one step and the
+multiplier l of the next push along the same D(q1), so that the velocities are brought to the
+constraints at the end of the whole step alone. l is found by Newton's method on g(q1) = 0; its
 guess are the forces of the step before.
 """
 
@@ -19,8 +21,8 @@ from ..fixed.fixed_fields import UNSOLVABLE
 
 __all__ = ["rattle_step"]
 
-#: The most tries of a substep, each with two corrections; the last correction, relative to the size of the position, after
-#: which the error is about its square.
+#: The most tries of a substep, each with two corrections; the last correction, relative to the size
+#: of the position, after which the error is about its square.
 MOST_TRIES, LAST_CORRECTION = 6, 2e-9
 
 INFINITY = float("inf")
@@ -34,7 +36,7 @@ def call_with(context: FixedFields, address: int, y: Reals, u: Reals, w: Reals, 
 
 @native
 def guessed_multipliers(context: FixedFields, scale: float, found: Reals) -> None:
-    """found (m) <- `scale` times the forces of the step before, continued by those before it where steps are equal."""
+    """found (m) <- `scale` times the last forces, extrapolated if steps are equal."""
     counts, forces = context.counts, context.forces
     m = context.n_conditions
     derivative = scale if counts.remembered > 1 and context.n_stages == 1 else 0.0
@@ -55,7 +57,7 @@ def remember_forces(context: FixedFields, scale: float, found: Reals) -> None:
 
 @native
 def substep(context: FixedFields, scale: float, start: Reals, end: Reals) -> int:
-    """One RATTLE step but for its last velocities: `end` <- the program's results from `start`, until it converges."""
+    """One RATTLE step but for its last velocities, iterated: `end` <- results from `start`."""
     n, m, counts = context.n_state // 2, context.n_conditions, context.counts
     y, low = context.y, context.rounding
     found = 3 * n + context.n_directions

@@ -1,11 +1,13 @@
-"""What RATTLE needs of a system: constant mass, forces of positions, holonomic constraints; and the programs of its steps."""
+"""RATTLE: what it needs of a system, and the programs of its steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from ....codegen.passes.unrolled import unrolled_elimination, unrolled_solve
 from ....codegen.program import Program, straight_line
@@ -13,9 +15,16 @@ from ....errors import FormError
 from ....formulations.equations import Equations
 from ....model.symbols import t
 from ....runtime.kernel import Kernel, kernel_of
+from ..compositions import composition
+from ..fixed.fixed_steps import method_step
 from ..hypotheses import refuse_dependent_constraints, refuse_other_constraints
+from ..method import FixedStep, Method
+from .rattle import rattle_step
 
-__all__ = ["PositionSteps", "check_position_steps", "position_steps"]
+if TYPE_CHECKING:
+    from ..fixed.fixed_run import FixedRun
+
+__all__ = ["RATTLE_METHODS", "PositionSteps", "position_steps"]
 
 
 @dataclass(frozen=True)
@@ -25,8 +34,8 @@ class PositionSteps:
     Attributes
     ----------
     fields, substep, velocity : int
-        Addresses of the programs (q) -> a (n), entries of D = M^-1 G^T; of one RATTLE step but for the velocities at its end,
-        see `_substep`; and (q, v) -> what the velocities lose (n).
+        Addresses of the programs (q) -> a (n), entries of D = M^-1 G^T; of one RATTLE step but for
+        the velocities at its end, see `_substep`; and (q, v) -> what the velocities lose (n).
     entries : int
         How many entries of D are not zero.
     conditions : int
@@ -58,23 +67,25 @@ def check_position_steps(equations: Equations, method: str) -> None:
         raise FormError(
             f"The method {method} needs a constant mass matrix",
             seen="one that depends on the state or on time",
-            remedy="state the system in Cartesian coordinates with constraints, or use method gauss4",
+            remedy=(
+                "state the system in Cartesian coordinates with constraints, or use method gauss4"
+            ),
         )
     if algebra.depends(graph.force, v) or kernel.free_inputs:
         raise FormError(
             f"The method {method} needs forces that depend on positions and time alone",
-            seen="inputs given as functions" if kernel.free_inputs else "a force that depends on velocities",
+            seen=(
+                "inputs given as functions"
+                if kernel.free_inputs
+                else "a force that depends on velocities"
+            ),
             remedy="use method gauss4, or dop853 where there are constraints",
         )
 
 
 def position_steps(kernel: Kernel) -> PositionSteps:
     """The programs, compiled once and kept with the kernel."""
-    kept: PositionSteps | None = kernel.__dict__.get("_position_steps")
-    if kept is None:
-        kept = _compiled(kernel)
-        kernel.__dict__["_position_steps"] = kept
-    return kept
+    return kernel.cache.get("position steps", lambda: _compiled(kernel))
 
 
 def _compiled(kernel: Kernel) -> PositionSteps:
@@ -84,10 +95,18 @@ def _compiled(kernel: Kernel) -> PositionSteps:
     velocity = 0
     if model.m:
         derivative, directions = model.derivative, model.directions
-        lost = directions @ unrolled_elimination(ca.sparsify(derivative @ directions), kernel.graph.velocity.residual)
-        velocity = kernel.load_program(straight_line("velocity_loss", kernel._inputs(), [ca.densify(lost)]))
+        lost = directions @ unrolled_elimination(
+            ca.sparsify(derivative @ directions), kernel.graph.velocity.residual
+        )
+        velocity = kernel.load_program(
+            straight_line("velocity_loss", kernel._inputs(), [ca.densify(lost)])
+        )
     return PositionSteps(
-        kernel.load_program(fields), kernel.load_program(substep), velocity, int(model.entries.numel()), int(model.m)
+        kernel.load_program(fields),
+        kernel.load_program(substep),
+        velocity,
+        int(model.entries.numel()),
+        int(model.m),
     )
 
 
@@ -103,32 +122,48 @@ class _Model:
         self.m = self.residual.numel()
         self.derivative = ca.jacobian(self.residual, self.q)
         self.acceleration = unrolled_solve(graph.metric, graph.force, ca.SX(0, n), none).z
-        columns = [unrolled_solve(graph.metric, self.derivative[k, :].T, ca.SX(0, n), none).z for k in range(self.m)]
+        columns = [
+            unrolled_solve(graph.metric, self.derivative[k, :].T, ca.SX(0, n), none).z
+            for k in range(self.m)
+        ]
         self.directions = ca.sparsify(ca.horzcat(*columns)) if self.m else ca.SX(n, 0)
-        self.entries = ca.vertcat(*self.directions.nonzeros()) if self.directions.nnz() else none
+        entries: list[Any] = self.directions.nonzeros()
+        self.entries = ca.vertcat(*entries) if entries else none
 
-    def at(self, expression: Any, place: Any) -> Any:
+    def at(self, expression: ca.SX, place: ca.SX) -> ca.SX:
         """An expression of q at another place."""
         return ca.substitute(expression, self.q, place)
 
 
 def _substep(model: _Model) -> Program:
-    """One step of size h from y + low + d, where d is what a composition has added so far, with two corrections of it.
+    """One step of size h from y + low + d, where d is what a composition has added so far, with two
+    corrections of it.
 
-    In: t at the end, y (2n), low (2n) in the place of the inputs, and w = d (2n), a (n), entries of D, multipliers l (m), h, 0.
-    Out, in the same order: d, a, entries of D at the new position, l, the last correction of the position, and the size of it.
+    In: t at the end, y (2n), low (2n) in the place of the inputs, and w = d (2n), a (n), entries of
+    D, multipliers l (m), h, 0. Out, in the same order: d, a, entries of D at the new position, l,
+    the last correction of the position, and the size of it.
     """
     kernel, q, m = model.kernel, model.q, model.m
     n, count = q.numel(), model.entries.numel()
-    low, d, a, entries = ca.SX.sym("low", 2 * n), ca.SX.sym("d", 2 * n), ca.SX.sym("a", n), ca.SX.sym("e", count)
+    low, d, a, entries = (
+        ca.SX.sym("low", 2 * n),
+        ca.SX.sym("d", 2 * n),
+        ca.SX.sym("a", n),
+        ca.SX.sym("e", count),
+    )
     multipliers, h, spare = ca.SX.sym("l", m), ca.SX.sym("h"), ca.SX.sym("s")
-    found, along = multipliers, ca.SX(model.directions.sparsity(), entries) if count else ca.SX(n, m)
+    found, along = (
+        multipliers,
+        ca.SX(model.directions.sparsity(), entries) if count else ca.SX(n, m),
+    )
     push = d[n:] + h / 2 * a
     free = d[:n] + h * (model.v + (low[n:] + push)) - along @ found
     place = q + (low[:n] + free)
     change = ca.SX(n, 1)
     for _ in range(2 if m else 0):
-        more = unrolled_elimination(ca.sparsify(model.at(model.derivative, place) @ along), model.at(model.residual, place))
+        more = unrolled_elimination(
+            ca.sparsify(model.at(model.derivative, place) @ along), model.at(model.residual, place)
+        )
         found, change = found + more, along @ more
         free = free - change
         place = q + (low[:n] + free)
@@ -144,8 +179,45 @@ def _substep(model: _Model) -> Program:
     )
 
 
-def _largest(column: Any) -> Any:
+def _largest(column: ca.SX) -> ca.SX:
     found = ca.SX(0)
     for k in range(column.numel()):
         found = ca.fmax(found, ca.fabs(column[k]))
     return found
+
+
+def _prepare(run: FixedRun, order: int) -> None:
+    """Bind the programs and arrays of steps by positions."""
+    bind, fields, n = run.context.fields.bind, run.context.fields, run.kernel.n_state // 2
+    steps, weights = position_steps(run.kernel), composition(order)
+    m, count = steps.conditions, steps.entries
+    fields.field_program, fields.substep_program = steps.fields, steps.substep
+    fields.velocity_program, fields.n_stages = steps.velocity, len(weights)
+    fields.n_conditions, fields.n_directions = m, count
+    for name, numbers in (
+        ("weights", weights),
+        ("forces", np.zeros(2 * m + 1)),
+        ("substep", np.zeros(3 * n + count + m + 2)),
+        ("substep_end", np.zeros(3 * n + count + m + 2)),
+        ("lost", np.zeros(n)),
+    ):
+        bind(name, numbers)
+
+
+RATTLE_METHODS = tuple(
+    Method(
+        f"rattle{order}",
+        "RATTLE" + (f", composed to order {order}" if order > 2 else "") + "; symplectic",
+        order,
+        FixedStep(
+            ((method_step, rattle_step),),
+            partial(_prepare, order=order),
+            ends_on_constraints=True,
+            allows_adapt=True,
+        ),
+        "lagrange",
+        check_position_steps,
+        is_symplectic=True,
+    )
+    for order in (2, 4, 6, 8)
+)

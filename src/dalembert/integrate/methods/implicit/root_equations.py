@@ -20,11 +20,14 @@ class StageEquations:
     Attributes
     ----------
     residual, unknowns : columns (size x 1)
-        What must vanish, and the symbols that it is solved for; it may contain the unknowns of the sets before.
+        What must vanish, and the symbols that it is solved for; it may contain the unknowns of the
+        sets before.
     increments : int
-        How many unknowns, the first ones, are increments of the state: convergence is judged by them.
+        How many unknowns, the first ones, are increments of the state: convergence is judged by
+        them.
     symbols : (first, last) or None
-        Which symbols of the state they are increments of, so that rounding is measured by the size of these; all by default.
+        Which symbols of the state they are increments of, so that rounding is measured by the size
+        of these; all by default.
     """
 
     residual: Any
@@ -52,7 +55,8 @@ class StepEquations:
 
 
 class StepSymbols:
-    """The symbols of a step of size `h` from y + low + added: what rounding lost, and what a composition has added so far.
+    """The symbols of a step of size `h` from y + low + added: what rounding lost, and what a
+    composition has added so far.
 
     Attributes
     ----------
@@ -67,10 +71,10 @@ class StepSymbols:
         self.state = kernel.algebra.vector(kernel.equations.state)
         self.start = self.state + (self.low + self.added)
 
-    def after(self, increment: Any) -> Any:
-        """The state after an increment of it, so that nothing of the increment is lost before the last sum."""
+    def after(self, increment: ca.SX) -> ca.SX:
+        """The state after an increment of it, summed so that nothing is lost before the end."""
         return self.state + (self.low + (self.added + increment))
 
-    def at(self, expression: Any, state: Any, time: Any) -> Any:
+    def at(self, expression: ca.SX, state: ca.SX, time: ca.SX) -> ca.SX:
         """An expression of the state and of time at another state and time."""
         return ca.substitute(expression, ca.vertcat(self.state, self.time), ca.vertcat(state, time))

@@ -1,9 +1,11 @@
-r"""Steps whose equations are programs of the model: R(y, x, h) = 0 for the unknowns x, solved to rounding by Newton's method.
+r"""Steps whose equations are programs of the model: R(y, x, h) = 0 for the unknowns x, solved to
+rounding by Newton's method.
 
-A method states one or several sets of equations, each with its matrix R_x, and how the state ends. A step of a composition is a
-row of steps of sizes gamma_i h (`compositions`); each has unknowns of its own, whose guess continues those of the two steps
-before, and a factored matrix of its own, which is kept for as long as it serves. As in `collocation`, an iteration ends where
-it comes no closer, not at a tolerance, which would leave a part that is the same in every step and adds up.
+A method states one or several sets of equations, each with its matrix R_x, and how the state ends.
+A step of a composition is a row of steps of sizes gamma_i h (`compositions`); each has unknowns of
+its own, whose guess continues those of the two steps before, and a factored matrix of its own,
+which is kept for as long as it serves. As in `collocation`, an iteration ends where it comes no
+closer, not at a tolerance, which would leave a part that is the same in every step and adds up.
 """
 
 from __future__ import annotations
@@ -12,37 +14,28 @@ from ....codegen.native.language import Integers, Reals, native, rare
 from ....runtime.gauss.factorisations import pivoted_qr, reflect, solve_triangle
 from ....runtime.projection import is_finite
 from ...run_fields import FixedFields
-from ..fixed.fixed_fields import (
-    FACTORS_OF,
-    FIRST_OF,
-    INCREMENTS_OF,
-    MATRIX_OF,
-    NOT_CONTRACTING,
-    RESIDUAL_OF,
-    ROOT_COLUMNS,
-    SIZE_OF,
-    SYMBOLS_FROM,
-    SYMBOLS_TO,
-    UNSOLVABLE,
-)
+from ..fixed.fixed_fields import NOT_CONTRACTING, UNSOLVABLE
 from .collocation import size_of
 from .rattle import call_with
 
 __all__ = ["root_step"]
 
-#: The most iterations with one matrix, how many of them ask for another one in the next step, and the most matrices of a step.
+#: The most iterations with one matrix, how many of them ask for another one in the next step, and
+#: the most matrices of a step.
 MOST_ITERATIONS, MANY, MOST_MATRICES = 25, 4, 6
-#: Steps with a fresh matrix that do not shrink have come to rest at rounding where they are below this part of the increments,
-#: or below that part of the symbols themselves. Steps do not shrink, or an old matrix makes them shrink too slowly, where each
-#: is longer than these parts of the one before.
+#: Steps with a fresh matrix that do not shrink have come to rest at rounding where they are below
+#: this part of the increments, or below that part of the symbols themselves. Steps do not shrink,
+#: or an old matrix makes them shrink too slowly, where each is longer than these parts of the one
+#: before.
 CONVERGED, REST, RESTING, SLOW = 1e-10, 4e-15, 0.7, 0.3
-#: Steps below this part of the symbols that they move are at rounding also with an old matrix; a step that would be below this
-#: part of the increments need not be made.
+#: Steps below this part of the symbols that they move are at rounding also with an old matrix; a
+#: step that would be below this part of the increments need not be made.
 ROUNDING, NEGLIGIBLE = 1e-15, 1e-17
-#: An increment whose own steps are above this part of it, and still shrink by half, is not converged, however small it is
-#: beside the others: symbols may have very different units.
+#: An increment is not converged, however small it is beside the others, if its own steps are above
+#: this part of it and below half of the smallest so far: symbols may have very different units.
+#: The step before is no measure, because steps at rounding shrink and grow in turn.
 STILL_MOVING = 1e-12
-#: A matrix with pivots below this, where the largest entry of each row is one, does not determine the unknowns.
+#: With smaller pivots, in rows scaled to one, a matrix does not determine the unknowns.
 LEAST_PIVOT = 1e-14
 #: A matrix of so many more unknowns is worth one iteration more, before it is made again.
 WORTH = 6
@@ -53,48 +46,71 @@ INFINITY = float("inf")
 
 
 @rare
-def root_matrix(context: FixedFields, row: Integers, number: int) -> int:
-    """Factor the matrix of one set of equations at the unknowns in ROOT_INPUT, with rows scaled to entries of at most one.
+def root_matrix(context: FixedFields, j: int, number: int) -> int:
+    """Factor the matrix of one set of equations at the unknowns in root_input, with rows scaled to
+    entries of at most one.
 
     Reflections mix the rounding of long rows into short ones.
     """
-    size, width = row[SIZE_OF], context.root_width
-    columns = context.root_factors + (number * width * width + row[FACTORS_OF])
-    call_with(context, row[MATRIX_OF], context.y, context.rounding, context.root_input, columns)
+    size, width = context.root_size[j], context.root_width
+    columns = context.root_factors + (number * width * width + context.root_first_factor[j])
+    call_with(
+        context,
+        context.root_matrix_program[j],
+        context.y,
+        context.rounding,
+        context.root_input,
+        columns,
+    )
     if not is_finite(size * size, columns):
         return UNSOLVABLE
-    shift = number * width + row[FIRST_OF]
+    shift = number * width + context.root_first[j]
     collected, order = context.root_diagonals + shift, context.root_order + shift
     scales = context.root_scales + shift
     for i in range(size):
         largest = 0.0
-        for j in range(size):
-            largest = max(largest, abs(columns[j * size + i]))
+        for c in range(size):
+            largest = max(largest, abs(columns[c * size + i]))
         if largest == 0.0:
             return UNSOLVABLE
         scales[i] = 1.0 / largest
-        for j in range(size):
-            columns[j * size + i] *= scales[i]
-    return 0 if pivoted_qr(size, size, columns, collected, order, LEAST_PIVOT, collected, order, False) == size else UNSOLVABLE
+        for c in range(size):
+            columns[c * size + i] *= scales[i]
+    return (
+        0
+        if pivoted_qr(size, size, columns, collected, order, LEAST_PIVOT, collected, order, False)
+        == size
+        else UNSOLVABLE
+    )
 
 
 @native
-def iterate_roots(context: FixedFields, row: Integers, number: int, scale: float, floor: float, is_fresh: bool) -> int:
-    """Newton steps with the factored matrix until they come no closer; returns their number, or -1 where it does not serve.
+def iterate_roots(
+    context: FixedFields, j: int, number: int, scale: float, floor: float, is_fresh: bool
+) -> int:
+    """Newton steps with the factored matrix until they come no closer; returns their number, or -1
+    where it does not serve.
 
     Steps that no longer shrink are at rounding, unless an old matrix is to blame.
     """
-    size, increments, width = row[SIZE_OF], row[INCREMENTS_OF], context.root_width
+    size, increments, width = context.root_size[j], context.root_increments[j], context.root_width
     y, low, w, residual = context.y, context.rounding, context.root_input, context.root_residual
-    unknowns, shift = w + (context.n_state + row[FIRST_OF]), number * width + row[FIRST_OF]
-    columns = context.root_factors + (number * width * width + row[FACTORS_OF])
-    collected, order, counts = context.root_diagonals + shift, context.root_order + shift, context.counts
+    unknowns, shift = (
+        w + (context.n_state + context.root_first[j]),
+        number * width + context.root_first[j],
+    )
+    columns = context.root_factors + (number * width * width + context.root_first_factor[j])
+    collected, order, counts = (
+        context.root_diagonals + shift,
+        context.root_order + shift,
+        context.counts,
+    )
     scales = context.root_scales + shift
     before, last = INFINITY, residual + width
     for k in range(size):
         last[k] = INFINITY
     for attempt in range(MOST_ITERATIONS):
-        call_with(context, row[RESIDUAL_OF], y, low, w, residual)
+        call_with(context, context.root_residual_program[j], y, low, w, residual)
         counts.evaluations += 1
         counts.sweeps += 1
         for k in range(size):
@@ -110,7 +126,7 @@ def iterate_roots(context: FixedFields, row: Integers, number: int, scale: float
                 total = max(total, abs(unknowns[c]))
                 if step > STILL_MOVING * abs(unknowns[c]) and step < 0.5 * last[k]:
                     is_converged = False
-                last[k] = step
+                last[k] = min(last[k], step)
         if not change < INFINITY or not is_finite(size, unknowns):
             return -1
         expected = change * change / before if attempt > 0 else change
@@ -127,32 +143,34 @@ def iterate_roots(context: FixedFields, row: Integers, number: int, scale: float
 
 
 @native
-def solve_roots(context: FixedFields, row: Integers, number: int, kept: Integers) -> int:
-    """The unknowns of one set of equations from the guess in ROOT_INPUT."""
+def solve_roots(context: FixedFields, j: int, number: int, kept: Integers) -> int:
+    """The unknowns of one set of equations from the guess in root_input."""
     is_fresh, scale, y = False, 0.0, context.y
-    for c in range(row[SYMBOLS_FROM], row[SYMBOLS_TO]):
+    for c in range(context.root_symbols_from[j], context.root_symbols_to[j]):
         scale += abs(y[c])
     floor = REST * size_of(context)
     for _ in range(MOST_MATRICES):
         if kept[0] == 0:
             is_fresh = True
-            if root_matrix(context, row, number) != 0:
+            if root_matrix(context, j, number) != 0:
                 return UNSOLVABLE
             kept[0] = 1
-        used = iterate_roots(context, row, number, scale, floor, is_fresh)
+        used = iterate_roots(context, j, number, scale, floor, is_fresh)
         if used > 0:
-            if used > MANY + row[SIZE_OF] // WORTH:
+            if used > MANY + context.root_size[j] // WORTH:
                 kept[0] = 0
             return 0
         kept[0] = 0
-        if not is_finite(row[SIZE_OF], context.root_input + (context.n_state + row[FIRST_OF])):
+        if not is_finite(
+            context.root_size[j], context.root_input + (context.n_state + context.root_first[j])
+        ):
             return UNSOLVABLE
     return UNSOLVABLE
 
 
 @native
 def guess_roots(context: FixedFields, number: int, w: Reals) -> None:
-    """The unknowns of one step of a composition from those of the steps before, or from the program of the method."""
+    """Guess the unknowns of one step of a composition from the steps before, or by a program."""
     ns, width, counts = context.n_state, context.root_width, context.counts
     if counts.remembered == 0:
         call_with(context, context.root_begin, context.y, context.rounding, w, w + ns)
@@ -165,10 +183,10 @@ def guess_roots(context: FixedFields, number: int, w: Reals) -> None:
 
 @native
 def roots_of_step(context: FixedFields, t: float, h: float) -> int:
-    """All steps of a composition: the increment of the state, at the head of ROOT_INPUT."""
+    """All steps of a composition: the increment of the state, at the head of root_input."""
     ns, width, sets = context.n_state, context.root_width, context.n_root_stages
     w, stage, now = context.root_input, context.stage, context.roots_now
-    weights, clock, table = context.weights, context.time, context.root_table
+    weights, clock = context.weights, context.time
     reached = t
     for c in range(ns):
         w[c] = 0.0
@@ -178,7 +196,7 @@ def roots_of_step(context: FixedFields, t: float, h: float) -> int:
         guess_roots(context, i, w)
         for j in range(sets):
             kept = context.root_kept + (i * sets + j)
-            status = solve_roots(context, table + j * ROOT_COLUMNS, i, kept)
+            status = solve_roots(context, j, i, kept)
             if status != 0:
                 return status
         for c in range(width):
@@ -192,7 +210,7 @@ def roots_of_step(context: FixedFields, t: float, h: float) -> int:
 
 @rare
 def root_step(context: FixedFields, t: float, h: float) -> int:
-    """DELTA <- what a step from (t, y) adds to the state."""
+    """delta <- what a step from (t, y) adds to the state."""
     counts, last = context.counts, context.root_step
     before = last[0]
     last[0] = h

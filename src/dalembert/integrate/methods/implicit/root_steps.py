@@ -1,127 +1,191 @@
-"""Methods whose steps are equations of the model: their programs, kept with the kernel, and the arrays of a run."""
+"""Methods whose steps are equations of the model: their programs, and the arrays of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ....codegen.program import straight_line
+from ....formulations.equations import Equations
 from ....runtime.kernel import Kernel
+from ....typing import IntArray
 from ..compositions import composition
+from ..fixed.fixed_steps import method_step
+from ..method import FixedStep, Method
 from .canonical_steps import CANONICAL_METHODS, canonical_equations, check_canonical_steps
 from .energy_steps import check_energy_steps, energy_equations
 from .nonholonomic_steps import check_velocity_steps, dla_equations, leapfrog_equations
 from .root_equations import StepEquations, StepSymbols
+from .root_solver import root_step
 
-__all__ = ["ROOT_METHODS", "check_root_steps", "hold_roots", "root_form"]
+if TYPE_CHECKING:
+    from ..fixed.fixed_run import FixedRun
+
+__all__ = ["ROOT_METHODS", "SCHEMES"]
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A symmetric method, of order 2 where it is composed: its equations, what it refuses, and the form of its steps."""
+    """A symmetric method, of order 2 where it is composed.
 
+    Attributes
+    ----------
+    equations : writes the equations of a step for a kernel
+    check : raises an error that says which hypothesis fails
+    form : the form of the equations that its steps are taken in
+    names, order : the name of the method by the order of composition, and the order of one step
+    """
+
+    name: str
     equations: Callable[[Kernel, StepSymbols], StepEquations]
-    check: Callable[[Any, str], None]
+    check: Callable[[Equations, str], None]
     form: str
+    description: str
+    names: Mapping[int, str]
+    order: int = 2
+    is_symplectic: bool = False
 
 
-SCHEMES = {
-    "dla": Scheme(dla_equations, check_velocity_steps, "lagrange"),
-    "nonholonomic-leapfrog": Scheme(leapfrog_equations, check_velocity_steps, "lagrange"),
-    "energy": Scheme(energy_equations, check_energy_steps, "hamilton"),
-} | {name: Scheme(canonical_equations(name), check_canonical_steps, "hamilton") for name in CANONICAL_METHODS}
-#: The scheme of each method, and the order of the composition of its steps; a single step is one of order 2.
-ROOT_METHODS = {
-    "dla": ("dla", 2),
-    "dla4": ("dla", 4),
-    "dla6": ("dla", 6),
-    "nonholonomic-leapfrog": ("nonholonomic-leapfrog", 2),
-    "nonholonomic-leapfrog4": ("nonholonomic-leapfrog", 4),
-    "nonholonomic-leapfrog6": ("nonholonomic-leapfrog", 6),
-    "energy2": ("energy", 2),
-    "energy4": ("energy", 4),
-    "energy6": ("energy", 6),
-} | {name: (name, 2) for name in CANONICAL_METHODS}
-
-
-def root_form(method: str) -> str | None:
-    """The form that a method takes its steps in, where it is one of these."""
-    return SCHEMES[ROOT_METHODS[method][0]].form if method in ROOT_METHODS else None
-
-
-def check_root_steps(equations: Any, method: str) -> None:
-    """Refuse what a method cannot follow."""
-    SCHEMES[ROOT_METHODS[method][0]].check(equations, method)
+_DLA = {2: "dla", 4: "dla4", 6: "dla6"}
+_LEAPFROG = {2: "nonholonomic-leapfrog", 4: "nonholonomic-leapfrog4", 6: "nonholonomic-leapfrog6"}
+_ENERGY = {2: "energy2", 4: "energy4", 6: "energy6"}
+SCHEMES = (
+    *(
+        Scheme(
+            name,
+            canonical_equations(name),
+            check_canonical_steps,
+            "hamilton",
+            description,
+            {2: name},
+            order,
+            is_symplectic=True,
+        )
+        for name, (order, description) in CANONICAL_METHODS.items()
+    ),
+    Scheme(
+        "dla",
+        dla_equations,
+        check_velocity_steps,
+        "lagrange",
+        "discrete principle of Lagrange and d'Alembert",
+        _DLA,
+    ),
+    Scheme(
+        "nonholonomic-leapfrog",
+        leapfrog_equations,
+        check_velocity_steps,
+        "lagrange",
+        "leapfrog for constraints of velocities; reversible",
+        _LEAPFROG,
+    ),
+    Scheme(
+        "energy",
+        energy_equations,
+        check_energy_steps,
+        "hamilton",
+        "discrete gradient; keeps the energy",
+        _ENERGY,
+    ),
+)
 
 
 @dataclass(frozen=True)
 class _Compiled:
-    """Addresses of the programs, and the table of the sets of equations (sets x ROOT_COLUMNS)."""
+    """Addresses of the programs, and columns that describe the sets of equations.
+
+    Of each set: its residual and matrix, its size, where its unknowns begin and how many of them
+    are increments of the state, where its factors begin, and which symbols of the state it moves.
+    """
 
     begin: int
     end: int
-    table: Any
+    columns: dict[str, IntArray]
     width: int
 
 
-def _compiled(kernel: Kernel, scheme: str) -> _Compiled:
-    """The programs of a scheme, compiled once and kept with the kernel."""
-    kept: dict[str, _Compiled] = kernel.__dict__.setdefault("_root_steps", {})
-    if scheme not in kept:
-        symbols = StepSymbols(kernel)
-        found = SCHEMES[scheme].equations(kernel, symbols)
-        unknowns = ca.vertcat(*(stage.unknowns for stage in found.stages))
-        rows, first, factors, everyone = [], 0, 0, (0, kernel.n_state)
-        for k, stage in enumerate(found.stages):
-            size = stage.unknowns.numel()
-            matrix = ca.jacobian(stage.residual, stage.unknowns)
-            residual_address = _load(kernel, symbols, unknowns, f"{scheme}_residual_{k}", [stage.residual])
-            matrix_address = _load(kernel, symbols, unknowns, f"{scheme}_matrix_{k}", [matrix])
-            rows.append(
-                [residual_address, matrix_address, size, first, stage.increments, factors, *(stage.symbols or everyone)]
-            )
-            first, factors = first + size, factors + size**2
-        kept[scheme] = _Compiled(
-            _load(kernel, symbols, unknowns, f"{scheme}_begin", [found.guess]),
-            _load(kernel, symbols, unknowns, f"{scheme}_end", [found.end]),
-            np.array(rows, np.int64),
-            first,
-        )
-    return kept[scheme]
+_SET = ("residual_program", "matrix_program", "size", "first", "increments", "first_factor")
+_COLUMNS = tuple(f"root_{name}" for name in (*_SET, "symbols_from", "symbols_to"))
 
 
-def _load(kernel: Kernel, symbols: StepSymbols, unknowns: Any, name: str, outputs: Sequence[Any]) -> int:
+def _compiled(kernel: Kernel, scheme: Scheme) -> _Compiled:
+    """Compile the programs of a scheme."""
+    symbols = StepSymbols(kernel)
+    found = scheme.equations(kernel, symbols)
+    unknowns = ca.vertcat(*(stage.unknowns for stage in found.stages))
+
+    def load(name: str, output: ca.SX) -> int:
+        return _load(kernel, symbols, unknowns, f"{scheme.name}_{name}", [output])
+
+    rows, first, factors, everyone = [], 0, 0, (0, kernel.n_state)
+    for k, stage in enumerate(found.stages):
+        size = stage.unknowns.numel()
+        residual = load(f"residual_{k}", stage.residual)
+        matrix = load(f"matrix_{k}", ca.jacobian(stage.residual, stage.unknowns))
+        increments, moved = stage.increments, stage.symbols or everyone
+        rows.append([residual, matrix, size, first, increments, factors, *moved])
+        first, factors = first + size, factors + size**2
+    begin, end = load("begin", found.guess), load("end", found.end)
+    table = np.array(rows, np.int64).T
+    columns = {n: np.ascontiguousarray(c) for n, c in zip(_COLUMNS, table, strict=True)}
+    return _Compiled(begin, end, columns, first)
+
+
+def _load(
+    kernel: Kernel, symbols: StepSymbols, unknowns: ca.SX, name: str, outputs: Sequence[Any]
+) -> int:
     time, y, parameters, *_ = kernel._inputs()
     further = ca.vertcat(symbols.added, unknowns, symbols.h)
-    program = straight_line(name.replace("-", "_"), [time, y, parameters, symbols.low, further], list(outputs))
+    program = straight_line(
+        name.replace("-", "_"), [time, y, parameters, symbols.low, further], list(outputs)
+    )
     return kernel.load_program(program)
 
 
-def hold_roots(run: Any) -> None:
-    """The programs and arrays of a run, in its context."""
-    scheme, order = ROOT_METHODS[run.task.method]
-    steps, weights, ns = _compiled(run.kernel, scheme), composition(order), run.kernel.n_state
-    count, sets, width = len(weights), len(steps.table), steps.width
-    fields = run.context.fields
+def _prepare(run: FixedRun, scheme: Scheme, composed: int) -> None:
+    """Bind the programs and arrays of a run, with steps composed to an order."""
+    steps = run.kernel.cache.get(("steps", scheme.name), lambda: _compiled(run.kernel, scheme))
+    weights, ns = composition(composed), run.kernel.n_state
+    count, sets, width = len(weights), len(steps.columns["root_size"]), steps.width
+    fields, bind = run.context.fields, run.context.fields.bind
     fields.root_begin, fields.root_end, fields.root_width = steps.begin, steps.end, width
-    fields.n_root_stages = sets
+    fields.n_root_stages, fields.n_stages = sets, count
+    for name, column in steps.columns.items():
+        bind(name, column)
+    for name in ("roots_now", "roots_before", "roots_earlier", "root_diagonals", "root_scales"):
+        bind(name, np.zeros((count, width)))
     for name, numbers in (
         ("weights", weights),
-        ("root_table", steps.table),
         ("root_step", np.full(1, np.nan)),
         ("root_input", np.zeros(ns + width + 1)),
-        ("roots_now", np.zeros((count, width))),
-        ("roots_before", np.zeros((count, width))),
-        ("roots_earlier", np.zeros((count, width))),
         ("root_factors", np.zeros((count, width * width))),
-        ("root_diagonals", np.zeros((count, width))),
-        ("root_scales", np.zeros((count, width))),
         ("root_order", np.zeros((count, width), np.int64)),
         ("root_kept", np.zeros((count, sets), np.int64)),
         ("root_residual", np.zeros(2 * width)),
     ):
-        run.context.fields.bind(name, numbers)
+        bind(name, numbers)
+
+
+ROOT_METHODS = tuple(
+    Method(
+        name,
+        scheme.description + (f", composed to order {composed}" if composed > 2 else ""),
+        composed if composed > 2 else scheme.order,
+        FixedStep(
+            ((method_step, root_step),),
+            partial(_prepare, scheme=scheme, composed=composed),
+            ends_on_constraints=True,
+            allows_adapt=True,
+        ),
+        scheme.form,
+        scheme.check,
+        scheme.is_symplectic,
+    )
+    for scheme in SCHEMES
+    for composed, name in scheme.names.items()
+)

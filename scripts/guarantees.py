@@ -1,0 +1,109 @@
+"""Writes the figures of the last soak, and the defects that were found, into docs/guarantees.md.
+
+The page is written by hand, but for the tables between `<!-- figures: part -->` or `<!-- defects
+-->` and `<!-- end -->`: those come from soak/results/<part>.json and soak/defects/<part>.toml.
+`python scripts/guarantees.py
+--check` says if they are true.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "guarantees.md"
+RESULTS = ROOT / "soak" / "results"
+DEFECTS = ROOT / "soak" / "defects"
+PLACE = re.compile(r"<!-- (figures: (?P<part>[\w-]+)|defects) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def main() -> int:
+    """Rewrites the page, or with --check compares it."""
+    page = PAGE.read_text(encoding="utf-8")
+    written = PLACE.sub(
+        lambda found: found[0].split("\n")[0] + "\n\n" + table_of(found["part"]) + "\n<!-- end -->",
+        page,
+    )
+    if "--check" in sys.argv[1:]:
+        if written != page:
+            print("docs/guarantees.md is out of date: run python scripts/guarantees.py")
+        return int(written != page)
+    PAGE.write_text(written, encoding="utf-8")
+    return 0
+
+
+def table_of(part: str | None) -> str:
+    """The figures of a part, or all defects where none is named."""
+    return defects_table() if part is None else figures_table(part)
+
+
+def figures_table(part: str) -> str:
+    """The figures of the last run of a part."""
+    path = RESULTS / f"{part}.json"
+    if not path.exists():
+        return "Not run yet.\n"
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    lines = ["| figure | value |", "| --- | --- |"]
+    lines += [
+        f"| {cell(row['name'])} | {cell(number(row['value']))} {row['unit']} |".replace("  |", " |")
+        for row in kept["figures"]
+    ]
+    faults = len(kept["faults"])
+    lines += [f"| faults | {faults or 'none'} |"]
+    lines += [
+        "",
+        f"Run on {kept['date']}, version {kept['version']}, {kept['machine']}: {minutes(kept)}.",
+    ]
+    lines += [f"- {fault}" for fault in kept["faults"]]
+    return "\n".join(lines) + "\n"
+
+
+def minutes(kept: dict[str, Any]) -> str:
+    return (
+        f"{kept['wall seconds'] / 60:.0f} min, {kept['CPU seconds'] / 60:.0f} min of processor time"
+    )
+
+
+def number(value: Any) -> str:
+    """A figure as it is read: thousands apart, small numbers short, tables as lists."""
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", " ") if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {number(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(number(item) for item in value)
+    return str(value)
+
+
+def cell(text: str) -> str:
+    """Text that may stand in a table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def defects() -> dict[str, list[dict[str, str]]]:
+    """The defects that were found and mended, by the part that found them."""
+    return {
+        path.stem: tomllib.loads(path.read_text(encoding="utf-8")).get("defect", [])
+        for path in sorted(DEFECTS.glob("*.toml"))
+    }
+
+
+def defects_table() -> str:
+    """Every defect beside the test that keeps it away."""
+    lines = ["| found by | what happened, and what happens now | test |", "| --- | --- | --- |"]
+    for part, rows in defects().items():
+        lines += [f"| {part} | {cell(row['what'])} | `{row['test']}` |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Planar bodies joined by hinges."""

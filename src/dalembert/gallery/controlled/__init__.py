@@ -1,0 +1,1 @@
+"""Mechanical systems with inputs and the laws that drive them."""

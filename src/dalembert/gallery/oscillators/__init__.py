@@ -1,0 +1,1 @@
+"""Pendulums, oscillators and circuits."""

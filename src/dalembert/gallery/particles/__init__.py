@@ -1,0 +1,1 @@
+"""Particles, free and constrained."""

@@ -1,0 +1,1 @@
+"""Bodies that roll, or slide along a blade."""

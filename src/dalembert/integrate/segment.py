@@ -1,0 +1,58 @@
+"""The stretches of a motion with their steps, and what is computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..model.read_only import ReadOnlyArrays, read_only
+from ..typing import Array
+from .state_symbols import shown_states
+
+__all__ = ["Computed", "Residuals", "Segment"]
+
+
+@dataclass(frozen=True, eq=False)
+class Segment(ReadOnlyArrays):
+    """A stretch of a motion in one mode of contact and one choice of independent velocities, with
+    all its steps.
+
+    Attributes
+    ----------
+    step_t : array (steps + 1,)
+    step_y : array (steps + 1, n)
+        States of the form that was integrated.
+    """
+
+    context: Any
+    mode: tuple[str, ...]
+    step_t: Any
+    step_y: Any
+
+    @cached_property
+    def full_y(self) -> Array:
+        """The same states as the motion shows them, (steps + 1, n_state)."""
+        return read_only(shown_states(self.context, self.step_t, self.step_y))
+
+    @property
+    def first_state(self) -> Any:
+        """The first of them, (n_state,)."""
+        return shown_states(self.context, self.step_t[:1], self.step_y[:1])[0]
+
+
+@dataclass(frozen=True)
+class Computed(ReadOnlyArrays):
+    """What the named quantities of a motion are read off: observed blocks, symbols of the form."""
+
+    observed: Mapping[str, Array]
+    own_symbols: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Residuals of the constraints by name: position level g (holonomic), velocity level f."""
+
+    position: Mapping[str, Any]
+    velocity: Mapping[str, Any]

@@ -1,0 +1,202 @@
+"""The matrices of a flow: how they are read, and whether an action moves them as the rates do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from ..errors import DalembertError, ModelError
+from ..typing import Matrix
+from .symbols import (
+    Coordinate,
+    as_matrix,
+)
+from .system_reader import Reader
+
+if TYPE_CHECKING:
+    from .flow_system import Action, Flow
+
+__all__ = ["check_action", "read_matrix", "symbols_of"]
+
+
+def read_matrix(value: Matrix, name: str, reader: Reader) -> sympy.ImmutableMatrix:
+    """A matrix whose entries are affine in the symbols."""
+    try:
+        matrix = as_matrix(value)
+    except (DalembertError, TypeError, ValueError):
+        reader.faults.append(
+            ModelError(
+                f"The matrix `{name}` must be a matrix of expressions", seen=type(value).__name__
+            )
+        )
+        return sympy.ImmutableMatrix(sympy.zeros(1, 1))
+    for entry in matrix:
+        symbols = entry.free_symbols
+        bent = any(symbols & sympy.diff(entry, s).free_symbols for s in symbols)
+        if symbols - set(reader.coordinates) or bent:
+            reader.faults.append(
+                ModelError(
+                    f"The entries of the matrix `{name}` must be symbols, multiples of them or"
+                    " numbers",
+                    seen=str(entry)[:80],
+                    remedy="make it an output",
+                )
+            )
+            break
+    return sympy.ImmutableMatrix(matrix)
+
+
+def check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> None:
+    """Raise unless X_dot of the rates equals left X - X right at two points of exact numbers.
+
+    Methods that rest on the action prove it.
+    """
+    matrix = flow.matrices.get(action.matrix)
+    if matrix is None:
+        faults.append(
+            ModelError(
+                f"An action names the matrix `{action.matrix}`",
+                seen=", ".join(flow.matrices) or "no matrices",
+            )
+        )
+        return
+    rows, columns = matrix.shape
+    for side, size in ((action.left, rows), (action.right, columns)):
+        if side is not None and side.shape != (size, size):
+            faults.append(
+                ModelError(
+                    f"The action on `{action.matrix}` has the wrong shape",
+                    seen=str(side.shape),
+                    remedy=f"it must be {size} x {size}",
+                )
+            )
+            return
+    symbols = sorted(
+        {s for e in flow.expressions() for s in e.free_symbols} | set(flow.coordinates),
+        key=lambda s: s.name,
+    )
+    for seed in (2, 5):
+        point = {
+            s: sympy.Rational((seed * k * k + 7 * k + seed) % 23 + 3, 17)
+            for k, s in enumerate(symbols, start=1)
+        }
+        try:
+            here = _numbers(matrix, point)
+            terms = {
+                q: [float(term.xreplace(point)) for term in sympy.Add.make_args(e)]
+                for q, e in flow.rates.items()
+            }
+            moved = _rates_of(matrix, {q: sum(values) for q, values in terms.items()})
+            sizes = _rates_of(
+                matrix, {q: sum(map(abs, values)) for q, values in terms.items()}, abs
+            )
+            left = (
+                _numbers(action.left, point)
+                if action.left is not None
+                else [{} for _ in range(rows)]
+            )
+            right = (
+                _numbers(action.right, point)
+                if action.right is not None
+                else [{} for _ in range(columns)]
+            )
+        except (
+            TypeError,
+            ValueError,
+        ):  # not a real number there; `describe` tries states near a start
+            continue
+        worst = 0.0
+        for i in range(rows):
+            said, size = (
+                dict.fromkeys(range(columns), 0.0),
+                {j: sizes[i].get(j, 0.0) for j in range(columns)},
+            )
+            products = [
+                (j, entry * other) for k, entry in left[i].items() for j, other in here[k].items()
+            ]
+            products += [
+                (j, -entry * other) for k, entry in here[i].items() for j, other in right[k].items()
+            ]
+            for j, product in products:
+                said[j] += product
+                size[j] += abs(product)
+            parts = [(abs(value - moved[i].get(j, 0.0)), size[j]) for j, value in said.items()]
+            worst = max(worst, *(gap / whole if whole else gap for gap, whole in parts))
+        if not worst <= 1e-9:
+            faults.append(
+                ModelError(
+                    f"The rates of `{action.matrix}` are not those of its action",
+                    seen=f"a difference of {worst:.2g} of their terms at a point",
+                    remedy="check left X - X right",
+                )
+            )
+            return
+
+
+def _numbers(matrix: sympy.ImmutableMatrix, point: Mapping[Any, Any]) -> list[dict[int, float]]:
+    """The entries that are not zero at a point, row by row."""
+    rows, columns = matrix.shape
+    return [
+        {j: float(matrix[i, j].xreplace(point)) for j in range(columns) if matrix[i, j] != 0}
+        for i in range(rows)
+    ]
+
+
+def _rates_of(
+    matrix: sympy.ImmutableMatrix,
+    rates: Mapping[Coordinate, float],
+    weight: Callable[[Any], Any] = float,
+) -> list[dict[int, float]]:
+    """The rate of each entry of a matrix, affine in the symbols, by row; `abs` bounds its terms."""
+    rows, columns = matrix.shape
+    return [
+        {
+            j: sum(
+                float(weight(derivative)) * rates[symbol]
+                for symbol, derivative in matrix[i, j].as_coefficients_dict().items()
+                if symbol in rates
+            )
+            for j in range(columns)
+            if matrix[i, j].free_symbols
+        }
+        for i in range(rows)
+    ]
+
+
+def symbols_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[str, float]:
+    """Solve matrix(symbols) = value, symbol by symbol, each from an entry with known others."""
+    rows, columns = matrix.shape
+    numbers = [[float(number) for number in row] for row in value]
+    if len(numbers) != rows or any(len(row) != columns for row in numbers):
+        raise ModelError(
+            f"The matrix `{name}` has other dimensions", remedy=f"give {rows} x {columns} numbers"
+        )
+    found: dict[str, float] = {}
+    entries = [
+        (entry, value)
+        for row, values in zip(matrix.tolist(), numbers, strict=True)
+        for entry, value in zip(row, values, strict=True)
+    ]
+    while True:
+        count = len(found)
+        for entry, value in entries:
+            unknown = [s for s in entry.free_symbols if s.name not in found]
+            if len(unknown) == 1:
+                rest = entry.subs({s: found.get(s.name, 0) for s in entry.free_symbols})
+                found[unknown[0].name] = float((value - rest) / sympy.diff(entry, unknown[0]))
+        if len(found) == count:
+            break
+    size = max(abs(entry) for row in numbers for entry in row)
+    for i in range(rows):
+        for j in range(columns):
+            entry = matrix[i, j]
+            there = float(entry.subs({s: found.get(s.name, 0) for s in entry.free_symbols}))
+            if not abs(there - numbers[i][j]) <= 1e-9 * size:
+                raise ModelError(
+                    f"The matrix `{name}` cannot have this value",
+                    seen=f"entry ({i + 1}, {j + 1}) is {numbers[i][j]:g} where {entry} = {there:g}",
+                    remedy="keep its pattern (symmetric, skew, banded)",
+                )
+    return found
