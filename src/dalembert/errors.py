@@ -11,7 +11,8 @@
     │   └── MissingExtraError   an optional package that is not installed
     └── RunError              a computation that could not finish        (exit status 1)
         ├── SingularError       the accelerations are not determined
-        └── ContradictionError  constraints that exclude each other
+        │   └── NoInertiaError    no state determines them            (exit status 2)
+        └── ContradictionError  constraints that exclude each other (exit status 2)
 
 A message has three parts: what is wrong, the value seen, what to do. So has a `DalembertWarning` of
 something that is done all the same: `UnusedParameterWarning` for values that a model does not use.
@@ -33,6 +34,7 @@ __all__ = [
     "FormError",
     "MissingExtraError",
     "ModelError",
+    "NoInertiaError",
     "RunError",
     "SingularError",
     "StartError",
@@ -121,6 +123,10 @@ class RunError(DalembertError):
 
 class SingularError(RunError):
     """The accelerations are not determined by the equations at this state."""
+
+
+class NoInertiaError(SingularError):
+    """The mass matrix is zero at every state, so that no start determines accelerations."""
 
 
 class ContradictionError(RunError):

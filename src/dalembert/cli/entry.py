@@ -1,21 +1,23 @@
 """The way in and out of the command line: every ending becomes an exit status and at most one
-sentence on stderr.
+sentence on stderr; with ``--json`` every failure is a JSON document on stdout as well.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import PurePath
 
-from ..errors import DalembertError, RunError
+from ..errors import ContradictionError, DalembertError, NoInertiaError, RunError
 from .signals import KeptInterruptError, Signals
 
-__all__ = ["main", "one_line"]
+__all__ = ["Failure", "main", "one_line", "tell"]
 
 FINE, UNFINISHED, WRONG = 0, 1, 2
 #: What Typer returns after Ctrl-C.
@@ -25,6 +27,48 @@ LONGEST_SENTENCE = 1500
 #: has gone.
 OUTPUT_TROUBLE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE)
 MOST_FAULTS = 5
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A command that failed: the parts of its message and its exit status."""
+
+    what: str
+    seen: str | None
+    remedy: str | None
+    sentence: str
+    status: int
+
+    @classmethod
+    def of(cls, error: DalembertError) -> Failure:
+        """An error of the library; of several faults the first few are in `what`.
+
+        >>> from dalembert.errors import ModelError
+        >>> failure = Failure.of(ModelError("There is no form `magi`", remedy="did you mean maggi"))
+        >>> failure.status, failure.to_json()["remedy"]
+        (2, 'did you mean maggi')
+        """
+        sentence = one_line(error)
+        collected = "\n  - " in str(error)
+        what = sentence if collected else _shortened(_flat(error.what))
+        seen = None if error.seen is None else _shortened(_flat(str(error.seen)))
+        remedy = None if error.remedy is None else _shortened(_flat(error.remedy))
+        invalid = not isinstance(error, RunError) or isinstance(
+            error, (ContradictionError, NoInertiaError)
+        )
+        return cls(what, seen, remedy, sentence, WRONG if invalid else UNFINISHED)
+
+    @classmethod
+    def plain(
+        cls, what: str, status: int, seen: str | None = None, remedy: str | None = None
+    ) -> Failure:
+        """A failure that is no error of the library."""
+        error = DalembertError(what, seen, remedy)
+        return cls(what, seen, remedy, str(error), status)
+
+    def to_json(self) -> dict[str, str | None]:
+        """What ``--json`` prints under ``error``."""
+        return {"what": self.what, "seen": self.seen, "remedy": self.remedy}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +104,7 @@ def _guarded(given: Sequence[str], signals: Signals) -> int:
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
-        return _say("Interrupted.", signals.status)
+        return tell(Failure.plain("Interrupted", signals.status))
     except OSError as error:
         # Python would complain once more when it closes the stream.
         for stream in (sys.stdout, sys.stderr):
@@ -70,14 +114,25 @@ def _guarded(given: Sequence[str], signals: Signals) -> int:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if isinstance(error, BrokenPipeError):  # whoever read our output has gone
             return UNFINISHED
-        return _say(
-            f"The output cannot be written (seen: {error.strerror or error}): check where it goes.",
-            WRONG,
-        )
+        seen = str(error.strerror or error)
+        what, remedy = "The output cannot be written", "check where it goes"
+        return tell(Failure.plain(what, WRONG, seen, remedy))
 
 
 def _status(given: Sequence[str], signals: Signals) -> int:
     """The exit status of a command, with its sentence on stderr."""
+    ending = _ending(given, signals)
+    if isinstance(ending, int):
+        return ending
+    if "--json" in given:
+        with suppress(OSError):
+            document = json.dumps({"error": ending.to_json()}, ensure_ascii=False)
+            sys.stdout.write(f"{document}\n")
+    return tell(ending)
+
+
+def _ending(given: Sequence[str], signals: Signals) -> int | Failure:
+    """Run a command; a failure that has printed its JSON itself is a status."""
     try:
         from .commands import app
 
@@ -87,9 +142,11 @@ def _status(given: Sequence[str], signals: Signals) -> int:
             standalone_mode=False,
         )
     except DalembertError as error:
-        return _say(one_line(error), UNFINISHED if isinstance(error, RunError) else WRONG)
+        return Failure.of(error)
     except KeptInterruptError as ending:
-        return _say(str(ending), signals.status)
+        with suppress(OSError):
+            print(str(ending), file=sys.stderr)
+        return signals.status
     except KeyboardInterrupt:
         result = INTERRUPTED
     except OSError as error:
@@ -98,37 +155,37 @@ def _status(given: Sequence[str], signals: Signals) -> int:
         return _usage_or_fault(error)
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else FINE
-    except (MemoryError, RecursionError) as error:
-        what = (
-            "memory" if isinstance(error, MemoryError) else "room: the model is nested too deeply"
-        )
-        return _say(f"There is not enough {what}.", WRONG)
+    except MemoryError:
+        return Failure.plain("There is not enough memory", WRONG)
+    except RecursionError:
+        return Failure.plain("There is not enough room: the model is nested too deeply", WRONG)
     except Exception as error:
         if type(error).__name__ != "Abort":
             return _usage_or_fault(error)
         result = INTERRUPTED
     if result == INTERRUPTED:
-        return _say("Interrupted.", signals.status)
+        return Failure.plain("Interrupted", signals.status)
     return result if isinstance(result, int) else FINE
 
 
-def _usage_or_fault(error: Exception) -> int:
+def _usage_or_fault(error: Exception) -> Failure:
     """A call that Typer refuses, or a fault of our own."""
     message = getattr(error, "format_message", None)
     if callable(message):
         command = getattr(getattr(error, "ctx", None), "command_path", "dalembert")
-        return _say(f"{_flat(message()).rstrip('.')}: see {command} --help.", WRONG)
+        return Failure.plain(_flat(message()).rstrip("."), WRONG, remedy=f"see {command} --help")
     if os.environ.get("DALEMBERT_DEBUG"):
         traceback.print_exc()
     seen = _flat(f"{type(error).__name__}: {error}")[:200]
-    advice = "please report it, with the model and what DALEMBERT_DEBUG=1 shows"
-    return _say(f"This is a fault of dalembert itself ({seen}): {advice}.", UNFINISHED)
+    remedy = "please report it, with the model and what DALEMBERT_DEBUG=1 shows"
+    return Failure.plain("This is a fault of dalembert itself", UNFINISHED, seen, remedy)
 
 
-def _say(sentence: str, status: int) -> int:
+def tell(failure: Failure) -> int:
+    """Print the sentence of a failure on stderr; its exit status."""
     with suppress(OSError):  # there is nowhere left to say it
-        print(sentence, file=sys.stderr)
-    return status
+        print(failure.sentence, file=sys.stderr)
+    return failure.status
 
 
 def _flat(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ContradictionError, DalembertError, FileError, ModelError, RunError
 from ..model.names import shortened
 from ..model.scenario import Scenario
-from .entry import FINE, UNFINISHED, one_line
+from .entry import FINE, UNFINISHED, Failure, one_line, tell
 from .signals import KeptInterruptError
 from .systems import check_inputs, configured, read_span, read_times, without_times
 from .terminal import Progress, print_json, show
@@ -60,12 +60,16 @@ def run_command(request: Request) -> int:
     try:
         motion = _simulated(scenario, span, times, request.options)
     except RunError as error:
-        if request.as_json:
-            print_json(_nothing_json(scenario, error))
-        raise
+        if not request.as_json:
+            raise
+        print_json(_nothing_json(scenario, error))
+        return tell(Failure.of(error))
     trouble, written = _write_targets(request, motion)
     if request.as_json:
-        print_json(motion_json(motion))
+        failed = {} if trouble is None else {"error": Failure.of(trouble).to_json()}
+        print_json(motion_json(motion) | failed)
+        if trouble is not None:
+            return tell(Failure.of(trouble))
     else:
         from .summary import summary
 
@@ -264,4 +268,5 @@ def _nothing_json(scenario: Scenario, error: RunError) -> dict[str, Any]:
         "statistics": {},
         "outcome": outcome.value,
         "message": one_line(error),
+        "error": Failure.of(error).to_json(),
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from ..errors import ContradictionError, RunError, SingularError
+from ..errors import ContradictionError, NoInertiaError, RunError, SingularError
 from ..model.hazards import hazards, stated_expressions
 from ..model.names import shortened
 from ..typing import Array
@@ -100,7 +100,7 @@ def explain(kernel: Kernel, status: int, time: float, y: Array, p: Array, info: 
         )
     rows = f"{kernel.m} constraint rows" if kernel.m else "no constraints"
     if kernel.graph.metric.nnz() == 0 and kernel.n:
-        return SingularError(
+        return NoInertiaError(
             f"The accelerations are not determined {where}: the Lagrangian is at most affine in the"
             " velocities, so that its equations are of first order",
             seen=f"{kernel.n} unknowns, {rows}, a mass matrix of zeros",

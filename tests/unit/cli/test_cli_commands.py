@@ -183,7 +183,7 @@ def test_usage_errors_are_one_sentence(arguments: tuple[str, ...], capsys) -> No
         (
             ZeroDivisionError("secret\nline"),
             1,
-            "fault of dalembert itself (ZeroDivisionError: secret line)",
+            "fault of dalembert itself (seen: ZeroDivisionError: secret line)",
         ),
         (MemoryError(), 2, "memory"),
         (RecursionError("maximum recursion depth"), 2, "nested too deeply"),

@@ -187,6 +187,69 @@ def test_a_start_without_a_motion_is_status_1_and_still_json(capsys) -> None:
     assert ending.status == 1
     assert_sentence(ending.err)
     assert ending.json["t"] == [] and ending.json["outcome"] == "became singular"
+    assert ending.json["error"]["remedy"] in ending.err
+
+
+CONTRADICTORY = """\
+coordinates = ["x"]
+lagrangian = "x_dot**2/2"
+constraints = ["x = 1", "x = 2"]
+"""
+WITHOUT_INERTIA = """\
+coordinates = ["x", "y"]
+lagrangian = "-x**2 - y"
+"""
+
+
+@pytest.mark.parametrize("text", [CONTRADICTORY, WITHOUT_INERTIA])
+def test_a_model_without_any_motion_is_a_wrong_model(text: str, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "model.toml"
+    path.write_text(text)
+    ending = call(capsys, "run", path, "--t", "0,1", "--json")
+    assert ending.status == 2
+    assert_sentence(ending.err)
+    assert ending.json["t"] == []
+    assert set(ending.json["error"]) == {"what", "seen", "remedy"}
+    assert call(capsys, "run", path, "--t", "0,1").status == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "nothing"),
+        ("run", "rolling-disk", "--form", "magi"),
+        ("run", "rolling-disk", "--rtoll", "1"),
+        ("run", "rolling-disk", "--at", "1,x"),
+        ("run", "rolling-disk", "--set", "q=1"),
+        ("check", "nothing.toml"),
+        ("verify", "U-nothing"),
+        ("sweep", "rolling-disk", "--over", "m", "-o", "x.zarr"),
+        ("rerun", "nothing.nc"),
+        ("derive", "rolling-disk"),
+    ],
+    ids=lambda arguments: " ".join(arguments[:3]),
+)
+def test_every_failure_with_json_is_one_json_document(arguments: tuple[str, ...], capsys) -> None:
+    ending = call(capsys, *arguments, "--json")
+    assert ending.status == 2
+    assert_sentence(ending.err)
+    error = ending.json["error"]
+    assert set(ending.json) == {"error"} and set(error) == {"what", "seen", "remedy"}
+    assert error["what"] and error["what"].rstrip(".?") in ending.err
+
+
+def test_a_file_that_cannot_be_written_is_told_beside_the_motion(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    def full(self: object, path: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(da.Motion, "report", full)
+    ending = call(
+        capsys, "run", "rolling-disk", "--at", "1", "--json", "--report", tmp_path / "r.html"
+    )
+    assert ending.status == 2
+    assert ending.json["t"] == [1] and ending.json["error"]["seen"] == "No space left on device"
 
 
 def test_interruption_keeps_what_was_computed(monkeypatch, capsys) -> None:
