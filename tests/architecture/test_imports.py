@@ -5,8 +5,10 @@ nothing is run.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -297,3 +299,32 @@ def test_namespaces_only_name_what_others_hold() -> None:
             assert all(
                 isinstance(node, ast.ImportFrom | ast.Expr) for node in tree_of(file).body
             ), file
+
+
+# -- packages --------------------------------------------------------------------------------------
+
+#: Modules by the names of their packages, where these differ; those that a notebook brings itself.
+PACKAGES = {
+    "PIL": "pillow",
+    "google_crc32c": "google-crc32c",
+    "lazy_loader": "lazy-loader",
+    "mpl_toolkits": "matplotlib",
+}
+BROUGHT_BY_THE_CALLER = {"IPython", "dalembert"}
+
+
+def test_every_imported_package_is_declared() -> None:
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    declared = {
+        re.match(r"[\w-]+", requirement)[0].lower()
+        for requirement in (*project["dependencies"], *(line for extra in extras for line in extra))
+    }
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            for module in {name.partition(".")[0] for name in names}:
+                if module not in sys.stdlib_module_names | BROUGHT_BY_THE_CALLER:
+                    assert PACKAGES.get(module, module).lower() in declared, f"{path}: {module}"
