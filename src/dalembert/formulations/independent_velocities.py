@@ -285,12 +285,14 @@ def reduced_equations(
     symbols: Callable[[System, Split], FormSymbols] = velocity_symbols,
     variant: Hashable = None,
     hypotheses: Mapping[str, Verdict] | None = None,
+    with_rows: bool = False,
 ) -> Equations:
     """The record of a form on independent velocities, or on other symbols in their place.
 
     The choice of these is the best at generic states, or near a state; `Equations.rechoose` makes
     it again elsewhere. `variant` tells records of one form apart that were asked for with different
-    options.
+    options. A form `with_rows` has one row for each independent velocity, whose rate is its
+    multiplier.
     """
     split = choose_split(system, near, allowed)
 
@@ -303,6 +305,7 @@ def reduced_equations(
             symbols=symbols,
             variant=variant,
             hypotheses=hypotheses,
+            with_rows=with_rows,
         )
         if isinstance(where, Mapping):
             return again(near=where, allowed=allowed)
@@ -311,17 +314,18 @@ def reduced_equations(
 
     def made() -> Equations:
         chosen = symbols(system, split)
+        chart = tuple(system.velocities[k].name for k in split.independent)
         return Equations(
             system=system,
             form=form.name,
             citation=form.citation,
             state=(*system.coordinates, *chosen.state),
             unknowns=chosen.rates,
-            row_names=(),
+            row_names=chart if with_rows else (),
             derivation=lambda algebra: derivation(Reduction.shared(system, algebra, split)),
             start_form="lagrange",
             rechoose=rechoose,
-            chart=tuple(system.velocities[k].name for k in split.independent),
+            chart=chart,
             chart_is_steady=split.is_steady,
             hypotheses=hypotheses or {},
         )

@@ -434,7 +434,8 @@ class StartSolver:
         constraints = self.system.bilateral
         if level == "position":
             return [c.name for c in constraints if c.is_position_level]
-        return [c.name for c in constraints]
+        count = int(self.kernel.graph.velocity.residual.numel()) - len(constraints)
+        return [c.name for c in constraints] + ["momenta of the speeds"] * count
 
     def _project(self, y: Array, level: str) -> int:
         number = 0 if level == "position" else 1

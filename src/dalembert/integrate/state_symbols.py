@@ -97,7 +97,9 @@ def states_with_velocities(
             y[level] = np.asarray(function(time, y, p, u, np.zeros(0), target), dtype=float).ravel()
         return states
     wanted = ca.SX.sym("wanted", n_q)
-    conditions = kernel.lower(system.velocities) - wanted
+    # Beside the constraints, which the velocities obey, a form may tie symbols of its state.
+    tied = ca.SX(kernel.graph.velocity.residual)[len(system.bilateral) :]
+    conditions = ca.vertcat(kernel.lower(system.velocities) - wanted, tied)
     symbols = kernel.algebra.vector([state[k] for k in level])
     function = ca.Function(
         "match", [*kernel._inputs(), wanted], [conditions, ca.jacobian(conditions, symbols)]
@@ -141,7 +143,8 @@ def _matched(
         )
         if not np.all(np.isfinite(rows)):
             return False
-        sizes = np.abs(target) + np.abs(rows) @ np.abs(y[level])
+        wanted = np.concatenate([np.abs(target), np.zeros(len(rows) - len(target))])
+        sizes = wanted + np.abs(rows) @ np.abs(y[level])
         if np.all(np.abs(value.ravel()) <= 1e-14 * sizes):
             return True
         step = solve_rows(rows, -value)  # the velocities are in the range of the rows

@@ -397,8 +397,9 @@ PRINCIPLES: dict[str, Principle] = {
             r"- \partial_j\sigma_{mi}\bigr)\dot q_j\Bigr] = \mathsf{E}^T Q",
             r"\frac{\partial H}{\partial p} = \sigma\,\dot q = \sigma\,\mathsf{E}\,u",
         ),
-        r"The second equation is solved for $p(q, u, t)$, so that coordinates and speeds are the"
-        r" state.",
+        r"Coordinates and momenta $p$ are the state, beside the speeds of a given image. The second"
+        r" equation holds along the motion where its derivative does; its part $\sigma\mathsf{E}\,"
+        r"\dot u$ has the rates of the speeds as multipliers.",
     ),
     "vakonomic": Principle(
         "Vakonomic equations",

@@ -260,3 +260,72 @@ def test_an_implicit_form_needs_constraints_or_a_bundle() -> None:
     for form in FORMS:
         with pytest.raises(FormError, match=r'neither.*use the form "lagrange"'):
             da.derive(system, form)
+
+
+# -- the Hamiltonian side in momenta ---------------------------------------------------------------
+
+
+def test_the_hamiltonian_form_is_written_in_momenta() -> None:
+    """The state of the bar is (theta, p), p_dot = -m g by (49), and the text names p."""
+    equations = da.derive(bar(), "implicit-hamiltonian")
+    assert [s.name for s in equations.state] == ["theta", "p_v"]
+    assert "p_v_dot" in equations.text() and "p_{v}" in equations.latex()
+    assert equations.text() != da.derive(bar(), "implicit-lagrangian").text()
+    rate = equations.function()(0.0, [1.1, 0.4], {})
+    assert np.allclose(rate, [0.4 / np.sin(1.1), -9.81], atol=1e-12)
+
+
+def test_momenta_start_and_are_reported() -> None:
+    """A start by p is the start by the velocity that belongs to it."""
+    by_momentum = da.simulate(bar(), {"theta": 2.0, "p_v": 0.3}, (0, 0.2), form=FORMS[1])
+    rate = 0.3 / np.sin(2.0)
+    by_velocity = da.simulate(bar(), {"theta": 2.0, "theta_dot": rate}, (0, 0.2), form=FORMS[1])
+    assert np.allclose(by_momentum["p_v"], 0.3 - 9.81 * by_momentum.t, atol=1e-10)
+    assert np.allclose(by_momentum.y[:, -1], by_velocity.y[:, -1], atol=1e-9)
+
+
+def test_linked_particles_in_momenta() -> None:
+    """(37)-(39): x_dot = H_p and the three sums of p_dot + H_x, at random states on the image."""
+    system = da.gallery.load("linked-particles").system
+    equations = da.derive(system, "implicit-hamiltonian")
+    names = [s.name for s in equations.state]
+    assert names[4:] == ["p_x1", "p_x2", "p_x3", "p_x4", "u1", "u2", "u3"]
+    values = {"m1": 1.3, "m2": 0.7, "g": 9.81, "k1": 2.0, "k2": 0.5}
+    random = np.random.default_rng(4)
+    for x in (random.uniform(-1, 1, 4), np.array([0.3, -0.2, 0.3, -0.2])):
+        u = random.uniform(-1, 1, 3)
+        v = np.array([u[0], u[1], u[0] + (x[1] - x[3]) * u[2], u[1] - (x[0] - x[2]) * u[2]])
+        p = np.array([1.3, 1.3, 0.7, 0.7]) * v
+        rates = np.asarray(equations.function()(0.0, [*x, *p, *u], values))
+        pull = np.array([2.0, 2.0, 0.5, 0.5]) * x + 9.81 * np.array([0, 1.3, 0, 0.7])
+        e = rates[4:8] + pull
+        assert np.allclose(rates[:4], v, atol=1e-14)
+        assert np.allclose([e[0] + e[2], e[1] + e[3]], 0.0, atol=1e-12)
+        assert abs((x[1] - x[3]) * e[2] - (x[0] - x[2]) * e[3]) < 1e-12
+
+
+def test_an_image_that_depends_on_time_and_a_further_constraint() -> None:
+    """Speeds along a turning frame, and a row beside them: both implicit forms from one start."""
+    x, y, z = da.coordinates("x y z")
+    u1, u2, u3 = da.speeds("u1 u2 u3")
+    turned = {
+        x: cos(da.t) * u1 - sin(da.t) * u2,
+        y: sin(da.t) * u1 + cos(da.t) * u2,
+        z: u3 + x * u1,
+    }
+    system = da.System(
+        [x, y, z],
+        kinetic=(x.dot**2 + 2 * y.dot**2 + (1 + x**2) * z.dot**2) / 2,
+        potential=x**2 + y * z,
+        constraints=[
+            da.image(turned, [u1, u2, u3]),
+            da.velocity(z.dot - y * x.dot, name="f"),
+        ],
+    )
+    start = {x: 0.3, y: 0.5, u1: 0.4, u2: -0.3}
+    one, two = (
+        da.simulate(system, start, (0, 1), form=form, rtol=1e-11, at=[0, 0.5, 1]) for form in FORMS
+    )
+    for name in ("x", "y", "z", "x_dot", "z_dot", "z_ddot"):
+        assert np.allclose(one[name], two[name], atol=1e-8), name
+    assert np.allclose(one.total_reaction, two.total_reaction, atol=1e-7)

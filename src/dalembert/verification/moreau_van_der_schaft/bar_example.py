@@ -82,6 +82,11 @@ class Bar:
         return [self.theta, self.rate]
 
     @property
+    def hamiltonian_state(self) -> list[float]:
+        """(theta, p, u)."""
+        return [self.theta, self.m * self.v, self.rate]
+
+    @property
     def arm(self) -> float:
         """l sin(theta)."""
         return float(self.l * np.sin(self.theta))
@@ -119,7 +124,8 @@ class Bar:
 
     def blocks(self, form: str = "implicit-lagrangian") -> StateBlocks:
         """The library's blocks with fibre velocity."""
-        return self.bundled(form).blocks(0.0, self.state)
+        by_momenta = form == "implicit-hamiltonian"
+        return self.bundled(form).blocks(0.0, self.hamiltonian_state if by_momenta else self.state)
 
     def momentum_rate(self, rate: float, second: float) -> float:
         """The rate of p = m v along rates of theta and of theta_dot."""
@@ -130,9 +136,9 @@ class Bar:
         return float(derivative(momentum, [0.0])[0])
 
     def canonical_rates(self) -> Array:
-        """theta_dot and the rate of p = m v along the library's rates in Hamiltonian form (2,)."""
-        rate, second = self.bundled("implicit-hamiltonian").rates(0.0, self.state)
-        return np.array([rate, self.momentum_rate(rate, second)])
+        """theta_dot and p_dot, the library's rates in Hamiltonian form (2,)."""
+        form = self.bundled("implicit-hamiltonian")
+        return np.array(form.rates(0.0, self.hamiltonian_state)[:2])
 
 
 @sampler(seed=40, count=4)

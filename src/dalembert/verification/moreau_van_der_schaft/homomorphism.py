@@ -22,7 +22,14 @@ from ..independent.image_systems import FIBRE, SIZE, ImageSample, kernel_system,
 from ..numeric import Probe, Residual, derivative, distance, excess, null_space
 from ..row_registry import listed
 from .costate_elimination import flat, turning_of_fields
-from .pontryagin_extremals import REGULAR, blocks_of, every, lagrangian_state, probe
+from .pontryagin_extremals import (
+    REGULAR,
+    blocks_of,
+    every,
+    hamiltonian_state,
+    lagrangian_state,
+    probe,
+)
 
 HAMILTONIAN = "implicit-hamiltonian"
 
@@ -34,14 +41,9 @@ def accelerations(s: ImageSample) -> Any:
 
 
 def canonical_rates(s: ImageSample) -> tuple[Array, Array]:
-    """x_dot (n,) and the rate of p = L_v (3,) along the library's rates in Hamiltonian form."""
-    rates = probe(s.model.kind, HAMILTONIAN).rates(0.0, lagrangian_state(s))
-
-    def momenta(w: Array) -> Any:
-        x = s.x + w[0] * rates[:SIZE]
-        return s.model.momenta(x, s.model.fibre_frame(x) @ (s.u + w[0] * rates[SIZE:]))
-
-    return rates[:SIZE], derivative(momenta, [0.0])[:, 0]
+    """x_dot (n,) and p_dot (3,), the library's rates in Hamiltonian form."""
+    rates = probe(s.model.kind, HAMILTONIAN).rates(0.0, hamiltonian_state(s))
+    return rates[:SIZE], rates[SIZE : SIZE + FIBRE]
 
 
 def fibre_rate(s: ImageSample) -> Array:
@@ -202,13 +204,9 @@ def rigid_body() -> Residual:
     random, inertia = np.random.default_rng(23), np.array([1.3, 2.1, 0.8])
 
     def residual(q: Array, rate: Array) -> Residual:
-        w, rates = np.array(_angular_velocity(q, rate)), _body().rates(0.0, [*q, *rate])
-        z = rates[3:]
-        turned = derivative(
-            lambda e: np.array(_angular_velocity(q + e[0] * rate, rate + e[0] * z)), [0.0]
-        )
-        p_dot = inertia * turned[:, 0]
-        return distance(rates[:3], rate), distance(p_dot, np.cross(inertia * w, w))
+        w = np.array(_angular_velocity(q, rate))
+        rates = _body().rates(0.0, [*q, *(inertia * w)])
+        return distance(rates[:3], rate), distance(rates[3:], np.cross(inertia * w, w))
 
     drawn = [(random.uniform(0.4, 1.4, 3), random.uniform(-1, 1, 3)) for _ in range(4)]
     return [residual(q, rate) for q, rate in drawn]

@@ -124,9 +124,15 @@ class LinkedSample(NamedTuple):
         """(x, u)."""
         return np.concatenate([self.x, self.u])
 
+    @property
+    def hamiltonian_state(self) -> Array:
+        """(x, p, u)."""
+        return np.concatenate([self.x, self.p, self.u])
+
     def blocks(self, form: str = "implicit-lagrangian") -> StateBlocks:
-        """The library's blocks of a form in (x, u)."""
-        return _probe(form).blocks(0.0, self.state)
+        """The library's blocks of an implicit form."""
+        by_momenta = form == "implicit-hamiltonian"
+        return _probe(form).blocks(0.0, self.hamiltonian_state if by_momenta else self.state)
 
     @property
     def accelerations(self) -> Any:
@@ -213,14 +219,9 @@ listed("M-36", over=everywhere)(lambda s: s.combinations(_euler(s.x, s.v, s.acce
 
 
 def _canonical_rates(s: LinkedSample) -> tuple[Array, Array]:
-    """x_dot and the rate of p = L_v along the library's rates in Hamiltonian form (4,) each."""
-    rates = _probe("implicit-hamiltonian").rates(0.0, s.state)
-
-    def momenta(w: Array) -> Any:
-        x = s.x + w[0] * rates[:4]
-        return _momenta(x, _frame(x) @ (s.u + w[0] * rates[4:]))
-
-    return rates[:4], derivative(momenta, [0.0])[:, 0]
+    """x_dot and p_dot, the library's rates in Hamiltonian form (4,) each."""
+    rates = _probe("implicit-hamiltonian").rates(0.0, s.hamiltonian_state)
+    return rates[:4], rates[4:8]
 
 
 def _derivatives(s: LinkedSample) -> tuple[Array, Array]:

@@ -42,9 +42,15 @@ def lagrangian_state(s: ImageSample) -> Array:
     return np.concatenate([s.x, s.u])
 
 
+def hamiltonian_state(s: ImageSample) -> Array:
+    """(x, p, u), the state of "implicit-hamiltonian"."""
+    return np.concatenate([s.x, s.p, s.u])
+
+
 def blocks_of(s: ImageSample, form: str = "implicit-lagrangian") -> StateBlocks:
-    """The library's blocks of a form in (x, u)."""
-    return probe(s.model.kind, form).blocks(0.0, lagrangian_state(s))
+    """The library's blocks of an implicit form."""
+    state = hamiltonian_state(s) if form == "implicit-hamiltonian" else lagrangian_state(s)
+    return probe(s.model.kind, form).blocks(0.0, state)
 
 
 def extremal_state(s: ImageSample) -> Array:
