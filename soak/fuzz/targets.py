@@ -78,7 +78,7 @@ def _in_three_parts(error: DalembertError) -> None:
     read.
     """
     text = str(error)
-    if not error.what or (error.seen is None and not error.remedy and "\n  - " not in text):
+    if not error.what or (error.seen is None and not error.remedy and not error.faults):
         raise BrokenError(f"an error of one part: {text[:200]!r}")
     if any(len(line) > 1500 for line in text.splitlines()):
         raise BrokenError(f"an error of {len(text)} characters: {text[:200]!r}")

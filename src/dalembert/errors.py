@@ -21,6 +21,7 @@ something that is done all the same: `UnusedParameterWarning` for values that a 
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -45,6 +46,8 @@ __all__ = [
 ]
 
 
+#: Names and places of a model are marked by backquotes in an error, words of the user by quotes.
+MARKED = (re.compile(r"`([^`]{1,120})`"), re.compile(r"(?<!\w)'([^']{1,120})'"))
 #: Characters of known words that a wrong one is compared with.
 MOST_COMPARED = 20_000
 
@@ -61,6 +64,13 @@ class DalembertError(Exception):
     remedy : str, optional
         What to do about it, without a full stop; "did you mean ..." gets a question mark.
 
+    Attributes
+    ----------
+    faults : tuple of DalembertError
+        The faults of a model that has several.
+    line : int or None
+        The line of a file that cannot be read.
+
     Examples
     --------
     >>> print(ModelError("Parameter `m` has no value", remedy="pass parameters={m: 1.0}"))
@@ -69,9 +79,22 @@ class DalembertError(Exception):
     There is no form `magi`: did you mean maggi?
     """
 
+    faults: tuple[DalembertError, ...] = ()
+    line: int | None = None
+
     def __init__(self, what: str, seen: object | None = None, remedy: str | None = None) -> None:
         self.what, self.seen, self.remedy = what, seen, remedy
         super().__init__(_message(what, seen, remedy))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names and places that the error marks, those of the model first.
+
+        >>> ModelError("In `parameters.m`: no number").names
+        ('parameters.m',)
+        """
+        told = f"{self.what} {'' if self.seen is None else self.seen}"
+        return tuple(name for pattern in MARKED for name in pattern.findall(told))
 
 
 def _message(what: str, seen: object | None, remedy: str | None) -> str:
@@ -179,5 +202,5 @@ def raise_collected(faults: Sequence[DalembertError]) -> None:
         raise faults[0]
     listing = "".join(f"\n  - {fault}" for fault in faults)
     error = ModelError(f"The model has {len(faults)} faults")
-    error.args = (f"The model has {len(faults)} faults:{listing}",)
+    error.args, error.faults = (f"{error.what}:{listing}",), tuple(faults)
     raise error

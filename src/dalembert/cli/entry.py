@@ -200,13 +200,13 @@ def one_line(error: DalembertError) -> str:
     >>> one_line(ModelError("The text\\nis wrong", remedy="correct it"))
     'The text is wrong: correct it.'
     """
-    head, *faults = str(error).split("\n  - ")
+    faults = error.faults
     if not faults:
-        return _shortened(_flat(head))
-    shown = [f"({k}) {_flat(fault)}" for k, fault in enumerate(faults[:MOST_FAULTS], start=1)]
+        return _shortened(_flat(str(error)))
+    shown = [f"({k}) {_flat(str(fault))}" for k, fault in enumerate(faults[:MOST_FAULTS], start=1)]
     if len(faults) > MOST_FAULTS:
         shown.append(f"and {len(faults) - MOST_FAULTS} more.")
-    return _shortened(" ".join([_flat(head), *shown]))
+    return _shortened(" ".join([f"{_flat(error.what)}:", *shown]))
 
 
 def _shortened(text: str) -> str:

@@ -1,5 +1,4 @@
-"""What a motion that was followed should say about its own digits: sentences behind that of its
-ending.
+"""What limits the accuracy of a motion: sentences behind that of its termination.
 
 A run can be right in every step and still mean less than its tolerance says: where times are so far
 from zero that they lie apart, where all symbols are as small as the absolute tolerance, where rows
@@ -9,7 +8,6 @@ a result.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +32,6 @@ __all__ = [
     "coarse_times",
     "decay_in_step",
     "diagnostics",
-    "diagnostics_in",
     "few_digits",
     "ranks",
     "stiffness",
@@ -57,13 +54,9 @@ FIXED_RTOL = 1e-10
 MANY_STEPS, STIFF, ITERATIONS = 2000, 2.5, 5
 #: How near a time is to the grid of fixed steps that it lies on, in steps.
 ON_GRID = 1e-6
-#: How the message of a run begins that went well.
-ENDING = re.compile(
-    r"(The motion was followed to t = \S+\.|Stopped by the event `.*` at t = \S+\.)(?: |$)"
-)
 
 
-def diagnostics(task: Task, segments: Sequence[Any], is_success: bool) -> list[str]:
+def diagnostics(task: Task, segments: Sequence[Any], is_success: bool) -> tuple[str, ...]:
     """Warnings about the digits of a motion with these segments, each a sentence."""
     found = [coarse_times(task), stiffness(task, segments)]
     if is_success:
@@ -73,18 +66,7 @@ def diagnostics(task: Task, segments: Sequence[Any], is_success: bool) -> list[s
             _undefined_events(task, segments),
         ]
         found.append(unmet_switches(task, segments))
-    return [sentence for sentence in found if sentence]
-
-
-def diagnostics_in(message: str) -> str:
-    """What the message of a run that went well says beside how it ended.
-
-    >>> diagnostics_in("The motion was followed to t = 1.5. The span has no length.")
-    'The span has no length.'
-    >>> diagnostics_in("Stopped by the event `x` at t = 2.")
-    ''
-    """
-    return ENDING.sub("", message, count=1) if ENDING.match(message) else message
+    return tuple(sentence for sentence in found if sentence)
 
 
 def coarse_times(task: Task) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +22,18 @@ from .events.switching import SwitchWatch
 from .events.zero_crossings import crossings, cut, state_after
 from .inputs import InputCallback
 from .methods.fixed.fixed_checks import untrue
-from .methods.fixed.fixed_steps import DEGENERATE, UNSOLVED
+from .methods.fixed.fixed_steps import DEGENERATE
 from .methods.table import find_method
 from .motion import Motion
 from .native_run import RunStart, first_step
-from .outcome import Outcome
+from .outcome import Outcome, Termination
 from .record import RunRecord, motion_of
 from .run_kinds import run_kind
+from .run_loop import RunLoop
 from .start import Start, changed_symbols, consistent_start, in_velocities
 from .start_symbols import start_form
 from .state_symbols import shown_states, state_with_velocities
-from .termination import Pace, broken_row, classify, interrupted, leaves_rows_out, unsolved
+from .termination import broken_row, interrupted, leaves_rows_out
 from .velocity_partition import DEGENERATES, VelocityPartition
 
 if TYPE_CHECKING:
@@ -46,13 +46,11 @@ __all__ = ["Driver"]
 EXACT_TIMES = 256
 #: The first step behind a stop is at least this part of the way to the next one.
 RESTART = 1e-4
-#: Steps between two looks at a run that is one of many.
-STEADY = 1024
 #: Events not more than so many spacings of the clock apart are met at one instant.
 SAME_INSTANT = 8
 
 
-class Driver:
+class Driver(RunLoop):
     """One run from its task to its motion.
 
     Attributes
@@ -63,9 +61,6 @@ class Driver:
     modes : dict of mode to Equations
     contacts, chart, record : what decides on contacts and on independent velocities, and what is
     kept
-    stop : function or None
-        Says whether to end the run now, for one of many. Its loop does not look at the clock then,
-        so that a run that crawls ends at the same state whatever else the machine does.
     """
 
     def __init__(self, task: Task, stop: Callable[[], bool] | None = None) -> None:
@@ -76,7 +71,6 @@ class Driver:
         self.modes: dict[tuple[str, ...], Equations] = {}
         self.callbacks: dict[tuple[str, ...], InputCallback] = {}
         self.report: list[str] = []
-        self.native_seconds = 0.0
         self.stops: list[Stop] = []
 
     # -- the run -----------------------------------------------------------------------------------
@@ -96,20 +90,21 @@ class Driver:
         self._begin(t, start.state, None)
         try:
             ending = self.contacts.consistent_values(self, t) if self.contacts else None
-            outcome, message = ending or self._loop()
+            ending = ending or self.follow()
+            assert ending is not None  # a driver takes every decision
         except KeyboardInterrupt:
-            outcome, message = interrupted(self.run.t)
+            ending = interrupted(self.run.t)
         self.record.close(self.run, self.mode)
-        if outcome.is_success and leaves_rows_out(self.kernel.equations):
-            outcome, message = broken_row(self) or (outcome, message)
-        if outcome.is_success and self.task.stepping is not None:
-            outcome, message = untrue(self) or (outcome, message)
-        if outcome.is_success and self.contacts:
-            outcome, message = self.contacts.violated(self) or (outcome, message)
-        return motion_of(self, outcome, message)
+        if ending.is_success and leaves_rows_out(self.kernel.equations):
+            ending = broken_row(self) or ending
+        if ending.is_success and self.task.stepping is not None:
+            ending = untrue(self) or ending
+        if ending.is_success and self.contacts:
+            ending = self.contacts.violated(self) or ending
+        return motion_of(self, ending)
 
     def _start(self) -> Start:
-        """A consistent start, found in another form where this one has no words for it."""
+        """Find a consistent start, using another form if this one cannot express it."""
         task, equations = self.task, self.task.equations
         t, p = task.span[0], task.parameters
         form = start_form(equations, task.start)
@@ -131,67 +126,30 @@ class Driver:
             )
         return Start(state_with_velocities(self.kernel, t, full[:n], full[n:], p), found.report)
 
-    def _loop(self) -> tuple[Outcome, str]:
-        budget, pace = 64 if self.stop is None else STEADY, Pace()
-        while True:
-            began, reached, left = clock.perf_counter(), self.run.t, self._steps_left()
-            code = self.run.call("advance", max(1, min(budget, left)))
-            spent = clock.perf_counter() - began
-            ending = pace.ending(self, code, reached, left - self._steps_left())
-            if ending is not None:
-                return ending
-            self.native_seconds += spent
-            if self.stop is None and spent < 0.05 and budget < 65536:
-                budget *= 2
-            elif self.stop is None and spent > 0.2 and budget > 8:
-                budget //= 2
-            self._report_progress()
-            ending = self._decide(code)
-            if ending is not None:
-                return ending
-            if self.stop is not None and self.stop():
-                return interrupted(self.run.t)
-            if self._steps_left() <= 0 and self.run.t != self.task.span[1]:
-                return (
-                    Outcome.TOO_MANY_STEPS,
-                    (
-                        f"More than {self.task.max_steps} steps were needed; t = {self.run.t:.9g}"
-                        " was reached. Raise max_steps or"
-                        f" {'rtol' if self.task.stepping is None else 'step'}."
-                    ),
-                )
-
-    def _decide(self, code: int) -> tuple[Outcome, str] | None:
-        """Act on the code that `advance` returned; the ending, or None to go on."""
+    def decide(self, code: int) -> Termination | None:
+        """Act on the code that `advance` returned; the termination, or None to go on."""
         match code:
             case loop.END if self._aim():
                 self._restart()
-            case loop.END:
-                return Outcome.FINISHED, f"The motion was followed to t = {self.task.span[1]:.9g}."
-            case loop.BUDGET:
-                pass
             case loop.TOO_SMALL | loop.EXCLUDED if self.run.is_crossing:
                 self.switching.give_up(self, code)
-            case loop.FULL:
-                self.record.flush(self.run)
-            case loop.NOT_COMPILED:
-                self.run.context.complete()
-            case loop.COMMIT_NOT_COMPILED:
-                self.run.context.complete()
-                self.run.call("commit")
             case loop.EVENT:
                 return self._handle_events()
             case loop.ROW_REVERSED:
                 return self._handle_reversed_row()
             case _ if code == DEGENERATE:
                 return self.chart.switch(self, self.run.t, self.run.y.copy())
-            case _ if code == UNSOLVED:
-                if not self.run.prepare_newton():
-                    return unsolved(self)
             case _:
-                self.record.flush(self.run)
-                return classify(self, code)
+                return super().decide(code)
         return None
+
+    def empty_buffer(self) -> None:
+        """Take over the steps that native code has stored."""
+        self.record.flush(self.run)
+
+    def complete(self) -> None:
+        """Compile the programs that the run needs only now."""
+        self.run.context.complete()
 
     def _aim(self) -> bool:
         """Aim the run at the next stop or at the end of the span; False if it is there already."""
@@ -215,18 +173,12 @@ class Driver:
             least = RESTART * abs(run.clock.t_end - run.t)
             run.clock.h = max(first_step(run, self.task, run.t), least)
 
-    def _steps_left(self) -> int:
+    def steps_left(self) -> int:
+        """Steps that the run may still take, with those of the modes before."""
         done = self.record.totals["steps"] + self.record.totals["rejected"]
-        return int(self.task.max_steps - done - self.run.counts.accepted - self.run.counts.rejected)
+        return super().steps_left() - int(done)
 
-    def _report_progress(self) -> None:
-        if self.task.progress is not None:
-            first, last = self.task.span
-            self.task.progress(
-                abs(self.run.t - first) / abs(last - first) if last != first else 1.0, self.run.t
-            )
-
-    def _handle_events(self) -> tuple[Outcome, str] | None:
+    def _handle_events(self) -> Termination | None:
         """Find the events inside the last step in their order; stop, jump or go on."""
         run, found = self.run, self.record.found
         began, h = run.clock.t_old, run.clock.h_old
@@ -252,7 +204,9 @@ class Driver:
                     continue
                 self._note_others(met[place + 1 :], elapsed, t, y)
                 cut(run, t, y)
-                return Outcome.STOPPED, f"Stopped by the event `{event.name}` at t = {t:.9g}."
+                return Termination(
+                    Outcome.STOPPED, f"Stopped by the event `{event.name}` at t = {t:.9g}."
+                )
             cut(run, t, y)
             if event is DEGENERATES:
                 return self.chart.switch(self, t, y)
@@ -263,6 +217,10 @@ class Driver:
             if switched
             else self.switching.sliding(self)
         )
+
+    def at_switch(self) -> Termination | None:
+        """The end of a run that cannot pass a switch of its equations; None if it is at none."""
+        return self.switching.sliding(self) or self.switching.crowded(self)
 
     def _is_switch(self, number: int) -> bool:
         return 0 <= number - self._first_switch < len(self.switching.columns)
@@ -278,12 +236,12 @@ class Driver:
         self._aim()
         self._restart()
 
-    def _handle_reversed_row(self) -> tuple[Outcome, str] | None:
+    def _handle_reversed_row(self) -> Termination | None:
         """End the run where the gradient of a constraint vanishes; go on where it turned."""
         found, run, task = vanishing_row(self), self.run, self.task
         looks_inside = find_method(task.method).looks_inside
         if found is None:
-            return self._decide(run.call("conclude")) if looks_inside else None
+            return self.decide(run.call("conclude")) if looks_inside else None
         if looks_inside:
             ending = self._repeat_until(found.t)
             if ending is not None or self.run is not run:
@@ -291,20 +249,20 @@ class Driver:
         else:
             self.record.flush(run)
             self.record.drop_after(run, found.t)
-        return Outcome.SINGULAR, f"The motion became singular at t = {found.t:.9g}: {found.clause}."
+        return Termination.singular(found.t, found.clause)
 
-    def _repeat_until(self, t: float) -> tuple[Outcome, str] | None:
+    def _repeat_until(self, t: float) -> Termination | None:
         """Repeat the unfinished last step up to t; the ending if an event stops it before."""
         run = self.run
         run.y[:], run.clock.t = run.y_old, run.clock.t_old
         run.context.fields.watch_program = 0
         code = loop.BUDGET
-        while code != loop.END and self.run is run and self._steps_left() > 0:
+        while code != loop.END and self.run is run and self.steps_left() > 0:
             run.clock.t_end = t  # a decision may have aimed at another end
             code = run.call("advance", 64)
-            ending = None if code == loop.END else self._decide(code)
+            ending = None if code == loop.END else self.decide(code)
             if ending is not None:
-                return ending if ending[0].is_success else None
+                return ending if ending.is_success else None
         return None
 
     def _note_others(

@@ -21,7 +21,7 @@ from ..model.scenario import Scenario
 from ..model.system import System
 from ..typing import Array, ArrayLike, Path, Symbol
 from .motion_pictures import MotionPictures
-from .outcome import Outcome
+from .outcome import Outcome, Termination
 from .reactions import Reaction, ReactionForce, Reactions, missing_quantity
 from .segment import Computed, Residuals, Segment
 from .state_symbols import own_states
@@ -45,7 +45,10 @@ class Motion(ReadOnlyArrays, MotionPictures):
     y : array (n_state, nt)
     outcome : Outcome
     message : str
-        One sentence on how the run ended.
+        How the run ended, and the diagnostics behind it, in sentences.
+    diagnostics : tuple of str
+        What limits the accuracy of the motion, a sentence each. Files of versions before 0.2 have
+        them in the message alone.
     t_events, y_events : lists of arrays
         Times (k,) and states (k, n_state) of each event.
     impacts : tuple of (time, constraint name)
@@ -76,8 +79,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
     y: Array
     segments: tuple[Segment, ...] = field(repr=False)
     owner: Any = field(repr=False)
-    outcome: Outcome
-    message: str
+    termination: Termination
     event_names: tuple[str, ...] = ()
     t_events: list[Array] = field(default_factory=list)
     y_events: list[Array] = field(default_factory=list)
@@ -129,6 +131,21 @@ class Motion(ReadOnlyArrays, MotionPictures):
     def system(self) -> System:
         """The system that moved."""
         return self.equations.system
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended."""
+        return self.termination.outcome
+
+    @property
+    def message(self) -> str:
+        """How the run ended, and its diagnostics, in sentences."""
+        return self.termination.message
+
+    @property
+    def diagnostics(self) -> tuple[str, ...]:
+        """What limits the accuracy of the motion, a sentence each."""
+        return self.termination.diagnostics
 
     @property
     def success(self) -> bool:

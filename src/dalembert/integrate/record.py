@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from .events.events import Event
 from .methods.fixed.step_density import written_size
 from .motion import Motion
 from .native_run import COUNTED, AdaptiveRun
-from .outcome import Outcome
+from .outcome import Termination
 from .segment import Segment
 from .state_symbols import reported_symbols, shown_states
 
@@ -141,7 +141,7 @@ class RunRecord:
         return self.at[kept], self.at_states[kept], self.at_segment[kept]
 
 
-def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
+def motion_of(driver: Driver, ending: Termination) -> Motion:
     """The motion of a run that has come to its end."""
     task, record, kernel = driver.task, driver.record, driver.kernel
     t, y, owner = record.points(task.at is not None)
@@ -178,8 +178,9 @@ def motion_of(driver: Driver, outcome: Outcome, message: str) -> Motion:
         y=np.ascontiguousarray(y.T),
         segments=tuple(record.segments),
         owner=owner,
-        outcome=outcome,
-        message=" ".join([message, *diagnostics(task, record.segments, outcome.is_success)]),
+        termination=replace(
+            ending, diagnostics=diagnostics(task, record.segments, ending.is_success)
+        ),
         event_names=tuple(found.event.name for found in record.found),
         t_events=[np.array(found.times) for found in record.found],
         y_events=[_stacked(found.states, len(names)) for found in record.found],

@@ -11,13 +11,13 @@ from ..runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from ..runtime.projection import STUCK
 from . import advance as loop
 from .events.rank_watch import vanished_row
-from .outcome import Outcome
+from .outcome import Outcome, Termination
 
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
     from ..typing import Array
     from .driver import Driver
-    from .follower import Follower
+    from .run_loop import RunLoop
 
 __all__ = [
     "Pace",
@@ -56,9 +56,8 @@ def leaves_rows_out(equations: Equations) -> bool:
     )
 
 
-def broken_row(driver: Driver) -> tuple[Outcome, str] | None:
-    """The ending of a motion along which a constraint that was left out does not hold; None where
-    all of them do.
+def broken_row(driver: Driver) -> Termination | None:
+    """The termination of a motion along which a row that was left out does not hold, or None.
 
     Whether they follow from the others was asked at generic states when the form was derived.
     """
@@ -75,55 +74,47 @@ def broken_row(driver: Driver) -> tuple[Outcome, str] | None:
         if broken.any():
             place = int(np.argmax(broken.any(axis=1)))
             name = names[int(np.argmax(residuals[place]))]
-            return (
+            return Termination(
                 Outcome.CONTRADICTORY,
-                (
-                    f"The constraint `{name}`, which was taken to follow from the others, has"
-                    f" residual {residuals[place].max():.3g} at t = {segment.step_t[place]:.9g}."
-                    ' Use the form "lagrange", or correct it.'
-                ),
+                f"The constraint `{name}`, which was taken to follow from the others, has"
+                f" residual {residuals[place].max():.3g} at t = {segment.step_t[place]:.9g}."
+                ' Use the form "lagrange", or correct it.',
             )
     return None
 
 
-def interrupted(t: float) -> tuple[Outcome, str]:
-    """The ending of a run that was told to stop."""
-    return Outcome.INTERRUPTED, f"Interrupted at t = {t:.9g}; what was computed is kept."
+def interrupted(t: float) -> Termination:
+    """The termination of a run that was told to stop."""
+    return Termination(
+        Outcome.INTERRUPTED, f"Interrupted at t = {t:.9g}; what was computed is kept."
+    )
 
 
-def classify(driver: Follower, code: int) -> tuple[Outcome, str]:
+def classify(driver: RunLoop, code: int) -> Termination:
     """The outcome of a run that `advance` ended with `code`."""
     driver.check_inputs()
     run, t = driver.run, driver.run.t
     if code == loop.EXCLUDED:
-        return Outcome.CONTRADICTORY, str(_explained(driver, CONTRADICTORY))
+        return Termination(Outcome.CONTRADICTORY, str(_explained(driver, CONTRADICTORY)))
     start = np.asarray(driver.start_state)
     if code in (loop.NOT_DETERMINED, loop.OFF_CONSTRAINTS):
-        return Outcome.SINGULAR, _singular_sentence(driver, t, start)
+        return _singular(driver, t, start)
     row = vanished_row(driver)
     lost = (row and row.clause) or _lost_inertia(driver) or lost_rank(driver)
     reason = vanishing(driver.kernel, t, run.y, run.context.parameters, start)
     if lost is not None or reason is not None:
-        return Outcome.SINGULAR, _singular_sentence(driver, t, start, reason or lost)
+        return _singular(driver, t, start, reason or lost)
     if np.max(np.abs(run.y)) > (1.0 + float(np.max(np.abs(start)))) * GROWTH:
         return _blown_up(driver)
     if run.counts.last_status in (SINGULAR, STUCK):
-        return Outcome.SINGULAR, _singular_sentence(driver, t, start)
-    switching = getattr(driver, "switching", None)
-    at_switch = (
-        None if switching is None else switching.sliding(driver) or switching.crowded(driver)
+        return _singular(driver, t, start)
+    other = (
+        "look for a jump in the functions of the inputs"
+        if driver.task.inputs
+        else "take other coordinates"
     )
-    if at_switch is not None:
-        return at_switch  # type: ignore[no-any-return]
-    return (
-        Outcome.STEP_TOO_SMALL,
-        f"The step became too small at t = {t:.9g}: the tolerance {driver.task.rtol:g} cannot be"
-        " met there. Raise rtol"
-        + (
-            ", or look for a jump in the functions of the inputs."
-            if driver.task.inputs
-            else ", or take other coordinates."
-        ),
+    return driver.at_switch() or Termination.step_too_small(
+        t, f"the tolerance {driver.task.rtol:g} cannot be met there. Raise rtol, or {other}"
     )
 
 
@@ -133,10 +124,8 @@ class Pace:
     def __init__(self) -> None:
         self._steps, self._events, self._best = 0, 0, 0.0
 
-    def ending(
-        self, driver: Follower, code: int, reached: float, tried: int
-    ) -> tuple[Outcome, str] | None:
-        """The ending of a run that no longer advances; None if it may go on."""
+    def ending(self, driver: RunLoop, code: int, reached: float, tried: int) -> Termination | None:
+        """The termination of a run that no longer advances; None if it may go on."""
         if code not in (loop.BUDGET, loop.FULL, loop.EVENT) or driver.task.stepping is not None:
             return None
         run, (first, last) = driver.run, driver.task.span
@@ -150,48 +139,44 @@ class Pace:
             return None
         reason = vanishing(driver.kernel, run.t, run.y, run.context.parameters, driver.start_state)
         if reason is not None:
-            return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
+            return _singular(driver, run.t, driver.start_state, reason)
         is_over = self._steps > PATIENCE or self._events >= 8 * MOST_EVENTS
         return classify(driver, loop.TOO_SMALL) if is_over else None
 
 
-def unsolved(driver: Follower) -> tuple[Outcome, str]:
-    """The ending of a run whose implicit equations could not be solved in a step."""
+def unsolved(driver: RunLoop) -> Termination:
+    """The termination of a run whose implicit equations could not be solved in a step."""
     driver.check_inputs()
     run, task = driver.run, driver.task
     if np.max(np.abs(run.y)) > (1.0 + float(np.max(np.abs(driver.start_state)))) * GROWTH:
         return _blown_up(driver)
     reason = vanishing(driver.kernel, run.t, run.y, run.context.parameters, driver.start_state)
     if reason is not None:
-        return Outcome.SINGULAR, _singular_sentence(driver, run.t, driver.start_state, reason)
+        return _singular(driver, run.t, driver.start_state, reason)
     size = 0.0 if task.stepping is None else abs(task.stepping.step)
-    return (
+    return Termination(
         Outcome.UNSOLVED,
-        (
-            f"The equations of the next step of {task.method} could not be solved at t ="
-            f" {run.t:.9g} with step {size:g}. Take a smaller step."
-        ),
+        f"The equations of the next step of {task.method} could not be solved at t ="
+        f" {run.t:.9g} with step {size:g}. Take a smaller step.",
     )
 
 
-def _blown_up(driver: Follower) -> tuple[Outcome, str]:
+def _blown_up(driver: RunLoop) -> Termination:
     run = driver.run
     largest = driver.kernel.equations.state[int(np.argmax(np.abs(run.y)))].name
-    return (
+    return Termination(
         Outcome.BLEW_UP,
-        (
-            f"The motion blew up at t = {run.t:.9g}: {largest} reached {np.max(np.abs(run.y)):.3g}"
-            " and grows without bound."
-        ),
+        f"The motion blew up at t = {run.t:.9g}: {largest} reached {np.max(np.abs(run.y)):.3g}"
+        " and grows without bound.",
     )
 
 
-def _explained(driver: Follower, status: int) -> Exception:
+def _explained(driver: RunLoop, status: int) -> Exception:
     run = driver.run
     return explain(driver.kernel, status, run.t, run.y, run.context.parameters, run.context.info)
 
 
-def _singular_sentence(driver: Follower, t: float, start: Array, reason: str | None = None) -> str:
+def _singular(driver: RunLoop, t: float, start: Array, reason: str | None = None) -> Termination:
     run = driver.run
     found = reason or vanishing(driver.kernel, t, run.y, run.context.parameters, start)
     if found is None and (row := vanished_row(driver)) is not None:
@@ -202,10 +187,10 @@ def _singular_sentence(driver: Follower, t: float, start: Array, reason: str | N
         or _undefined_ahead(driver)
         or "the accelerations are no longer determined by the equations"
     )
-    return f"The motion became singular at t = {t:.9g}: {why}."
+    return Termination.singular(t, why)
 
 
-def _undefined_ahead(driver: Follower) -> str | None:
+def _undefined_ahead(driver: RunLoop) -> str | None:
     """Name an expression without a finite value a little further along the rates."""
     run, kernel = driver.run, driver.kernel
     if driver.task.inputs:
@@ -228,7 +213,7 @@ def _undefined_ahead(driver: Follower) -> str | None:
     return None
 
 
-def _lost_inertia(driver: Follower) -> str | None:
+def _lost_inertia(driver: RunLoop) -> str | None:
     """Say whether the mass matrix, relative to its start, lost a direction on the way."""
     import casadi as ca
 
@@ -255,7 +240,7 @@ def _lost_inertia(driver: Follower) -> str | None:
     return None
 
 
-def lost_rank(driver: Follower) -> str | None:
+def lost_rank(driver: RunLoop) -> str | None:
     """Say which constraints have come to depend on each other on the way."""
     import casadi as ca
 

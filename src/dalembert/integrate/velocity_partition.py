@@ -16,7 +16,7 @@ import sympy
 from ..codegen.dense_function import DenseFunction
 from ..errors import FormError
 from .events.events import Event
-from .outcome import Outcome
+from .outcome import Termination
 from .state_symbols import reported_symbols, state_with_velocities
 
 if TYPE_CHECKING:
@@ -111,19 +111,16 @@ class VelocityPartition:
         n = len(equations.system.coordinates)
         return state_with_velocities(driver.kernel, t, full[:n], full[n:], driver.task.parameters)
 
-    def switch(self, driver: Driver, t: float, y: Array) -> tuple[Outcome, str] | None:
+    def switch(self, driver: Driver, t: float, y: Array) -> Termination | None:
         """Go on with better independent velocities; the end where the form has none."""
         full, step = driver.shown(t, y), driver.run.clock.h
         changed = self.choose(driver, t, full)
         if self.threshold is None:
             self.threshold = THRESHOLDS[-1]
             form = driver.task.equations.form
-            return (
-                Outcome.SINGULAR,
-                (
-                    f'The motion became singular at t = {t:.9g}: the form "{form}" has no'
-                    ' independent velocities there. Use the form "lagrange".'
-                ),
+            return Termination.singular(
+                t,
+                f'the form "{form}" has no independent velocities there. Use the form "lagrange"',
             )
         if changed:
             self.switches.append(

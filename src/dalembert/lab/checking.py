@@ -19,7 +19,6 @@ from ..model.io.expressions import format as expression_text
 from ..model.scenario import Scenario
 from ..model.system import System
 from .character import character_of
-from .fault_lines import with_line
 from .job_progress import JobProgress
 from .lab_formulas import expression_mathml, symbol_mathml
 from .request_errors import refusal
@@ -41,7 +40,7 @@ def check(request: dict[str, Any], _: JobProgress) -> dict[str, Any]:
     try:
         return {"ok": True, "model": described(scenario_of(request), request.get("form"))}
     except DalembertError as error:
-        return {"ok": False, "error": with_line(refusal(error), request.get("text"))}
+        return {"ok": False, "error": refusal(error, request.get("text"))}
 
 
 def described(scenario: Scenario, form: str | None = None) -> dict[str, Any]:

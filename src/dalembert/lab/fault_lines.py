@@ -1,16 +1,14 @@
-"""Where in the text of a model file a fault is: the line that its error speaks of."""
+"""The line of a model file that an error concerns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-__all__ = ["with_line"]
+from ..errors import DalembertError
 
-_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
-#: Places are set in backquotes; keys and names that are not known come in quotes.
-_PLACES = (re.compile(r"`([^`]{1,120})`"), re.compile(r"(?<!\w)'([^']{1,120})'"))
+__all__ = ["line_of"]
+
 _ENTRY = re.compile(r"constraints\[(\d+)\]")
 #: Comments and texts are passed over; brackets, commas and ends of lines are met one by one.
 _TOKEN = re.compile(
@@ -21,39 +19,25 @@ _TOKEN = re.compile(
 )
 
 
-def with_line(error: dict[str, Any], text: str | None) -> dict[str, Any]:
-    """An error in parts with the number of the line it speaks of, where that can be found.
+def line_of(error: DalembertError, text: str | None) -> int | None:
+    """The line of a model file that an error concerns, where that can be found.
 
-    >>> with_line(
-    ...     {"what": "In `parameters.m`: no number", "seen": None}, "[parameters]\\nk = 1\\nm = 'x'"
-    ... )["line"]
+    >>> from dalembert.errors import ModelError
+    >>> line_of(ModelError("In `parameters.m`: no number"), "[parameters]\\nk = 1\\nm = 'x'")
     3
     """
-    if not text:
-        return error
-    faults = [{"text": fault, "line": _line_told(fault, text)} for fault in error.get("faults", ())]
-    told = " ".join(str(error.get(part) or "") for part in ("what", "seen"))
-    line = next(
-        (fault["line"] for fault in faults if fault["line"] is not None), _line_told(told, text)
-    )
-    return error | {"line": line} | ({"faults": faults} if faults else {})
-
-
-def _line_told(told: str, text: str) -> int | None:
-    """The line that a sentence speaks of."""
-    stated = _AT_LINE.search(told)
-    if stated:
-        return int(stated[1])
+    if error.line is not None or not text:
+        return error.line
     lines = text.splitlines()
-    for place in (place for pattern in _PLACES for place in pattern.findall(told)):
+    for place in error.names:
         entry = _ENTRY.match(place)
-        number = _line_of_entry(int(entry[1]), text) if entry else _line_of(place, lines)
+        number = _line_of_entry(int(entry[1]), text) if entry else _line_of_place(place, lines)
         if number is not None:
             return number
     return None
 
 
-def _line_of(place: str, lines: list[str]) -> int | None:
+def _line_of_place(place: str, lines: list[str]) -> int | None:
     """The line of a place such as ``kinetic`` or ``parameters.m``, or of the first use of a
     symbol.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import DalembertError
+from .fault_lines import line_of
 
 __all__ = ["RETRY_AFTER", "RefusedError", "refusal", "retry_headers"]
 
@@ -58,17 +59,23 @@ def parts(
     }
 
 
-def refusal(error: DalembertError) -> dict[str, Any]:
-    """An error of the library in its parts; of several faults the first, and all of them in a list.
+def refusal(error: DalembertError, text: str | None = None) -> dict[str, Any]:
+    """An error of the library in its parts, with its line in the text of a model file.
+
+    Several faults come in a list, each with its line; that of the error is the first known.
 
     >>> from dalembert.errors import ModelError
     >>> refusal(ModelError("`m` has no value", remedy="give it one"))["remedy"]
     'give it one'
     """
-    found = parts(error.what, error.seen, error.remedy)
-    _, *faults = str(error).split("\n  - ")
-    if faults:
-        found["faults"] = [_flat(fault) for fault in faults[:MOST_FAULTS]]
+    found = parts(error.what, error.seen, error.remedy, line_of(error, text))
+    if error.faults:
+        shown = error.faults[:MOST_FAULTS]
+        found["faults"] = [
+            {"text": _flat(str(fault)), "line": line_of(fault, text)} for fault in shown
+        ]
+        lines = (fault["line"] for fault in found["faults"])
+        found["line"] = next((line for line in lines if line is not None), found["line"])
     return found
 
 

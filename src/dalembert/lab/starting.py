@@ -6,7 +6,6 @@ from typing import Any
 
 from ..errors import DalembertError
 from ..integrate.simulate import simulate
-from .fault_lines import with_line
 from .job_progress import JobProgress
 from .request_errors import refusal
 from .scenarios import options_of, scenario_of, span_of
@@ -24,7 +23,7 @@ def consistent(request: dict[str, Any], _: JobProgress) -> dict[str, Any]:
     try:
         return {"ok": True} | _start(request)
     except DalembertError as error:
-        return {"ok": False, "error": with_line(refusal(error), request.get("text"))}
+        return {"ok": False, "error": refusal(error, request.get("text"))}
 
 
 def _start(request: dict[str, Any]) -> dict[str, Any]:

@@ -146,10 +146,7 @@ def _answer(
     except RefusedError as error:
         return error.status, encoded(error.body)
     except DalembertError as error:
-        from .fault_lines import with_line
-
-        found = with_line(refusal(error), request.get("text"))
-        return 400, encoded({"error": found})
+        return 400, encoded({"error": refusal(error, request.get("text"))})
     except MemoryError:
         what = "The model needs more memory than a worker may have"
         return EXHAUSTED, encoded({"error": parts(what, remedy="make it smaller")})

@@ -278,7 +278,7 @@ def test_an_engine_of_its_own_may_execute_a_method_and_leave_runs_to_the_driver(
     def engine(plan, parameters, starts, stop):
         states = np.repeat(starts[:, None, :], len(plan.times), axis=1)
         codes = np.array([0] * (len(parameters) - 1) + [chunks.LEFT])
-        return Reached(states, codes, [""] * len(codes), {"steps": np.zeros(len(codes), int)})
+        return Reached(states, codes, [None] * len(codes), {"steps": np.zeros(len(codes), int)})
 
     plan, axes = read_plan(oscillator(), {x: [1.0, 2.0, 3.0]}, (0, 1), RunOptions({k: 1.0}))
     monkeypatch.setitem(chunks._ENGINES, "dop853", engine)

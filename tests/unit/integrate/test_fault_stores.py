@@ -89,6 +89,7 @@ def test_a_store_without_checksums_is_gone_on_with(store: Path, whole: Path) -> 
         "energy_drift",
         "outcome",
         "message",
+        "diagnostics",
         "m",
         "x_start",
         "time",

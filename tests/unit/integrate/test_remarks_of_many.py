@@ -5,6 +5,7 @@ store, on a cluster.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -241,12 +242,60 @@ def test_runs_that_an_event_stops_count_only_where_they_say_more() -> None:
         "Stopped by the event" in quiet.messages[0]
         and quiet.messages[1] == ""
         and quiet.diagnostic == ""
+        and quiet.diagnostics.tolist() == ["", ""]
     )
     told = da.simulate(SPRING, {x: [1.0, 0.2]}, atol=0.1, **given)
     assert (
         told.remarked.all()
         and "2 of 2 runs have diagnostics, e.g. run (0,): No symbol was larger" in repr(told)
     )
+    motion = told.motion(0)
+    assert motion.message == " ".join([motion.termination.sentence, *motion.diagnostics])
+    assert [" ".join(motion.diagnostics), motion.message] == [told.diagnostics[0], told.messages[0]]
+
+
+def test_the_name_of_an_event_does_not_hide_diagnostics() -> None:
+    """A name with a full stop ended the sentence of the event for who read messages."""
+    stop = da.event(2 * x - 1, terminal=True, name="x` at t = 1. Half")
+    given = {"span": (0, 2), "events": [stop], "parameters": {m: 1.0, k: 1.0}}
+    quiet = da.simulate(SPRING, {x: [1.0]}, **given)
+    assert not quiet.remarked.any() and quiet.outcomes.tolist() == ["stopped by event"]
+    told = da.simulate(SPRING, {x: [1.0]}, atol=0.1, **given)
+    assert told.diagnostics[0].startswith("No symbol was larger")
+
+
+def test_diagnostics_of_a_motion_are_kept_in_its_file(tmp_path: Path) -> None:
+    motion = da.simulate(SPRING, {x: 1e-11}, (0, 1), parameters={m: 1.0, k: 1.0})
+    (told,) = motion.diagnostics
+    assert told.startswith("No symbol was larger") and motion.message.endswith(told)
+    motion.save(tmp_path / "motion.nc")
+    found = da.load(tmp_path / "motion.nc")
+    assert (found.diagnostics, found.message) == (motion.diagnostics, motion.message)
+
+
+def drop_diagnostics(path: Path) -> None:
+    """Make a store as the versions before 0.2 wrote them."""
+    shutil.rmtree(path / "diagnostics")
+    root = json.loads((path / "zarr.json").read_text())
+    del root["consolidated_metadata"]["metadata"]["diagnostics"]
+    (path / "zarr.json").write_text(json.dumps(root))
+
+
+def test_a_store_without_an_array_of_diagnostics_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    """The messages of its finished runs are diagnostics."""
+    model, over, same, options = CASES["walls"]
+    path = tmp_path / "runs.zarr"
+    new = swept(model, over, same, options, store=path, chunk=2)
+    assert new.diagnostics.tolist() == new.messages.tolist()
+    assert xr.open_zarr(path)["diagnostics"].values.tolist() == new.diagnostics.tolist()
+    drop_diagnostics(path)
+    (path / "outcome" / "c.1").unlink()
+    found = swept(model, over, same, options, store=path, chunk=2, resume=True)
+    assert found.statistics["runs_before"] == 3
+    assert found.diagnostics.tolist() == new.diagnostics.tolist() and any(new.diagnostics)
+    assert np.array_equal(found.remarked, new.remarked)
+    assert not (path / "diagnostics").exists()
+    assert found.to_xarray()["diagnostics"].values.tolist() == new.diagnostics.tolist()
 
 
 def test_an_ordinary_run_is_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,6 +320,7 @@ def test_a_store_of_before_is_gone_on_with_and_said_to_have_no_diagnostics(tmp_p
     model, over, same, options = CASES["walls"]
     path = tmp_path / "runs.zarr"
     expected = swept(model, over, same, options, store=path, chunk=2).messages.tolist()
+    drop_diagnostics(path)
     for file in (path / "zarr.json", path / "message" / "zarr.json"):
         text = file.read_text()
         assert MESSAGE in text and json.loads(text)

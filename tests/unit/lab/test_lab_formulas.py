@@ -11,8 +11,10 @@ pytest.importorskip("latex2mathml")
 import sympy
 
 import dalembert as da
-from dalembert.lab.fault_lines import with_line
+from dalembert.errors import ModelError
+from dalembert.lab.fault_lines import line_of
 from dalembert.lab.lab_formulas import expression_mathml, mathml, symbol_mathml
+from dalembert.model.io.files import loads
 
 
 class Elements(HTMLParser):
@@ -99,12 +101,17 @@ x = 1
         ("In `constraints[3]`: no", 6),
         ("In `constraints[4]`: no", 8 - 1),
         ("The key 'start' is not known", 11),
-        ("not TOML (at line 7, column 3)", 7),
         ("The name `m` means both", 10),
         ("nothing in particular", None),
         ("`constraints[99]` must be", 4),
     ],
 )
 def test_lines_of_faults(what: str, line: int | None) -> None:
-    assert with_line({"what": what, "seen": None}, TEXT)["line"] == line
-    assert with_line({"what": what, "line": None}, None)["line"] is None
+    assert line_of(ModelError(what), TEXT) == line
+    assert line_of(ModelError(what), None) is None
+
+
+def test_the_line_that_the_reader_of_toml_reports() -> None:
+    with pytest.raises(da.errors.FileError) as caught:
+        loads(TEXT.replace("m = 1.0", "m = = 1"))
+    assert line_of(caught.value, TEXT) == 10

@@ -242,16 +242,14 @@ class _FitProblem:
         self.runs += 1
         try:
             motion = self._motion(start, parameters)
+            if self._last is not None and not motion.success:
+                self.failure = motion.message
+                return None
             question = Question(motion, list(self.names), start)
             found = carry(question, self.data.t)
             seen = found.values(self.data.quantities)
             derivatives = found.table(self.data.quantities)
         except RunError as error:
-            self.failure = str(error)
-            return None
-        except ModelError as error:
-            if self._last is None or "did not reach its end" not in str(error):
-                raise
             self.failure = str(error)
             return None
         here, priors = self.data.measured, self.priors

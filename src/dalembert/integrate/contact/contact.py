@@ -28,7 +28,7 @@ from ...model.system import System
 from ...typing import Array
 from .. import advance as loop
 from ..events.events import Event
-from ..outcome import Outcome
+from ..outcome import Outcome, Termination
 from .contact_problem import ContactProblem, active_set
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Contacts:
                     remedy="0 is a plastic and 1 an elastic impact",
                 )
 
-    def consistent_values(self, driver: Driver, t: float) -> tuple[Outcome, str] | None:
+    def consistent_values(self, driver: Driver, t: float) -> Termination | None:
         """Close resting contacts and let approaching ones hit; the termination if that fails.
 
         What is near is told by the way that a gap goes during the run, so that units do not matter.
@@ -185,9 +185,7 @@ class Contacts:
         values = driver.run.events_old[first : first + len(self.constraints)]
         np.minimum(values, -loop.JUST_OFF, out=values)
 
-    def handle(
-        self, driver: Driver, event: Event, t: float, y: Array
-    ) -> tuple[Outcome, str] | None:
+    def handle(self, driver: Driver, event: Event, t: float, y: Array) -> Termination | None:
         """An impact or a release at (t, y)."""
         kind, name = event.name.split(" ", 1)
         if kind == "impact":
@@ -197,14 +195,16 @@ class Contacts:
 
     def _impact(
         self, driver: Driver, names: tuple[str, ...], t: float, y: Array
-    ) -> tuple[Outcome, str] | None:
+    ) -> Termination | None:
         since = self.impacts[-1][0] if self.impacts else driver.task.span[0]
         self.longest = max(self.longest, t - since) or driver.task.span[1] - t
         try:
             hit, closed, after = self._collide(driver, names, t, y)
             mode, after, flight = self._rest(driver, closed, t, after)
         except DalembertError as error:
-            return Outcome.SINGULAR, f"The impact at t = {t:.9g} is not determined: {error}"
+            return Termination(
+                Outcome.SINGULAR, f"The impact at t = {t:.9g} is not determined: {error}"
+            )
         self.impacts += [(t, name) for name in hit]
         driver.switch(mode, t, after, min(abs(driver.run.clock.h), 0.5 * flight))
         return self._undecided(t)
@@ -359,22 +359,20 @@ class Contacts:
             ]
         )
 
-    def _undecided(self, t: float) -> tuple[Outcome, str] | None:
+    def _undecided(self, t: float) -> Termination | None:
         """End a run that decides on its contacts too often at one instant; else None."""
         if t - self._instant > self._short(t):
             self._instant, self._decisions = t, 0
         self._decisions += 1
         if self._decisions <= MOST_AT_ONCE:
             return None
-        return (
+        return Termination(
             Outcome.UNSOLVED,
-            (
-                f"More than {MOST_AT_ONCE} impacts and releases fall on t = {t:.9g}: the contacts "
-                f"{', '.join(f'`{name}`' for name in self.constraints)} do not converge there."
-            ),
+            f"More than {MOST_AT_ONCE} impacts and releases fall on t = {t:.9g}: the contacts "
+            f"{', '.join(f'`{name}`' for name in self.constraints)} do not converge there.",
         )
 
-    def violated(self, driver: Driver) -> tuple[Outcome, str] | None:
+    def violated(self, driver: Driver) -> Termination | None:
         """End a motion along which a gap had the wrong sign; None if none had."""
         least = VIOLATED if driver.task.project else VIOLATED_UNPROJECTED
         for segment in driver.record.segments:
@@ -391,12 +389,10 @@ class Contacts:
             if wrong.any():
                 place = int(np.argmax(wrong.any(axis=1)))
                 number = int(np.argmax(wrong[place]))
-                return (
+                return Termination(
                     Outcome.UNSOLVED,
-                    (
-                        f"The one-sided constraint `{list(self.constraints)[number]}` is violated"
-                        f" by {gaps[place, number]:.3g} at t = {times[place]:.9g}: an impact was"
-                        " missed, and what follows is not a motion of the system."
-                    ),
+                    f"The one-sided constraint `{list(self.constraints)[number]}` is violated"
+                    f" by {gaps[place, number]:.3g} at t = {times[place]:.9g}: an impact was"
+                    " missed, and what follows is not a motion of the system.",
                 )
         return None

@@ -27,10 +27,9 @@ from ...model.cache import Cache
 from ...model.flow_system import Flow
 from ...runtime.kernel import Kernel, kernel_of
 from ...typing import Array, BoolArray, IntArray, Numbers
-from ..diagnostics import diagnostics_in
 from ..events.stop_times import has_stops
 from ..methods.table import find_method
-from ..outcome import Outcome
+from ..outcome import Outcome, Termination
 from ..start_symbols import start_form
 from ..state_symbols import reported_symbols
 from ..task import Task
@@ -200,15 +199,15 @@ class Reached:
         come.
     codes : array (k,) of int
         A place in `OUTCOMES`, or LEFT for a run that the engine leaves to the driver.
-    messages : list of str
-        How a run ended that did not finish; diagnostics on one that did.
+    endings : list of Termination or None
+        How a run ended that was made.
     statistics : mapping of name to array (k,)
         At least "steps".
     """
 
     states: Any
     codes: Any
-    messages: list[str]
+    endings: list[Termination | None]
     statistics: dict[str, Any]
 
 
@@ -222,6 +221,7 @@ class Results:
     codes : array (k,) of int8
     messages : list of str
         How a run ended that did not finish; diagnostics on one that did, empty where there is none.
+    diagnostics : list of str
     steps : array (k,) of int64
     drift : array (k,)
         The largest distance of the energy at the times kept from that of the start; NaN where there
@@ -235,6 +235,7 @@ class Results:
     states: Any
     codes: Any
     messages: list[str]
+    diagnostics: list[str]
     steps: Any
     drift: Any
     starts: Any
@@ -246,6 +247,33 @@ class Results:
         return len(self.codes) - int(
             np.isin(self.codes, (NOT_RUN, CODE[Outcome.INTERRUPTED])).sum()
         )
+
+    @classmethod
+    def empty(cls, plan: Plan, count: int, code: int = NOT_RUN) -> Results:
+        """Results of runs that have not been made."""
+        nt, n = len(plan.times), len(plan.symbols)
+        return cls(
+            states=np.full((count, nt, n), np.nan),
+            codes=np.full(count, code, np.int8),
+            messages=[""] * count,
+            diagnostics=[""] * count,
+            steps=np.zeros(count, np.int64),
+            drift=np.full(count, np.nan),
+            starts=np.full((count, n), np.nan),
+        )
+
+    def put(self, here: slice | IntArray, part: Results) -> None:
+        """Enter the results of a chunk at its places, a slice or an array of int."""
+        self.states[here], self.codes[here], self.steps[here] = part.states, part.codes, part.steps
+        self.drift[here], self.starts[here] = part.drift, part.starts
+        places = range(here.start, here.stop) if isinstance(here, slice) else here
+        for place, message, told in zip(places, part.messages, part.diagnostics, strict=True):
+            self.messages[place], self.diagnostics[place] = message, told
+
+    def tell(self, place: int, ending: Termination) -> None:
+        """Enter how a run ended, in words."""
+        self.diagnostics[place] = told = " ".join(ending.diagnostics)
+        self.messages[place] = told if ending.outcome is Outcome.FINISHED else ending.message
 
 
 Engine = Callable[[Plan, Any, Any, Callable[[], bool]], Reached]
@@ -290,15 +318,7 @@ def run_chunk(
     """
     from .starts import consistent_states
 
-    count, times, began = len(parameters), plan.times, clock.thread_time()
-    results = Results(
-        states=np.full((count, len(times), len(plan.symbols)), np.nan),
-        codes=np.full(count, LEFT, np.int8),
-        messages=[""] * count,
-        steps=np.zeros(count, np.int64),
-        drift=np.full(count, np.nan),
-        starts=np.full((count, len(plan.symbols)), np.nan),
-    )
+    began, results = clock.thread_time(), Results.empty(plan, len(parameters), LEFT)
     if plan.is_light:
         starts, fine = consistent_states(plan, parameters, values)
         places = np.flatnonzero(fine)
@@ -324,8 +344,9 @@ def _keep(
     """Take over what an engine found, with all velocities and the drift of the energy."""
     results.codes[places] = reached.codes
     results.steps[places] = reached.statistics["steps"]
-    for place, message in zip(places, reached.messages, strict=True):
-        results.messages[place] = message
+    for place, ending in zip(places.tolist(), reached.endings, strict=True):
+        if ending is not None:
+            results.tell(place, ending)
     began = np.full(len(places), plan.task.span[0])
     results.starts[places] = _shown(plan, began, starts, parameters)
     count, nt, n = reached.states.shape
@@ -379,9 +400,7 @@ def _keep_driven(
         results.messages[place] = str(error)
         return
     results.codes[place] = CODE[motion.outcome]
-    results.messages[place] = (
-        diagnostics_in(motion.message) if motion.outcome is Outcome.FINISHED else motion.message
-    )
+    results.tell(place, motion.termination)
     results.steps[place] = motion.statistics["steps"]
     results.starts[place] = [motion.start[name] for name in plan.symbols]
     for k, t in enumerate(plan.times):

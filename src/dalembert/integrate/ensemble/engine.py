@@ -29,16 +29,16 @@ from ..diagnostics import (
     stiffness,
     weak_pivot,
 )
-from ..driver import EXACT_TIMES, STEADY, Driver
+from ..driver import EXACT_TIMES, Driver
 from ..events.rank_watch import hold_watch
 from ..methods.fixed.fixed_checks import departure
-from ..methods.fixed.fixed_steps import DEGENERATE, UNSOLVED
+from ..methods.fixed.fixed_steps import DEGENERATE
 from ..motion import Motion
 from ..native_run import AdaptiveRun, RunStart, first_step
-from ..outcome import Outcome
+from ..outcome import Outcome, Termination
 from ..run_kinds import run_kind
+from ..run_loop import RunLoop
 from ..segment import Segment
-from ..termination import Pace, classify, interrupted, unsolved
 from ..velocity_partition import THRESHOLDS
 from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
 
@@ -52,43 +52,23 @@ NOT_RESET = ("parameters", "at", "at_states", "step_times", "step_states")
 LARGEST_RESET = 2000
 
 
-def followed(driver: LightRun) -> tuple[Outcome, str] | None:
-    """Run until the end or trouble; None if a decision is needed that a light run cannot take."""
-    pace = Pace()
-    while True:
-        reached, left = driver.run.t, driver._steps_left()
-        code = driver.run.call("advance", max(1, min(STEADY, left)))
-        stuck = pace.ending(driver, code, reached, left - driver._steps_left())
-        if stuck is not None:
-            return stuck
-        ending: tuple[Outcome, str] | None = driver._decide(code)
-        if ending is not None or driver.is_left:
-            return ending
-        if driver.stop():
-            return interrupted(driver.run.t)
-
-
 def driven(task: Task, stop: Callable[[], bool]) -> Motion:
     """One run by the driver."""
     return Driver(task, stop).execute()
 
 
-class LightRun:
-    """The arrays of one run, used again for the next; answers what `endings` asks of a driver.
+class LightRun(RunLoop):
+    """The arrays of one run, used again for the next.
+
+    Runs that need decisions, or whose inputs are functions, are left to a driver.
 
     Attributes
     ----------
-    is_left : bool
-        Whether the run needs a decision that is not taken here.
     is_cut : bool
         Whether steps were dropped from a buffer that was full.
     is_watched : bool
         Whether native code keeps the least pivot; else all runs are looked at.
-    bad_input : None
-        Runs whose inputs are functions are made by a driver.
     """
-
-    bad_input: str | None = None
 
     def __init__(self, plan: Plan, stop: Callable[[], bool]) -> None:
         self.plan, self.kernel, self.task, self.stop = plan, plan.kernel, plan.task, stop
@@ -175,7 +155,7 @@ class LightRun:
         self.run.context.fields.events = self.plan.event_address(threshold)
         return True
 
-    def ending(self) -> tuple[Outcome, str] | None:
+    def ending(self) -> Termination | None:
         """Follow the run that was begun; None where it is left to the driver."""
         if self.rejected in (SINGULAR, CONTRADICTORY):
             run = self.run
@@ -185,31 +165,32 @@ class LightRun:
             outcome = (
                 Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR
             )
-            return outcome, str(error)
+            return Termination(outcome, str(error))
         try:
-            return followed(self)
+            return self.follow()
         except RunError:  # an ending that only the driver can tell
             self.is_left = True
             return None
 
-    def said(self, outcome: Outcome, message: str, is_small: bool) -> str | None:
-        """The message kept of an ended run: all of it, or the diagnostics if it finished.
+    def judged(self, ending: Termination, is_small: bool) -> Termination | None:
+        """The termination with its diagnostics.
 
         None where only the driver can tell, because steps were dropped. `is_small` says that all
         symbols of the start have few digits.
         """
-        always = f"{self.about_times} {self._stiffness()}".strip()
-        if outcome is not Outcome.FINISHED:
-            return f"{message} {always}".rstrip()
+        always = tuple(text for text in (self.about_times, self._stiffness()) if text)
+        with_those = replace(ending, diagnostics=always) if always else ending
+        if ending.outcome is not Outcome.FINISHED:
+            return with_those
         if self.is_cut:
             self._look()
         if self.is_watched or self.is_cut:
             is_small = is_small and not np.any(np.abs(self.states) >= self.small)
             if not is_small and self.run.clock.weakest >= self.weak:
-                return always
+                return with_those
             if self.is_cut:
                 return None
-        return " ".join(diagnostics(self.task, [self._buffered()], True))
+        return replace(ending, diagnostics=diagnostics(self.task, [self._buffered()], True))
 
     def _stiffness(self) -> str:
         """What the steps in the buffer, which stays as it is, say of the whole run."""
@@ -249,53 +230,33 @@ class LightRun:
         weakest = 0.0 if any(rows for _, rows in found.dropped) else found.weakest[1]
         clock.weakest = min(clock.weakest, weakest)
 
-    def _steps_left(self) -> int:
-        return int(self.task.max_steps - self.run.counts.accepted - self.run.counts.rejected)
-
-    def _decide(self, code: int) -> tuple[Outcome, str] | None:
-        run = self.run
-        match code:
-            case loop.END | loop.FULL if self._departs():
-                self.is_left = True  # the driver finds where
-            case loop.END:
-                return Outcome.FINISHED, ""
-            case loop.BUDGET:
-                if self._steps_left() <= 0:
-                    return (
-                        Outcome.TOO_MANY_STEPS,
-                        (
-                            f"More than {self.task.max_steps} steps were needed; t = {run.t:.9g}"
-                            " was reached. Raise max_steps or"
-                            f" {'rtol' if self.task.stepping is None else 'step'}."
-                        ),
-                    )
-            case loop.FULL:
-                self.is_cut = True
-                self._look()
-                run.counts.recorded = 0
-            case loop.NOT_COMPILED:
-                self.plan.complete(run.context)
-            case loop.COMMIT_NOT_COMPILED:
-                self.plan.complete(run.context)
-                run.call("commit")
-            case _ if code == UNSOLVED:
-                if not run.prepare_newton():  # only fixed steps end so
-                    return unsolved(self)
-            case _ if code in (loop.EVENT, loop.ROW_REVERSED, DEGENERATE):
-                self.is_left = True
-            case _:
-                return classify(self, code)
+    def decide(self, code: int) -> Termination | None:
+        """Act on the code that `advance` returned; the termination, or None to go on."""
+        if code in (loop.END, loop.FULL) and self._departs():
+            self.is_left = True  # the driver finds where
+        elif code in (loop.EVENT, loop.ROW_REVERSED, DEGENERATE):
+            self.is_left = True
+        else:
+            return super().decide(code)
         return None
 
-    def check_inputs(self) -> None:
-        """There are no functions of Python that could have failed."""
+    def empty_buffer(self) -> None:
+        """Drop the steps that native code has stored."""
+        self.is_cut = True
+        self._look()
+        self.run.counts.recorded = 0
+
+    def complete(self) -> None:
+        """Compile the programs that the run needs only now."""
+        self.plan.complete(self.run.context)
 
 
 def one_by_one(plan: Plan, parameters: Array, starts: Array, stop: Callable[[], bool]) -> Reached:
     """The engine of every method that has no other: see `chunks.register_engine`."""
     count, task = len(parameters), plan.task
     states = np.full((count, len(plan.times), plan.kernel.n_state), np.nan)
-    codes, messages = np.full(count, NOT_RUN, np.int8), [""] * count
+    codes = np.full(count, NOT_RUN, np.int8)
+    endings: list[Termination | None] = [None] * count
     steps = np.zeros(count, np.int64)
     qualities = np.full(count, np.nan)
     if plan.is_steady:
@@ -309,11 +270,11 @@ def one_by_one(plan: Plan, parameters: Array, starts: Array, stop: Callable[[], 
         ending = (
             light.ending() if light.begin(parameters[k], starts[k], float(qualities[k])) else None
         )
-        said = None if ending is None else light.said(*ending, bool(small[k]))
-        if ending is None or said is None:
+        ending = None if ending is None else light.judged(ending, bool(small[k]))
+        if ending is None:
             codes[k] = LEFT
             continue
-        codes[k], messages[k] = CODE[ending[0]], said
+        codes[k], endings[k] = CODE[ending.outcome], ending
         states[k] = light.states[places]
         steps[k] = light.run.counts.accepted
-    return Reached(states, codes, messages, {"steps": steps})
+    return Reached(states, codes, endings, {"steps": steps})

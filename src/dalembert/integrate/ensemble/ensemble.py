@@ -23,12 +23,12 @@ from ...model.io.atomic_file import place_beside, write_whole
 from ...model.names import shortened
 from ...model.read_only import ReadOnlyArrays, read_only
 from ...typing import Array, Samples, Start, Symbol
-from ..diagnostics import diagnostics_in
 from ..motion import Motion
 from ..options import RunOptions
+from ..outcome import Outcome
 from ..storage.file_image import file_image
 from ..task import Task, run_task
-from .chunks import NOT_RUN, OUTCOMES, SUCCESS, Plan
+from .chunks import CODE, NOT_RUN, OUTCOMES, SUCCESS, Plan
 from .plan_reader import described, flat_values, read_plan
 from .run_table import Table, laid_out
 from .threads import run_all
@@ -83,6 +83,8 @@ class Ensemble(ReadOnlyArrays):
         How a run ended that did not finish, and diagnostics on one that did, as a motion has them
         behind its first sentence: rows of constraints that were left out, digits that may be lost.
         Empty where there is nothing to say.
+    diagnostics : array (\\*shape) of str
+        What limits the accuracy of a run.
     steps : array (\\*shape) of int
     energy_drift : array (\\*shape)
         The largest distance of the energy, at the times asked for, from that of the start.
@@ -128,6 +130,16 @@ class Ensemble(ReadOnlyArrays):
     def messages(self) -> NDArray[np.object_]:
         r"""Terminations of unfinished runs, and diagnostics of finished ones, (\*shape) of str."""
         return read_only(self._own("message").astype(object))
+
+    @cached_property
+    def diagnostics(self) -> NDArray[np.object_]:
+        r"""What limits the accuracy of each run, (\*shape) of str."""
+        if self.table.own_names["diagnostics"] in self.columns:
+            return read_only(self._own("diagnostics").astype(object))
+        # In stores of earlier versions: a sweep has no events, so that messages of successful runs
+        # are diagnostics.
+        is_finished = self.codes == CODE[Outcome.FINISHED]
+        return read_only(np.where(is_finished, self.messages, "").astype(object))
 
     @cached_property
     def steps(self) -> NDArray[np.int64]:
@@ -195,9 +207,7 @@ class Ensemble(ReadOnlyArrays):
     @cached_property
     def remarked(self) -> NDArray[np.bool_]:
         r"""Which runs finished with a diagnostic in their message, (\*shape) of bool."""
-        found = np.isin(self.codes, SUCCESS) & (self.messages != "").astype(bool)
-        found[found] = [bool(diagnostics_in(message)) for message in self.messages[found]]
-        return read_only(found)
+        return read_only(np.isin(self.codes, SUCCESS) & (self.diagnostics != "").astype(bool))
 
     @property
     def diagnostic(self) -> str:
@@ -219,7 +229,7 @@ class Ensemble(ReadOnlyArrays):
         if count:
             first = tuple(int(k) for k in np.argwhere(self.remarked)[0])
             said = f"{count} of {len(self)} runs {'has' if count == 1 else 'have'} diagnostics"
-            found.append(f"{said}, e.g. run {first}: {diagnostics_in(str(self.messages[first]))}")
+            found.append(f"{said}, e.g. run {first}: {self.diagnostics[first]}")
         return "; ".join(found)
 
     @property
@@ -272,6 +282,7 @@ class Ensemble(ReadOnlyArrays):
         found: dict[str, Any] = {name: self[name].copy() for name in table.symbols}
         found |= {own["steps"]: self.steps.copy(), own["energy_drift"]: self.energy_drift.copy()}
         found |= {own["message"]: self.messages.copy(), own["outcome"]: self.codes.copy()}
+        found[own["diagnostics"]] = self.diagnostics.copy()
         variables = {
             name: (v.dims, found[name], v.attributes) for name, v in table.variables.items()
         }

@@ -19,7 +19,7 @@ from ..diagnostics import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_di
 from ..events.rank_watch import is_watched
 from ..events.stop_times import is_controlled
 from ..methods.adaptive.taylor_programs import kernel_expansion, taylor_order
-from ..outcome import Outcome
+from ..outcome import Outcome, Termination
 from ..run_fields import LaneFields
 from ..tolerances import LEAST_RTOL, LOCAL_SHARE
 from . import lane_steps as lanes
@@ -73,10 +73,11 @@ def by_lanes(plan: Plan, parameters: Array, starts: Array, stop: Callable[[], bo
     states[good], steps[good] = chunk.states[:, places], chunk.steps
     finished = codes == CODE[Outcome.FINISHED]
     about_times = coarse_times(plan.task)
+    ended = Termination(Outcome.FINISHED, "", (about_times,) if about_times else ())
     reached = Reached(
         states,
         codes.astype(np.int8),
-        [about_times if is_finished else "" for is_finished in finished.tolist()],
+        [ended if is_finished else None for is_finished in finished.tolist()],
         {"steps": steps},
     )
     again = np.flatnonzero(
@@ -116,8 +117,8 @@ def _replace(reached: Reached, places: IntArray, again: Reached) -> None:
     """Enter runs that were made again at their places."""
     reached.states[places], reached.codes[places] = again.states, again.codes
     reached.statistics["steps"][places] = again.statistics["steps"]
-    for place, message in zip(places, again.messages, strict=True):
-        reached.messages[place] = message
+    for place, ending in zip(places, again.endings, strict=True):
+        reached.endings[place] = ending
 
 
 class _Chunk:

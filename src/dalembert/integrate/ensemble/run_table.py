@@ -22,6 +22,7 @@ __all__ = ["MESSAGE", "MESSAGE_BEFORE", "Axis", "Table", "Variable", "laid_out"]
 #: What a message is, and what it was in stores that kept none of runs that finished.
 MESSAGE = "how a run ended that did not finish, and diagnostics on one that did"
 MESSAGE_BEFORE = "how a run ended that did not finish"
+DIAGNOSTICS = "what limits the accuracy of a run"
 
 
 class Axis(NamedTuple):
@@ -70,6 +71,8 @@ class Table(ReadOnlyArrays):
     symbols : tuple of str
     attributes : mapping
         What was simulated and how.
+    with_diagnostics : bool
+        Whether diagnostics are a variable; stores of earlier versions have them in messages alone.
     """
 
     dims: tuple[str, ...]
@@ -78,13 +81,14 @@ class Table(ReadOnlyArrays):
     times: Array
     symbols: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    with_diagnostics: bool = True
 
     @cached_property
     def own_names(self) -> dict[str, str]:
         """Names of what is not a symbol of the model, lengthened where a symbol has the same."""
         taken = {*self.symbols, *self.coordinates, *self.dims}
         found = {}
-        for name in ("time", "outcome", "message", "steps", "energy_drift"):
+        for name in ("time", "outcome", "message", "diagnostics", "steps", "energy_drift"):
             chosen = name
             while chosen in taken:
                 chosen += "_"
@@ -101,6 +105,8 @@ class Table(ReadOnlyArrays):
         drift = {"long_name": "largest distance of the energy from that of the start"}
         table[own["energy_drift"]] = Variable(self.dims, np.float64, np.nan, drift)
         table[own["message"]] = Variable(self.dims, str, "", {"long_name": MESSAGE})
+        if self.with_diagnostics:
+            table[own["diagnostics"]] = Variable(self.dims, str, "", {"long_name": DIAGNOSTICS})
         codes = [NOT_RUN, *range(len(OUTCOMES))]
         meanings = " ".join(name.replace(" ", "_") for name in ("not run", *OUTCOMES))
         outcome = {
@@ -119,6 +125,9 @@ class Table(ReadOnlyArrays):
         found[own["steps"]] = results.steps.reshape(shape)
         found[own["energy_drift"]] = results.drift.reshape(shape)
         found[own["message"]] = np.array(results.messages, dtype=object).reshape(shape)
+        if self.with_diagnostics:
+            told = np.array(results.diagnostics, dtype=object)
+            found[own["diagnostics"]] = told.reshape(shape)
         found[own["outcome"]] = results.codes.reshape(shape)
         return {name: read_only(values) for name, values in found.items()}
 

@@ -9,8 +9,9 @@ Every chunk ends with its checksum (Zarr's codec "crc32c"), which any reader of 
 on with a store looks at all of them, and makes the blocks again that are damaged. One process at a
 time writes to a store.
 
-Stores of earlier versions have no checksums, or no diagnostics on runs that finished; the
-description of their messages tells the latter. They are gone on with as they are.
+Stores of earlier versions have no checksums, no array of diagnostics, or no diagnostics on runs
+that finished; the description of their messages tells the latter. They are gone on with as they
+are.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -144,6 +145,8 @@ class SweepStore:
     """The arrays of a sweep on disk, for the one process that writes to them until `close`."""
 
     def __init__(self, path: Path, group: zarr.Group, table: Table) -> None:
+        if table.own_names["diagnostics"] not in group:  # a store of an earlier version
+            table = replace(table, with_diagnostics=False)
         self.path, self.group, self.table = path, group, table
         self.arrays = {name: group[name] for name in table.variables}
         outcome = self.arrays[table.own_names["outcome"]]

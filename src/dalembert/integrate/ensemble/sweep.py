@@ -31,7 +31,7 @@ from .plan_reader import described, flat_values
 from .run_table import Axis, Table, laid_out
 from .store import RunBlocks, SweepStore, check_path
 from .sweep_plan import Order, order_of, plan_of, system_of
-from .threads import empty_results, put, thread_count
+from .threads import thread_count
 
 if TYPE_CHECKING:
     from ...formulations.equations import Equations
@@ -359,14 +359,14 @@ class InMemory:
 
     def __init__(self, work: _Work, blocks: RunBlocks, store: SweepStore | None) -> None:
         self.blocks, self.store = blocks, store
-        self.whole = empty_results(work.plan, 0 if store else work.count)
+        self.whole = Results.empty(work.plan, 0 if store else work.count)
         self.runs_done, self.cpu_seconds = 0, 0.0
         self._counted: set[int] = set()
 
     def keep(self, number: int, results: Results) -> None:
         """Keep the runs of a block; they count once, and only those that were made and stored."""
         if self.store is None:
-            put(self.whole, self.blocks.places(number), results)
+            self.whole.put(self.blocks.places(number), results)
         elif not self.store.write(number, results):
             return
         if number not in self._counted:

@@ -7,17 +7,14 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 
-import numpy as np
-
 from ...errors import ModelError
 from ...typing import (
     Array,
-    IntArray,
     Progress,
 )
-from .chunks import NOT_RUN, Plan, Results, run_chunk
+from .chunks import Plan, Results, run_chunk
 
-__all__ = ["empty_results", "put", "run_all", "thread_count"]
+__all__ = ["run_all", "thread_count"]
 
 
 #: The most runs that one thread takes at a time.
@@ -48,7 +45,7 @@ def run_all(
     size = max(1, min(largest, math.ceil(count / (8 * threads))))
     stopped = threading.Event()
     plan.prepare()
-    whole = empty_results(plan, count)
+    whole = Results.empty(plan, count)
     with ThreadPoolExecutor(threads, thread_name_prefix="dalembert") as pool:
         pending = {}
         for first in range(0, count, size):
@@ -61,7 +58,7 @@ def run_all(
             try:
                 finished, _ = wait(pending, timeout=0.5, return_when="FIRST_COMPLETED")
                 for future in finished:
-                    put(whole, pending[future], future.result())
+                    whole.put(pending[future], future.result())
                     del pending[future]  # after it: Ctrl-C may come between the two
                     done += future.result().made
                     if progress is not None:
@@ -72,25 +69,3 @@ def run_all(
                 stopped.set()
                 raise
     return whole
-
-
-def empty_results(plan: Plan, count: int) -> Results:
-    """Results of runs that have not been made."""
-    nt, n = len(plan.times), len(plan.symbols)
-    return Results(
-        states=np.full((count, nt, n), np.nan),
-        codes=np.full(count, NOT_RUN, np.int8),
-        messages=[""] * count,
-        steps=np.zeros(count, np.int64),
-        drift=np.full(count, np.nan),
-        starts=np.full((count, n), np.nan),
-    )
-
-
-def put(whole: Results, here: slice | IntArray, part: Results) -> None:
-    """Enter the results of a chunk at its places, a slice or an array of int."""
-    whole.states[here], whole.codes[here], whole.steps[here] = part.states, part.codes, part.steps
-    whole.drift[here], whole.starts[here] = part.drift, part.starts
-    places = range(here.start, here.stop) if isinstance(here, slice) else here
-    for place, message in zip(places, part.messages, strict=True):
-        whole.messages[place] = message

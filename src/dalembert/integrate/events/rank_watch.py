@@ -29,8 +29,8 @@ from ..run_fields import RunFields
 
 if TYPE_CHECKING:
     from ..driver import Driver
-    from ..follower import Follower
     from ..native_run import AdaptiveRun
+    from ..run_loop import RunLoop
 
 __all__ = ["Vanishing", "hold_watch", "is_watched", "row_reversed", "vanished_row", "vanishing_row"]
 
@@ -209,7 +209,7 @@ def vanishing_row(driver: Driver) -> Vanishing | None:
     return None if found is None else Vanishing(found, name)
 
 
-def vanished_row(driver: Follower) -> Vanishing | None:
+def vanished_row(driver: RunLoop) -> Vanishing | None:
     """The constraint whose gradient nearly vanished at a run's end, relative to before, or None."""
     run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
     if watch is None or not run.context.fields.watch_program:
@@ -223,7 +223,7 @@ def vanished_row(driver: Follower) -> Vanishing | None:
     return None
 
 
-def _rows(driver: Follower, t: float, y: Array) -> Array:
+def _rows(driver: RunLoop, t: float, y: Array) -> Array:
     kernel = driver.kernel
     function: DenseFunction = kernel.cache.get(
         "row values", lambda: DenseFunction(kernel._inputs(), [_constraint_rows(kernel)[0]])
@@ -231,7 +231,7 @@ def _rows(driver: Follower, t: float, y: Array) -> Array:
     return function(t, y, driver.run.context.parameters, np.zeros(len(kernel.free_inputs)), ())[0]
 
 
-def _counts(driver: Follower, number: int, t: float, y: Array) -> bool:
+def _counts(driver: RunLoop, number: int, t: float, y: Array) -> bool:
     """Whether a row is independent of the others at a state, so that the rank drops with it."""
     rows = _rows(driver, t, y)
     return rank(np.delete(rows, number, axis=0)).rank < rank(rows).rank if len(rows) > 1 else True
@@ -259,7 +259,7 @@ def _approach(driver: Driver, number: int, t: float, y: Array, end: float) -> fl
     return None
 
 
-def _is_short(driver: Follower, number: int, row: Array) -> bool:
+def _is_short(driver: RunLoop, number: int, row: Array) -> bool:
     watch = _watch(driver.kernel)
     assert watch is not None
     largest = driver.run.context.fields.arrays["watch_largest"][watch.numbers.index(number)]

@@ -20,7 +20,7 @@ from ...model.switches import Switch
 from ...model.symbols import t as time_symbol
 from ...typing import Array
 from .. import advance as loop
-from ..outcome import Outcome
+from ..outcome import Termination
 from .events import Event
 from .stop_times import Stop, model_switches
 
@@ -156,7 +156,7 @@ class SwitchWatch:
         self.is_on = False
         driver.skip_stop()
 
-    def passed(self, driver: Driver, number: int) -> tuple[Outcome, str] | None:
+    def passed(self, driver: Driver, number: int) -> Termination | None:
         """Handle a tiny step across the switch of a column: an end if no motion goes on."""
         run, switch = driver.run, self.columns[number][0]
         self._met.append(run.t)
@@ -166,45 +166,37 @@ class SwitchWatch:
         if (switch.place in _holonomic_places(driver.kernel) and _state_jumps(run)) or (
             switch.place == "the energies" and self._energy_jumps(driver)
         ):
-            return (
-                Outcome.SINGULAR,
-                (
-                    f"The motion became singular at t = {run.t:.9g}: {switch.node} in"
-                    f" {switch.place} switches there with a jump, whose derivative is an impulse"
-                    " that these equations do not contain. Write a continuous function in its"
-                    " place."
-                ),
+            return Termination.singular(
+                run.t,
+                f"{switch.node} in {switch.place} switches there with a jump, whose derivative is"
+                " an impulse that these equations do not contain. Write a continuous function in"
+                " its place",
             )
         return self.sliding(driver)
 
-    def sliding(self, driver: Driver) -> tuple[Outcome, str] | None:
+    def sliding(self, driver: Driver) -> Termination | None:
         """The end of a motion driven back to a switch from both sides; None if it goes on."""
         for switch, column in self.columns:
             if switch.jumps and self._drives_back(driver, column):
-                return (
-                    Outcome.STEP_TOO_SMALL,
-                    (
-                        f"The step became too small at t = {driver.run.t:.9g}: {switch.node} in"
-                        f" {switch.place} jumps there and drives the motion back from both sides,"
-                        " so that it could only slide along the jump, which these equations do not"
-                        " tell. Write a smooth law, such as tanh(x_dot/eps) for sign(x_dot), or"
-                        " state what holds there as a constraint."
-                    ),
+                return Termination.step_too_small(
+                    driver.run.t,
+                    f"{switch.node} in {switch.place} jumps there and drives the motion back from"
+                    " both sides, so that it could only slide along the jump, which these equations"
+                    " do not tell. Write a smooth law, such as tanh(x_dot/eps) for sign(x_dot), or"
+                    " state what holds there as a constraint",
                 )
         return None
 
-    def crowded(self, driver: Driver) -> tuple[Outcome, str] | None:
+    def crowded(self, driver: Driver) -> Termination | None:
         """The end of a motion whose steps become too small at a switch; None if at none."""
         t = driver.run.t
         for switch, column in self.columns:
             value, gradient, _ = self._values(driver, column, driver.run.y)
             if abs(value[0]) <= 1e3 * AT_SWITCH * float(np.linalg.norm(_sizes(driver) * gradient)):
-                return (
-                    Outcome.STEP_TOO_SMALL,
-                    (
-                        f"The step became too small at t = {t:.9g}: {switch.node} in {switch.place}"
-                        " switches there again and again. Write a smooth law in its place."
-                    ),
+                return Termination.step_too_small(
+                    t,
+                    f"{switch.node} in {switch.place} switches there again and again. Write a"
+                    " smooth law in its place",
                 )
         return None
 

@@ -303,6 +303,10 @@ def _private(motion: Motion) -> xarray.Dataset:
         "statistics": motion.statistics,
         "outcome": motion.outcome.value,
         "message": motion.message,
+        "termination": {
+            "sentence": motion.termination.sentence,
+            "diagnostics": list(motion.diagnostics),
+        },
         "modes": [list(segment.mode) for segment in motion.segments],
         "letters": [
             [symbol.name for symbol in segment.context.kernel.equations.state]

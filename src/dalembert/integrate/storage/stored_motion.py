@@ -18,7 +18,7 @@ from ...runtime.context import Context
 from ...runtime.kernel import kernel_of
 from ...typing import Array, ArrayLike
 from ..motion import Motion
-from ..outcome import Outcome
+from ..outcome import Outcome, Termination
 from ..segment import Computed, Segment
 from ..state_symbols import reported_symbols
 from .stored_drawing import drawing_from
@@ -62,8 +62,7 @@ def stored_motion(public: StoredArrays, private: StoredArrays, is_sealed: bool) 
         ),
         segments=_segments(equations, record, private),
         owner=np.asarray(private["owner"], dtype=np.int64),
-        outcome=Outcome(record["outcome"]),
-        message=record["message"],
+        termination=_termination(record),
         event_names=tuple(record["events"]),
         t_events=[_array(private["passage_t"])[a:b] for a, b in pairwise(places)],
         y_events=[_array(private["passage_y"])[a:b] for a, b in pairwise(places)],
@@ -88,6 +87,12 @@ def stored_motion(public: StoredArrays, private: StoredArrays, is_sealed: bool) 
     return replace(
         motion, computed=Computed(_observed(public, record, equations.system), own_symbols)
     )
+
+
+def _termination(record: Mapping[str, Any]) -> Termination:
+    """How the run ended; files of earlier versions have one message."""
+    told = record.get("termination", {"sentence": record["message"], "diagnostics": []})
+    return Termination(Outcome(record["outcome"]), told["sentence"], tuple(told["diagnostics"]))
 
 
 def _checked_record(text: str, is_sealed: bool) -> dict[str, Any]:

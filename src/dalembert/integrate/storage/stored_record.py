@@ -77,6 +77,15 @@ KINDS: Mapping[str, Callable[[Any], bool]] = {
     "reactions": _texts,
 }
 
+#: Parts that files of earlier versions do not have.
+ADDED: Mapping[str, Callable[[Any], bool]] = {
+    "termination": lambda value: (
+        isinstance(value, dict)
+        and _is_text(value.get("sentence"))
+        and _texts(value.get("diagnostics"))
+    ),
+}
+
 
 def read_record(text: str) -> dict[str, Any]:
     """The record of a file.
@@ -97,7 +106,8 @@ def read_record(text: str) -> dict[str, Any]:
 
 def check_record(record: Mapping[str, Any]) -> None:
     """Refuse a record with parts that are missing, or of another kind than `save` writes."""
-    for key, fits in KINDS.items():
+    present = {key: fits for key, fits in ADDED.items() if key in record}
+    for key, fits in {**KINDS, **present}.items():
         if key not in record or not fits(record[key]):
             raise FileError(
                 f"The record of the file has no {key!r} that a motion could have",

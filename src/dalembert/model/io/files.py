@@ -48,6 +48,8 @@ Toml: TypeAlias = "str | float | bool | date | time | list[Toml] | dict[str, Tom
 LARGEST_FILE = 1_000_000
 MOST_DOTS = 200
 
+#: Where Python's reader of TOML says that a fault is.
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'")
 
 
@@ -141,11 +143,14 @@ def loads(text: str, parameters: Mapping[str, float] | None = None) -> Scenario:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise FileError(
+        fault = FileError(
             "The model file is not valid TOML",
             seen=shortened(str(error), 120),
             remedy="state each key once, as key = value, with text in quotes",
-        ) from error
+        )
+        at_line = _AT_LINE.search(str(error))
+        fault.line = int(at_line[1]) if at_line else None
+        raise fault from error
     except (RecursionError, MemoryError) as error:
         raise FileError("The model file is nested too deeply", remedy="write it flatter") from error
     except ValueError as error:

@@ -27,7 +27,7 @@ from .sundials import SundialsSteps, sundials_module
 if TYPE_CHECKING:
     from ....runtime.context import Context
     from ....typing import Array
-    from ...follower import ExternalTask
+    from .external_task import ExternalTask
 
 __all__ = ["CvodeSteps", "rates_derivative"]
 

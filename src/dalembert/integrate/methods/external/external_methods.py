@@ -15,8 +15,8 @@ from ..method import ExternalStep, Method
 from .sundials import sundials_module
 
 if TYPE_CHECKING:
-    from ...follower import ExternalTask
     from .external_run import Steps
+    from .external_task import ExternalTask
 
 __all__ = ["EXTERNAL_METHODS"]
 

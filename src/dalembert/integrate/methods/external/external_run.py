@@ -27,9 +27,9 @@ from .native_program import NativeProgram
 
 if TYPE_CHECKING:
     from ....typing import Array, IntArray
-    from ...follower import ExternalTask
     from ...motion import Motion
     from ...segment import Segment
+    from .external_task import ExternalTask
 
 __all__ = ["ExternalRun", "ShortPropagations", "Steps", "steps_of"]
 
@@ -77,7 +77,7 @@ def steps_of(task: ExternalTask, context: Context) -> Steps:
 
 
 class ExternalRun(AdaptiveRun):
-    """A run from (t, y) by the steps of another package, a `NativeRun` for the driver."""
+    """A run from (t, y) by the steps of another package, which the driver treats as its own."""
 
     def __init__(self, start: RunStart) -> None:
         super().__init__(start)

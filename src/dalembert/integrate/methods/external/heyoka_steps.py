@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ....runtime.context import Context
     from ....runtime.kernel import Kernel
     from ....typing import Array
-    from ...follower import ExternalTask
+    from .external_task import ExternalTask
 
 __all__ = ["HeyokaSteps", "heyoka_tolerance"]
 

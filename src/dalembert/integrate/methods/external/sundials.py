@@ -18,7 +18,7 @@ from ...tolerances import LOCAL_SHARE
 if TYPE_CHECKING:
     from ....runtime.context import Context
     from ....typing import Array
-    from ...follower import ExternalTask
+    from .external_task import ExternalTask
 
 __all__ = ["MOST_STEPS", "SundialsSteps", "is_installed", "sundials_module"]
 

@@ -21,7 +21,7 @@ from ....model.symbols import t
 from ....model.system import System
 from ....runtime.kernel import Kernel
 from ....runtime.native_functions import functions
-from ...outcome import Outcome
+from ...outcome import Outcome, Termination
 from ...segment import Segment
 from ...termination import lost_rank
 from ..method import FixedStep
@@ -103,7 +103,7 @@ def _gain(table: Array) -> Departure | None:
     return Departure(first, f"the energy, which is conserved, has changed by {gained[first]:.3g}")
 
 
-def untrue(driver: Driver) -> tuple[Outcome, str] | None:
+def untrue(driver: Driver) -> Termination | None:
     """The ending of a run with fixed steps that left its motion, truncated there; else None."""
     record, run = driver.record, driver.run
     for number, segment in enumerate(record.segments):
@@ -119,20 +119,12 @@ def untrue(driver: Driver) -> tuple[Outcome, str] | None:
         run.y[:], run.clock.t = segment.step_y[kept - 1], last
         reason = lost_rank(driver)
         if reason is not None:
-            return (
-                Outcome.SINGULAR,
-                (
-                    f"The motion became singular at t = {last:.9g}: {reason}. At t = {bad:.9g}"
-                    f" {found.clause}."
-                ),
-            )
-        return (
+            return Termination.singular(last, f"{reason}. At t = {bad:.9g} {found.clause}")
+        return Termination(
             Outcome.UNSOLVED,
-            (
-                f"The steps of {driver.task.method} left the motion after t = {last:.9g}: at t ="
-                f" {bad:.9g} {found.clause}. Take a smaller step, or look for a state at which the"
-                " constraints lose rank."
-            ),
+            f"The steps of {driver.task.method} left the motion after t = {last:.9g}: at t ="
+            f" {bad:.9g} {found.clause}. Take a smaller step, or look for a state at which the"
+            " constraints lose rank.",
         )
     return None
 
