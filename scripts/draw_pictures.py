@@ -25,20 +25,20 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.model.drawing import Drawing, Link, Point, Trace
-from dalembert.plotting.movie_writers import film_palette
+from dalembert.plotting.movie_writers import movie_palette
 from dalembert.plotting.style import LIGHT, Picture
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 LARGEST = 300_000
 
 
-def rolling_disk_film() -> None:
-    """The film at the top of the README; each frame keeps only what changed."""
+def rolling_disk_animation() -> None:
+    """The animation at the top of the README; each frame keeps only what changed."""
     motion = da.simulate(da.gallery.load("rolling-disk"), span=(0.0, 4.4))
-    film = motion.animate(duration=4.4, fps=12.5, size=(500, 262)).film()
+    film = motion.animate(duration=4.4, fps=12.5, size=(500, 262)).frame_source()
     frames = [film.frame(k) for k in range(film.count)]
     palette = Image.new("P", (1, 1))
-    palette.putpalette(film_palette(np.concatenate(frames[::7]).reshape(-1, 3)).tobytes())
+    palette.putpalette(movie_palette(np.concatenate(frames[::7]).reshape(-1, 3)).tobytes())
     first, *rest = [reduced(frame, palette) for frame in frames]
     target = FOLDER / "rolling-disk.gif"
     first.save(
@@ -46,8 +46,8 @@ def rolling_disk_film() -> None:
     )
 
 
-def wheel_cart_film() -> None:
-    """The film of the last tutorial."""
+def wheel_cart_animation() -> None:
+    """The animation of the last tutorial."""
     model = da.load_model(FOLDER.parents[1] / "examples" / "wheel_cart.toml")
     da.simulate(model, span=(0.0, 3.0)).animate(
         FOLDER / "wheel-cart.gif", duration=3.0, fps=12.5, size=(440, 240)
@@ -615,8 +615,8 @@ def smaller(image: Image.Image, width: int, path: Path) -> None:
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for draw in (
-        rolling_disk_film,
-        wheel_cart_film,
+        rolling_disk_animation,
+        wheel_cart_animation,
         sleigh,
         pendulum,
         snakeboard_gaits,

@@ -43,6 +43,7 @@ __all__ = [
     "nearest",
     "raise_collected",
     "warn",
+    "warn_renamed",
 ]
 
 
@@ -176,6 +177,12 @@ def warn(warning: DalembertWarning) -> None:
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(package):
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
     warnings.warn(warning, stacklevel=level)
+
+
+def warn_renamed(old: str, new: str) -> None:
+    """Warn that a name is an old one, at the line that uses it."""
+    message = f"{old} is now {new}; the old name goes with version 0.3"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

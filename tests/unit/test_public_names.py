@@ -71,6 +71,16 @@ def test_a_name_that_became_something_else_still_works():
         )
 
 
+def test_old_names_of_attributes_still_work():
+    x = da.coordinates("x")
+    free = da.System([x], kinetic=x.dot**2 / 2)
+    runs = da.simulate(free, {x: [1.0, 1e-12]}, (0, 1), workers=1)
+    with pytest.warns(DeprecationWarning, match=r"^Ensemble\.remarked is now has_diagnostics;"):
+        assert runs.remarked.tolist() == runs.has_diagnostics.tolist() == [False, True]
+    with pytest.warns(DeprecationWarning, match=r"^Animation\.film is now frame_source;"):
+        assert runs.motion(0).animate(fps=5, size=(64, 64)).film().count > 1
+
+
 def test_what_was_never_there_is_no_attribute():
     with pytest.raises(AttributeError, match="simulte"):
         _ = da.simulte

@@ -243,8 +243,8 @@ def sweep_json(ensemble: Ensemble, output: Path) -> dict[str, Any]:
         "shape": dict(zip(ensemble.table.dims, ensemble.shape, strict=True)),
         "outcomes": ensemble.counts,
         "failures": _failures(ensemble),
-        "remarked": int(ensemble.remarked.sum()),
-        "remarks": _listed(ensemble, ensemble.remarked),
+        "remarked": int(ensemble.has_diagnostics.sum()),
+        "remarks": _listed(ensemble, ensemble.has_diagnostics),
         "seconds": seconds,
         "statistics": ensemble.statistics,
     }
@@ -269,7 +269,7 @@ def _summary(ensemble: Ensemble, output: Path) -> list[Any]:
     ]
     lines += [("failed", _told(failure)) for failure in _failures(ensemble)]
     if ensemble.diagnostic:
-        lines.append(("remarks", ensemble.diagnostic))
+        lines.append(("diagnostics", ensemble.diagnostic))
     made = len(ensemble) - told["runs_before"] - ensemble.counts.get("not run", 0)
     speed = ""
     if made > 0 and told["wall_seconds"] > 0:

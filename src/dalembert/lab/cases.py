@@ -12,7 +12,7 @@ from typing import Any
 
 from .limits import Limits
 from .messages import Json
-from .request_errors import RefusedError
+from .request_errors import RequestError
 
 __all__ = [
     "read_body",
@@ -36,11 +36,11 @@ def read_body(body: bytes) -> dict[str, Any]:
             body.decode("utf-8"), parse_constant=_not_finite, object_pairs_hook=_once
         )
     except (ValueError, RecursionError, UnicodeDecodeError) as error:
-        raise RefusedError(
+        raise RequestError(
             400, "The request is not JSON", remedy="send one JSON object as UTF-8 text"
         ) from error
     if not isinstance(found, dict):
-        raise RefusedError(400, "The request must be a JSON object", seen=type(found).__name__)
+        raise RequestError(400, "The request must be a JSON object", seen=type(found).__name__)
     return found
 
 
@@ -53,7 +53,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise RefusedError(
+            raise RequestError(
                 400, "The request gives a name twice", seen=_short(name), remedy="give it once"
             )
         found[name] = value
@@ -74,7 +74,7 @@ def read_case(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     if body.get("system") is not None:
         case["system"] = _word(body["system"], "system")
     if not case:
-        raise RefusedError(400, "The request names no model", remedy='send "text" or "system"')
+        raise RequestError(400, "The request names no model", remedy='send "text" or "system"')
     case["parameters"] = _numbers(body.get("parameters"), "parameters", limits)
     case["start"] = _numbers(body.get("start"), "start", limits, or_none=True)
     readers: tuple[tuple[str, Callable[[Any, str], Any]], ...]
@@ -93,15 +93,15 @@ def read_case(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
 def read_text(text: Json, limits: Limits) -> str:
     """The text of a model file."""
     if not isinstance(text, str):
-        raise RefusedError(400, "The text of the model must be text", seen=type(text).__name__)
+        raise RequestError(400, "The text of the model must be text", seen=type(text).__name__)
     try:
         size = len(text.encode("utf-8"))
     except UnicodeEncodeError as error:
-        raise RefusedError(
+        raise RequestError(
             400, "The text of the model is not Unicode", remedy="remove unpaired surrogates"
         ) from error
     if size > limits.text_bytes:
-        raise RefusedError(
+        raise RequestError(
             413,
             f"A model file has at most {limits.text_bytes} bytes",
             seen=size,
@@ -114,18 +114,18 @@ def read_points(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """The two axes of a portrait and the starts in it."""
     points = body.get("points")
     if not isinstance(points, list) or not 1 <= len(points) <= limits.portrait_points:
-        raise RefusedError(
+        raise RequestError(
             400,
             f"A portrait has 1 to {limits.portrait_points} points",
             remedy='send "points": [[x, y], ...]',
         )
     if not all(isinstance(point, list) and len(point) == 2 for point in points):
-        raise RefusedError(
+        raise RequestError(
             400, "A point of a portrait is a pair of numbers", remedy='send "points": [[x, y], ...]'
         )
     x, y = _name(body.get("x"), "x"), _name(body.get("y"), "y")
     if x == y:
-        raise RefusedError(
+        raise RequestError(
             400,
             "A portrait has two different axes",
             seen=_short(x),
@@ -153,7 +153,7 @@ def read_frames(body: Mapping[str, Any], limits: Limits) -> int:
         return min(600, limits.frames)
     number = _number(frames, "frames")
     if not (2 <= number <= limits.frames and number.is_integer()):
-        raise RefusedError(
+        raise RequestError(
             400,
             f"A result has 2 to {limits.frames} frames",
             seen=frames,
@@ -173,13 +173,13 @@ def read_modified(body: Mapping[str, Any]) -> float | None:
 def _word(value: Json, key: str) -> str:
     if isinstance(value, str) and _WORD.fullmatch(value):
         return value
-    raise RefusedError(400, f"`{key}` must be a name", seen=_short(value))
+    raise RequestError(400, f"`{key}` must be a name", seen=_short(value))
 
 
 def _name(value: Json, key: str) -> str:
     if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
         return value
-    raise RefusedError(400, f"`{key}` must be the name of a quantity", seen=_short(value))
+    raise RequestError(400, f"`{key}` must be the name of a quantity", seen=_short(value))
 
 
 def _number(value: Json, key: str) -> float:
@@ -190,26 +190,26 @@ def _number(value: Json, key: str) -> float:
     except OverflowError:
         number = math.nan
     if not math.isfinite(number):
-        raise RefusedError(400, f"`{key}` must be a finite number", seen=_short(value))
+        raise RequestError(400, f"`{key}` must be a finite number", seen=_short(value))
     return number
 
 
 def _positive(value: Json, key: str) -> float:
     number = _number(value, key)
     if number <= 0:
-        raise RefusedError(400, f"`{key}` must be positive", seen=_short(value))
+        raise RequestError(400, f"`{key}` must be positive", seen=_short(value))
     return number
 
 
 def _span(value: Json, key: str) -> list[float]:
     if not isinstance(value, list) or len(value) != 2:
-        raise RefusedError(
+        raise RequestError(
             400, "`span` must be two times", seen=_short(value), remedy='send "span": [0, 10]'
         )
     first, last = (_number(time, key) for time in value)
     if first == last:
         what = "The span must have two different times"
-        raise RefusedError(400, what, seen=_short(value), remedy='send "span": [0, 10]')
+        raise RequestError(400, what, seen=_short(value), remedy='send "span": [0, 10]')
     return [first, last]
 
 
@@ -219,7 +219,7 @@ def _numbers(
     if value is None:
         return {}
     if not isinstance(value, dict) or len(value) > limits.names:
-        raise RefusedError(
+        raise RequestError(
             400, f"`{key}` must be at most {limits.names} numbers by name", seen=_short(value)
         )
     return {

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .request_errors import RefusedError
+from .request_errors import RequestError
 
 __all__ = ["ModelFolder"]
 
@@ -61,24 +61,24 @@ class ModelFolder:
                 path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
             )
         except FileNotFoundError as error:
-            raise RefusedError(
+            raise RequestError(
                 404, f"There is no model file {name}", remedy="choose one of the list"
             ) from error
         except OSError as error:
-            raise RefusedError(
+            raise RequestError(
                 404, f"The model file {name} cannot be read", seen=error.strerror
             ) from error
         if not stat.S_ISREG(
             os.fstat(descriptor).st_mode
         ):  # a folder, say, which would not even become a stream
             os.close(descriptor)
-            raise RefusedError(
+            raise RequestError(
                 404, f"The model file {name} is not a plain file", remedy="choose another"
             )
         with os.fdopen(descriptor, "rb") as stream:
             content, modified = stream.read(self.largest + 1), os.fstat(stream.fileno()).st_mtime
         if len(content) > self.largest:
-            raise RefusedError(
+            raise RequestError(
                 413,
                 f"The model file {name} is larger than {self.largest} bytes",
                 remedy="shorten it",
@@ -86,7 +86,7 @@ class ModelFolder:
         try:
             return {"name": name, "text": content.decode("utf-8-sig"), "modified": modified}
         except UnicodeDecodeError as error:
-            raise RefusedError(
+            raise RequestError(
                 400, f"The model file {name} is not UTF-8 text", remedy="save it as UTF-8"
             ) from error
 
@@ -97,14 +97,14 @@ class ModelFolder:
         """
         path = self._path(name)
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise RefusedError(409, f"{name} is not a plain file", remedy="save under another name")
+            raise RequestError(409, f"{name} is not a plain file", remedy="save under another name")
         if (
             modified is not None
             and path.exists()
             and abs(path.stat().st_mtime - modified) > SAME_TIME
         ):
             remedy = "open it again, or save under another name"
-            raise RefusedError(
+            raise RequestError(
                 409, f"{name} was changed by another program since it was opened", remedy=remedy
             )
         try:
@@ -127,7 +127,7 @@ class ModelFolder:
                 raise
         except OSError as error:
             reason = error.strerror or "unknown"
-            raise RefusedError(
+            raise RequestError(
                 409, f"{name} cannot be written", seen=reason, remedy="check the folder"
             ) from error
         return {"name": name, "modified": path.stat().st_mtime}
@@ -135,7 +135,7 @@ class ModelFolder:
     def _path(self, name: str) -> Path:
         if not is_file_name(name):
             remedy = "use symbols, digits, spaces, points and dashes, and .toml at the end"
-            raise RefusedError(
+            raise RequestError(
                 400, "That is not the name of a model file", seen=name[:80], remedy=remedy
             )
         return self.folder / name

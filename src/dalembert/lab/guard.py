@@ -18,7 +18,7 @@ from typing import Any
 
 from .access import Access
 from .messages import encoded
-from .request_errors import RefusedError
+from .request_errors import RequestError
 
 __all__ = ["Guard"]
 
@@ -101,7 +101,7 @@ class Guard:
                 return
             _check_change(scope, headers)
             received = await self._bounded(scope, receive)
-        except RefusedError as refused:
+        except RequestError as refused:
             await _refuse(refused, with_headers)
             return
         try:
@@ -110,14 +110,14 @@ class Guard:
             logging.getLogger(__name__).exception("A request failed")
             if not begun:
                 what = "This is a fault of dalembert itself"
-                await _refuse(RefusedError(500, what, remedy="please report it"), with_headers)
+                await _refuse(RequestError(500, what, remedy="please report it"), with_headers)
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         """Refuse what another page could have sent."""
         hosts = own_hosts(_port(scope))
         host = headers.get("host", "")
         if host.lower() not in hosts:
-            raise RefusedError(
+            raise RequestError(
                 403,
                 "The lab answers to its own address only",
                 seen=host[:80],
@@ -125,16 +125,16 @@ class Guard:
             )
         if not (scope.get("query_string", b"") + scope.get("raw_path", b"")).isascii():
             remedy = "write other characters as %XX"
-            raise RefusedError(
+            raise RequestError(
                 400,
                 "An address is made of ASCII characters",
                 seen=repr(scope["path"])[:80],
                 remedy=remedy,
             )
         if scope["method"] not in KNOWN:
-            raise RefusedError(405, f"The lab has no method {scope['method'][:20]}")
+            raise RequestError(405, f"The lab has no method {scope['method'][:20]}")
         if _is_foreign(headers) and not _is_visit(scope, headers):
-            raise RefusedError(
+            raise RequestError(
                 403, "The lab answers to its own page only", seen=headers["sec-fetch-site"][:20]
             )
 
@@ -144,7 +144,7 @@ class Guard:
 
         Raises
         ------
-        RefusedError
+        RequestError
             Where there is neither the token nor the cookie.
         """
         port = _port(scope)
@@ -164,7 +164,7 @@ class Guard:
                 "open the address that the lab printed, or send the header `Authorization: token"
                 " ...`"
             )
-            raise RefusedError(401, "The lab asks for its token", remedy=remedy)
+            raise RequestError(401, "The lab asks for its token", remedy=remedy)
         return True
 
     async def _bounded(self, scope: Scope, receive: Receive) -> Receive:
@@ -175,7 +175,7 @@ class Guard:
             async with asyncio.timeout(BODY_SECONDS):
                 body = await self._body(receive) if scope["method"] in CHANGING else b""
         except TimeoutError as error:
-            raise RefusedError(408, "The request did not come to its end") from error
+            raise RequestError(408, "The request did not come to its end") from error
         given = False
 
         async def received() -> MutableMapping[str, Any]:
@@ -192,11 +192,11 @@ class Guard:
         while more:
             message = await receive()
             if message["type"] != "http.request":
-                raise RefusedError(400, "The request ended early")
+                raise RequestError(400, "The request ended early")
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > self.body_bytes:
-                raise RefusedError(
+                raise RequestError(
                     413,
                     f"A request has at most {self.body_bytes} bytes",
                     remedy="shorten the model",
@@ -212,10 +212,10 @@ def _check_change(scope: Scope, headers: dict[str, str]) -> None:
     if origin is not None and origin.lower() not in {
         f"http://{own}" for own in own_hosts(_port(scope))
     }:
-        raise RefusedError(403, "The lab answers to its own page only", seen=origin[:80])
+        raise RequestError(403, "The lab answers to its own page only", seen=origin[:80])
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         seen = headers.get("content-type", "nothing")[:60]
-        raise RefusedError(400, "The Content-Type must be application/json", seen=seen)
+        raise RequestError(400, "The Content-Type must be application/json", seen=seen)
 
 
 def _port(scope: Scope) -> int | None:
@@ -239,7 +239,7 @@ def _single(scope: Scope) -> dict[str, str]:
     for key, value in scope["headers"]:
         name = key.decode("latin-1").lower()
         if name in found and name in _DECIDING:
-            raise RefusedError(400, f"The header {name} comes twice")
+            raise RequestError(400, f"The header {name} comes twice")
         found[name] = value.decode("latin-1")
     return found
 
@@ -255,7 +255,7 @@ def _is_visit(scope: Scope, headers: dict[str, str]) -> bool:
     return is_page and headers.get("sec-fetch-mode") == "navigate"
 
 
-async def _refuse(refused: RefusedError, send: Send) -> None:
+async def _refuse(refused: RequestError, send: Send) -> None:
     more = [(b"connection", b"close")]
     await _sent(refused.status, encoded(refused.body), b"application/json", more, send)
 

@@ -29,7 +29,7 @@ from .limits import Limits
 from .page_files import PageFiles
 from .pool import Pool
 from .process import CANCELLED, Answer
-from .request_errors import RefusedError, retry_headers
+from .request_errors import RequestError, retry_headers
 from .runs import LabRun, Runs
 
 __all__ = ["Lab", "refused", "unknown"]
@@ -114,7 +114,7 @@ class Lab:
     def _sent(self, request: Request, name: str) -> Response:
         found = self.page_files.get(name)
         if found is None:
-            raise RefusedError(404, "The page has no such file", seen=name[:80])
+            raise RequestError(404, "The page has no such file", seen=name[:80])
         headers = {"etag": found.etag, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == found.etag:
             return Response(status_code=304, headers=headers)
@@ -142,7 +142,7 @@ class Lab:
                 return JSONResponse(
                     {key: entry[key] for key in ("name", "title", "source", "text")}
                 )
-        raise RefusedError(404, "The gallery has no system of that name", seen=name[:80])
+        raise RequestError(404, "The gallery has no system of that name", seen=name[:80])
 
     async def _systems(self) -> list[dict[str, Any]]:
         """The list, made once; where that failed, again."""
@@ -154,7 +154,7 @@ class Lab:
     async def _read_gallery(self) -> list[dict[str, Any]]:
         answer = await self.pool.ask("gallery", {}, self.limits.run_seconds)
         if answer.status != 200:
-            raise RefusedError.of(answer.value["error"], answer.status)
+            raise RequestError.of(answer.value["error"], answer.status)
         return list(answer.value["systems"])
 
     async def list_files(self) -> Response:
@@ -262,7 +262,7 @@ class Lab:
         """
         run = _done(self.runs.get(id))
         if format not in DOWNLOADS:
-            raise RefusedError(
+            raise RequestError(
                 400,
                 "There is no such format",
                 seen=format[:20],
@@ -302,13 +302,13 @@ def _response(answer: Answer) -> Response:
 
 def _done(run: LabRun) -> LabRun:
     if run.status != "done":
-        raise RefusedError(
+        raise RequestError(
             409, "The run has no result", seen=run.status, remedy="wait until it is done"
         )
     return run
 
 
-async def refused(_: Request, error: RefusedError) -> Response:
+async def refused(_: Request, error: RequestError) -> Response:
     """What the lab refuses."""
     return JSONResponse(error.body, error.status, retry_headers(error.status))
 
@@ -321,5 +321,5 @@ async def unknown(_: Request, error: HTTPException) -> Response:
     }
     status = int(error.status_code)
     return JSONResponse(
-        RefusedError(status, what.get(status, "The lab cannot answer this")).body, status
+        RequestError(status, what.get(status, "The lab cannot answer this")).body, status
     )

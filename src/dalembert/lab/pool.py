@@ -15,7 +15,7 @@ from typing import Any
 
 from .limits import Limits
 from .process import CANCELLED, COMMAND, Answer, Job, WorkerProcess, WorkerStartError, refused
-from .request_errors import RefusedError
+from .request_errors import RequestError
 
 __all__ = ["Pool"]
 
@@ -89,15 +89,15 @@ class Pool:
 
         Raises
         ------
-        RefusedError
+        RequestError
             Where too many wait already, or no worker can be started.
         """
         if self._trouble is not None or self._closing:
-            raise RefusedError(
+            raise RequestError(
                 503, "No worker process can be started", seen=self._trouble, remedy=LATER
             )
         if sum(job.quick == quick for job in self.waiting) >= self.limits.queued:
-            raise RefusedError(
+            raise RequestError(
                 429, "Too much is waiting to be computed", remedy="wait a moment and try again"
             )
         job = Job(next(self._numbers), kind, request, seconds, model, quick, on_progress, on_start)

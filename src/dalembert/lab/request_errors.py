@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import DalembertError
 from .fault_lines import line_of
 
-__all__ = ["RETRY_AFTER", "RefusedError", "refusal", "retry_headers"]
+__all__ = ["RETRY_AFTER", "RequestError", "refusal", "retry_headers"]
 
 #: No part of a refusal is longer than this.
 LONGEST = 1500
@@ -16,7 +16,7 @@ MOST_FAULTS = 12
 RETRY_AFTER = 2
 
 
-class RefusedError(Exception):
+class RequestError(Exception):
     """A request that is answered with an error and a status of HTTP."""
 
     def __init__(
@@ -27,7 +27,7 @@ class RefusedError(Exception):
         self.body = {"error": parts(what, seen, remedy)}
 
     @classmethod
-    def of(cls, error: dict[str, Any], status: int = 400) -> RefusedError:
+    def of(cls, error: dict[str, Any], status: int = 400) -> RequestError:
         """The refusal that a worker sent."""
         made = cls(status, str(error.get("what", "")))
         made.body = {"error": error}

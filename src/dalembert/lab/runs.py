@@ -13,7 +13,7 @@ from .limits import Limits
 from .messages import encoded
 from .pool import Pool
 from .process import Job
-from .request_errors import RefusedError
+from .request_errors import RequestError
 
 __all__ = ["LabRun", "Runs"]
 
@@ -97,7 +97,7 @@ class Runs:
         """The run of that name."""
         run = self._runs.get(id)
         if run is None:
-            raise RefusedError(
+            raise RequestError(
                 404, "There is no such run any more", seen=id[:40], remedy="run it again"
             )
         run.asked = clock.monotonic()

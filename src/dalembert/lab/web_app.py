@@ -11,7 +11,7 @@ from .access import Access
 from .chunked import InPieces
 from .guard import Guard
 from .limits import Limits
-from .request_errors import RefusedError
+from .request_errors import RequestError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -71,7 +71,7 @@ def create_app(
     access = Access(token)
     app.state.token = access.token
     app.add_middleware(Guard, body_bytes=lab.limits.body_bytes, access=access)
-    app.add_exception_handler(RefusedError, refused)
+    app.add_exception_handler(RequestError, refused)
     app.add_exception_handler(HTTPException, unknown)
     for method, path, handler in lab.routes:
         app.add_api_route(path, handler, methods=[method], response_model=None)

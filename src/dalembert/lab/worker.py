@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from ..errors import DalembertError
 from .messages import encoded, line, read_jobs
-from .request_errors import RefusedError, parts, refusal
+from .request_errors import RequestError, parts, refusal
 
 __all__ = ["CancelledError", "main"]
 
@@ -143,7 +143,7 @@ def _answer(
                 )
             }
         )
-    except RefusedError as error:
+    except RequestError as error:
         return error.status, encoded(error.body)
     except DalembertError as error:
         return 400, encoded({"error": refusal(error, request.get("text"))})

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ModelError
+from ..errors import ModelError, warn_renamed
 from ..model.drawing import drawing_of
 from .axis_labels import words
-from .frames import CurveFilm, Film, SceneFilm, paint_scene, scene_axes, scene_size
+from .frames import CurveFrames, FrameSource, SceneFrames, paint_scene, scene_axes, scene_size
 from .motion_samples import Array, finite_span
 from .movie_writers import VIDEO_SUFFIXES, gif_delay, require_ffmpeg, write_gif, write_video
 from .plots import plot
@@ -82,17 +82,22 @@ class Animation:
         """How the system looks, by its scenario, itself or the names of coordinates; else None."""
         return _drawing(self.motion)
 
-    def film(self) -> Film:
+    def film(self) -> FrameSource:
+        """The old name of `frame_source`."""
+        warn_renamed("Animation.film", "frame_source")
+        return self.frame_source()
+
+    def frame_source(self) -> FrameSource:
         """The frames, ready to be asked for."""
         pace = "" if np.isclose(self.speed, 1.0) else rf"   $\times\,{self.speed:.3g}$"
         if self.drawing is None:
-            return CurveFilm(self.motion, self.times, self.style, self.size, pace)
+            return CurveFrames(self.motion, self.times, self.style, self.size, pace)
         scene = build_scene(self.motion, self.drawing, self.times, _finer(self.frames))
-        return SceneFilm(scene, self.style, self.size, words(self.motion.system.name), pace)
+        return SceneFrames(scene, self.style, self.size, words(self.motion.system.name), pace)
 
     def frame(self, k: int) -> npt.NDArray[np.uint8]:
         """The k-th frame as an image (height, width, 3); negative k count from the end."""
-        return self.film().frame(range(self.frames)[k])
+        return self.frame_source().frame(range(self.frames)[k])
 
     def save(
         self, path: str | PathLike[str], progress: Callable[[float], None] | None = None
@@ -106,17 +111,17 @@ class Animation:
         if suffix in VIDEO_SUFFIXES:
             require_ffmpeg(target)
         shown = self._as_gif() if suffix == ".gif" else self
-        film = shown.film()
+        source = shown.frame_source()
 
         def frame(k: int) -> npt.NDArray[np.uint8]:
             if progress is not None:
-                progress((k + 1) / film.count)
-            return film.frame(k)
+                progress((k + 1) / source.count)
+            return source.frame(k)
 
         if suffix == ".gif":
-            write_gif(frame, film.count, target, gif_delay(shown.fps))
+            write_gif(frame, source.count, target, gif_delay(shown.fps))
         else:
-            write_video(frame, film.count, target, self.fps)
+            write_video(frame, source.count, target, self.fps)
         return target
 
     def _as_gif(self) -> Animation:

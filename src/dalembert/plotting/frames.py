@@ -1,7 +1,7 @@
 """Frames of a motion as images: the scene of a drawing, or, without one, its coordinates against
 time.
 
-Both kinds of film answer `count`, `size` and `frame(k)`, an array (height, width, 3) of bytes. What
+Both kinds have `count`, `size` and `frame(k)`, an array (height, width, 3) of bytes. What
 does not move is drawn once; a frame repaints the rest over it.
 """
 
@@ -28,16 +28,15 @@ from .style import Picture, Style
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
 
-__all__ = ["CurveFilm", "Film", "SceneFilm", "paint_scene", "scene_size"]
+__all__ = ["CurveFrames", "FrameSource", "SceneFrames", "paint_scene", "scene_size"]
 
-#: Pixels of a film whose symbols are drawn at 100 dots an inch; larger and smaller films scale
-#: them.
+#: Pixels of a frame whose symbols are drawn at 100 dots an inch; other sizes scale them.
 AREA = 420_000.0
-#: Pieces of the fading tail of a trace, and the share of the film it lasts.
+#: Pieces of the fading tail of a trace, and the share of the animation it lasts.
 TAIL_PIECES, TAIL_SHARE = 14, 0.16
 
 
-class Film(Protocol):
+class FrameSource(Protocol):
     """Frames that can be asked for in any order."""
 
     count: int
@@ -82,17 +81,15 @@ def even(size: tuple[int, int]) -> tuple[int, int]:
     return max(2 * (int(size[0]) // 2), 64), max(2 * (int(size[1]) // 2), 64)
 
 
-def film_sheet(size: tuple[int, int]) -> tuple[tuple[float, float], float]:
-    """Inches and dots an inch of a film of this size in pixels: a small film is a large one made
-    smaller.
-    """
+def sheet_size(size: tuple[int, int]) -> tuple[tuple[float, float], float]:
+    """Inches and dots an inch of a frame of this size in pixels; all sizes show the same."""
     dpi = 100.0 * float(np.sqrt(size[0] * size[1] / AREA))
     rounding = 1e-6
     return ((size[0] + rounding) / dpi, (size[1] + rounding) / dpi), dpi
 
 
-class SceneFilm:
-    """The film of a drawing: shapes move, traces grow and fade."""
+class SceneFrames:
+    """Frames of a drawing: shapes move, traces grow and fade."""
 
     def __init__(
         self, scene: Scene, look: Style, size: tuple[int, int] | None, title: str, pace: str = ""
@@ -100,7 +97,7 @@ class SceneFilm:
         self.scene, self.look, self.pace = scene, look, pace
         self.count = scene.times.size
         self.size = even(size or scene_size(scene.aspect))
-        inches, dpi = film_sheet(self.size)
+        inches, dpi = sheet_size(self.size)
         picture = Picture(look, figsize=inches, dpi=dpi)
         with look.context():
             axes = scene_axes(picture, scene, look, title)
@@ -376,8 +373,8 @@ def paint_scene(axes: Axes, scene: Scene, look: Style, poses: Sequence[int], fad
         PaintedText(axes, text, look, animated=False).at(poses[-1])
 
 
-class CurveFilm:
-    """The film of a motion without a drawing: its coordinates as curves that a dot runs along."""
+class CurveFrames:
+    """Frames of a motion without a drawing: its coordinates as curves that a dot runs along."""
 
     def __init__(
         self,
@@ -392,7 +389,7 @@ class CurveFilm:
         picture = draw_panels(panels, look, (), words(motion.system.name))
         wide, high = picture.get_size_inches()
         self.size = even(size or scene_size(wide / max(high, 0.55 * wide)))
-        inches, dpi = film_sheet(self.size)
+        inches, dpi = sheet_size(self.size)
         picture.set_dpi(dpi)
         picture.set_size_inches(*inches)
         self.runners: list[tuple[Line2D, Line2D, Array, Array]] = []

@@ -410,7 +410,9 @@ def test_the_costates_of_an_extremal_are_set_like_other_starts(sleigh: Path, cap
     assert ending.json["start"]["xi_theta"] == 0.75
 
 
-def test_a_film_without_ffmpeg_says_what_to_install(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_an_animation_without_ffmpeg_says_what_to_install(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
     monkeypatch.setattr("dalembert.plotting.movie_writers.ffmpeg_program", lambda: None)
     ending = call(capsys, "run", "blow-up", "--animate", tmp_path / "a.mp4")
     assert ending.status == 2 and "ffmpeg" in ending.err

@@ -331,7 +331,7 @@ def test_a_redundant_rod_changes_nothing(n: int) -> None:
     plain = da.derive(chain(n), "lagrange").compile()
     kernel, found, _ = rates_and_reference(chain(n, redundant=20))
     assert kernel.large is None  # its pivot vanishes at every state
-    random = np.random.default_rng(5)  # the numbers of rates_and_rival
+    random = np.random.default_rng(5)  # the numbers of the independent rates
     y, parameters = random.uniform(-1, 1, kernel.n_state), random.uniform(0.5, 2.0, 2)
     expected = plain.rates(0.0, y, parameters)
     assert np.allclose(found, expected, rtol=1e-8, atol=1e-8 * np.max(np.abs(expected)))

@@ -92,7 +92,7 @@ def test_the_arrays_of_an_ensemble_are_read_only() -> None:
         runs.steps,
         runs.energy_drift,
         runs.outcomes,
-        runs.remarked,
+        runs.has_diagnostics,
         runs.t,
     ]
     arrays += [runs["x"], runs["x_dot"], runs["t"], *runs.columns.values(), *runs.final.values()]

@@ -11,7 +11,7 @@ import pytest
 
 from dalembert.lab.folder import ModelFolder, is_file_name
 from dalembert.lab.page_files import PageFiles
-from dalembert.lab.request_errors import RefusedError
+from dalembert.lab.request_errors import RequestError
 
 
 def folder(path: Path, largest: int = 1000) -> ModelFolder:
@@ -36,7 +36,7 @@ def test_what_is_written_is_read_and_listed(tmp_path: Path) -> None:
 def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
     assert not is_file_name(name)
     for act in (lambda: folder(tmp_path).read(name), lambda: folder(tmp_path).write(name, "")):
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestError):
             act()
     assert not list(tmp_path.rglob("*.toml"))
 
@@ -59,9 +59,9 @@ def test_links_lead_nowhere(tmp_path: Path) -> None:
     (inside / "link.toml").symlink_to(secret)
     files = folder(inside)
     assert files.listed() == []
-    with pytest.raises(RefusedError):
+    with pytest.raises(RequestError):
         files.read("link.toml")
-    with pytest.raises(RefusedError):
+    with pytest.raises(RequestError):
         files.write("link.toml", "changed")
     assert secret.read_text() == "secret"
 
@@ -69,7 +69,7 @@ def test_links_lead_nowhere(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
 def test_a_pipe_does_not_hold_the_server(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
-    with pytest.raises(RefusedError, match="plain file"):
+    with pytest.raises(RequestError, match="plain file"):
         folder(tmp_path).read("pipe.toml")
 
 
@@ -77,7 +77,7 @@ def test_large_and_foreign_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "large.toml").write_text("x" * 1001)
     (tmp_path / "foreign.toml").write_bytes(b"\xff\xfe")
     for name, status in (("large.toml", 413), ("foreign.toml", 400), ("missing.toml", 404)):
-        with pytest.raises(RefusedError) as refused:
+        with pytest.raises(RequestError) as refused:
             folder(tmp_path).read(name)
         assert refused.value.status == status
 
@@ -87,7 +87,7 @@ def test_a_file_that_another_program_changed_is_not_overwritten(tmp_path: Path) 
     first = files.write("a.toml", "1")
     assert files.write("a.toml", "2", first["modified"])["name"] == "a.toml"
     os.utime(tmp_path / "a.toml", (0, 12345))
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(RequestError) as refused:
         files.write("a.toml", "3", first["modified"])
     assert refused.value.status == 409 and files.read("a.toml")["text"] == "2"
 

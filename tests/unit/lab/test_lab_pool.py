@@ -18,7 +18,7 @@ from dalembert.lab import process
 from dalembert.lab.limits import Limits
 from dalembert.lab.pool import Pool
 from dalembert.lab.process import START_SECONDS, Answer
-from dalembert.lab.request_errors import RefusedError
+from dalembert.lab.request_errors import RequestError
 from dalembert.lab.runs import Runs
 
 STUB = (sys.executable, str(Path(__file__).with_name("worker_stub.py")))
@@ -144,7 +144,7 @@ def test_what_waits_is_bounded_for_each_kind() -> None:
         running = pool.submit("deaf", {}, 30.0)
         await asyncio.sleep(0.05)
         held = [pool.submit("echo", {}, 5.0) for _ in range(3)]
-        with pytest.raises(RefusedError) as refused:
+        with pytest.raises(RequestError) as refused:
             pool.submit("echo", {}, 5.0)
         assert refused.value.status == 429
         assert (await pool.ask("echo", {}, 5.0, quick=True)).status == 200  # these wait elsewhere
@@ -190,7 +190,7 @@ def test_workers_that_never_start_are_told(monkeypatch: pytest.MonkeyPatch) -> N
     async def test(pool: Pool) -> None:
         answer = await pool.ask("echo", {}, 5.0)
         assert answer.status == 503
-        with pytest.raises(RefusedError) as refused:
+        with pytest.raises(RequestError) as refused:
             pool.submit("echo", {}, 5.0)
         assert refused.value.status == 503
 
@@ -257,7 +257,7 @@ def test_only_the_last_results_are_kept() -> None:
             events = [event async for event in runs.events(run)]
             assert events[-1].startswith(b"event: done") and run.result
         for run in made[:2]:
-            with pytest.raises(RefusedError) as refused:
+            with pytest.raises(RequestError) as refused:
                 runs.get(run.id)
             assert refused.value.status == 404
         assert runs.get(made[-1].id).summary["status"] == "done"

@@ -31,7 +31,7 @@ from dalembert.lab.http_connections import Patience, TimedConnection  # noqa: E4
 from dalembert.lab.limits import Limits  # noqa: E402
 from dalembert.lab.pool import Pool  # noqa: E402
 from dalembert.lab.process import CANCELLED, Answer, Job, WorkerProcess  # noqa: E402
-from dalembert.lab.request_errors import RefusedError  # noqa: E402
+from dalembert.lab.request_errors import RequestError  # noqa: E402
 from dalembert.lab.runs import Runs  # noqa: E402
 from dalembert.lab.worker import CancelledError, JobContext  # noqa: E402
 
@@ -297,11 +297,11 @@ def test_a_body_has_a_time_for_all_of_it(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_who_meets_a_full_lab_is_told_when_to_come_back() -> None:
     pool = Pool(1, Limits(queued=0), STUB)
-    with pytest.raises(RefusedError) as full:
+    with pytest.raises(RequestError) as full:
         pool.submit("run", {}, 1.0)
     answer = asyncio.run(refused(None, full.value))  # type: ignore[arg-type]
     assert answer.status_code == 429 and int(answer.headers["retry-after"]) >= 1
-    assert "retry-after" not in asyncio.run(refused(None, RefusedError(404, "no"))).headers  # type: ignore[arg-type]
+    assert "retry-after" not in asyncio.run(refused(None, RequestError(404, "no"))).headers  # type: ignore[arg-type]
 
 
 # -- runs and jobs ---------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ def test_workers_that_do_not_start_for_a_while_are_started_later(
         try:
             async with asyncio.timeout(60.0):
                 await holds(lambda: pool._trouble is not None)
-                with pytest.raises(RefusedError) as full:
+                with pytest.raises(RequestError) as full:
                     pool.submit("echo", {}, 1.0)
                 assert full.value.status == 503
                 monkeypatch.delenv("DALEMBERT_DEBUG")

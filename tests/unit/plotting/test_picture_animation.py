@@ -61,7 +61,7 @@ def test_a_gif_shows_the_colours_of_its_frames(tmp_path):
     with Image.open(tmp_path / "film.gif") as image:
         image.seek(6)
         shown = np.asarray(image.convert("RGB")).astype(int)
-    wanted = animation.film().frame(6).astype(int)
+    wanted = animation.frame_source().frame(6).astype(int)
     assert (shown[0, 0] == wanted[0, 0]).all()
     error = np.abs(shown - wanted).max(axis=2)
     assert np.mean(error == 0) > 0.9 and np.percentile(error, 99.5) < 24
@@ -69,7 +69,7 @@ def test_a_gif_shows_the_colours_of_its_frames(tmp_path):
 
 def test_frames_differ_and_still_parts_do_not():
     animation = animate(oscillator(), fps=10, duration=1.0, size=(240, 200))
-    film = animation.film()
+    film = animation.frame_source()
     first, again, later = film.frame(0), film.frame(0), film.frame(5)
     assert first.shape == (200, 240, 3) and first.dtype == np.uint8
     assert (first == again).all() and (first != later).any()
@@ -114,7 +114,7 @@ def test_without_a_drawing_the_coordinates_run(tmp_path):
 
 
 @pytest.mark.long
-def test_notebooks_show_a_film():
+def test_notebooks_show_an_animation():
     html = animate(oscillator(), fps=5, duration=0.6, size=(100, 100))._repr_html_()
     assert html.startswith('<img alt="animation" src="data:image/gif;base64,R0lGOD')
 
@@ -192,7 +192,7 @@ def test_a_camera_keeps_lengths_across_the_line_of_sight():
 
 def test_scene_shows_all_of_the_motion_to_one_scale():
     motion = oscillator()
-    film = animate(motion, fps=10).film()
+    film = animate(motion, fps=10).frame_source()
     (left, right), (bottom, top) = film.scene.window
     assert left < -2 and right > 2 and bottom < -0.3 < 0.2 < top
     axes = film.sheet.picture.axes[0]

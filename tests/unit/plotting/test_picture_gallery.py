@@ -19,12 +19,12 @@ FILMS = [
 
 
 @pytest.mark.parametrize("name", FILMS)
-def test_every_system_has_a_film(name):
+def test_every_system_has_an_animation(name):
     motion = da.simulate(da.gallery.load(name), rtol=1e-7)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         animation = animate(motion, fps=4, size=(240, 180))
-        film = animation.film()
+        film = animation.frame_source()
         frame = film.frame(animation.frames // 2)
         assert frame.std() > 1.0
         assert animation.drawing is not None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import FileError, ModelError, nearest
+from ...errors import FileError, ModelError, nearest, warn_renamed
 from ...model.io.atomic_file import place_beside, write_whole
 from ...model.names import shortened
 from ...model.read_only import ReadOnlyArrays, read_only
@@ -204,9 +204,15 @@ class Ensemble(ReadOnlyArrays):
         failed: NDArray[np.bool_] = (self.codes != NOT_RUN) & ~np.isin(self.codes, SUCCESS)
         return failed
 
-    @cached_property
+    @property
     def remarked(self) -> NDArray[np.bool_]:
-        r"""Which runs finished with a diagnostic in their message, (\*shape) of bool."""
+        """The old name of `has_diagnostics`."""
+        warn_renamed("Ensemble.remarked", "has_diagnostics")
+        return self.has_diagnostics
+
+    @cached_property
+    def has_diagnostics(self) -> NDArray[np.bool_]:
+        r"""Which runs succeeded with a diagnostic, (\*shape) of bool."""
         return read_only(np.isin(self.codes, SUCCESS) & (self.diagnostics != "").astype(bool))
 
     @property
@@ -219,15 +225,15 @@ class Ensemble(ReadOnlyArrays):
         >>> print(da.simulate(ball, {x: [1.0, 1e-12]}, (0, 1)).diagnostic[:43])
         1 of 2 runs has diagnostics, e.g. run (1,):
         """
-        count = int(np.count_nonzero(self.remarked))
-        before = self.statistics.get("runs_without_remarks", 0)
+        count = int(np.count_nonzero(self.has_diagnostics))
+        before = self.statistics.get("runs_without_diagnostics", 0)
         found = []
         if before:
             found.append(
                 f"diagnostics were not kept for the {before} runs that an earlier version stored"
             )
         if count:
-            first = tuple(int(k) for k in np.argwhere(self.remarked)[0])
+            first = tuple(int(k) for k in np.argwhere(self.has_diagnostics)[0])
             said = f"{count} of {len(self)} runs {'has' if count == 1 else 'have'} diagnostics"
             found.append(f"{said}, e.g. run {first}: {self.diagnostics[first]}")
         return "; ".join(found)

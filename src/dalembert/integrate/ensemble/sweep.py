@@ -151,7 +151,7 @@ def _executed(
             "cpu_seconds": kept.cpu_seconds,
         }
         if kept.store is not None and not kept.store.has_diagnostics:
-            statistics["runs_without_remarks"] = before
+            statistics["runs_without_diagnostics"] = before
         return kept.ensemble(work, statistics)
 
 

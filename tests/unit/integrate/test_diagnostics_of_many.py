@@ -90,14 +90,14 @@ CASES: dict[str, Any] = {
         {"x": 1.0},
         {"method": "taylor", "first_step": 0.01},
     ),
-    "small letters": (SPRING, {"x": [1.0, 1e-11, 5e-324, 0.0]}, {"m": 1.0, "k": 1.0}, {}),
-    "small letters in lanes": (
+    "small symbols": (SPRING, {"x": [1.0, 1e-11, 5e-324, 0.0]}, {"m": 1.0, "k": 1.0}, {}),
+    "small symbols in lanes": (
         SPRING,
         {"x": [1.0, 1e-11, 0.0, 2.0, 3e-10]},
         {"m": 1.0, "k": 1.0},
         {"method": "taylor"},
     ),
-    "small letters in fixed steps": (
+    "small symbols in fixed steps": (
         SPRING,
         {"x": [1.0, 1e-11, 5e-324]},
         {"m": 1.0, "k": 1.0},
@@ -164,7 +164,7 @@ def test_runs_have_the_diagnostics_of_single_runs_in_threads_and_blocks(case: st
             model, **parted(model, same | over), **{"span": (0, 1), **options}, workers=workers
         )
         assert runs.messages.tolist() == expected
-    assert np.array_equal(runs.remarked, ~runs.failed & [bool(text) for text in expected])
+    assert np.array_equal(runs.has_diagnostics, ~runs.failed & [bool(text) for text in expected])
     for chunk in (1, 2):
         again = swept(model, over, same, options, chunk=chunk, workers=2)
         assert again.messages.tolist() == expected and np.array_equal(
@@ -174,7 +174,7 @@ def test_runs_have_the_diagnostics_of_single_runs_in_threads_and_blocks(case: st
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "case", ["walls", "masses in lanes", "small letters in fixed steps", "contacts"]
+    "case", ["walls", "masses in lanes", "small symbols in fixed steps", "contacts"]
 )
 def test_a_store_keeps_diagnostics_and_going_on_makes_the_same(case: str, tmp_path: Path) -> None:
     model, over, same, options = CASES[case]
@@ -218,7 +218,7 @@ def test_saved_ensembles_and_their_words_have_diagnostics(suffix: str, tmp_path:
     assert (
         runs.success
         and not runs.failed.any()
-        and runs.remarked.tolist() == [False, True, True, True, True]
+        and runs.has_diagnostics.tolist() == [False, True, True, True, True]
     )
     assert f"5 finished; 4 of 5 runs have diagnostics, e.g. run (1,): {expected[1]}>" in repr(runs)
     assert runs.to_xarray()["message"].values.tolist() == expected
@@ -237,7 +237,10 @@ def test_runs_that_an_event_stops_count_only_where_they_say_more() -> None:
     stop = da.event(2 * x - 1, terminal=True)
     given = {"span": (0, 2), "events": [stop], "parameters": {m: 1.0, k: 1.0}}
     quiet = da.simulate(SPRING, {x: [1.0, 0.2]}, **given)
-    assert quiet.outcomes.tolist() == ["stopped by event", "finished"] and not quiet.remarked.any()
+    assert (
+        quiet.outcomes.tolist() == ["stopped by event", "finished"]
+        and not quiet.has_diagnostics.any()
+    )
     assert (
         "Stopped by the event" in quiet.messages[0]
         and quiet.messages[1] == ""
@@ -246,7 +249,7 @@ def test_runs_that_an_event_stops_count_only_where_they_say_more() -> None:
     )
     told = da.simulate(SPRING, {x: [1.0, 0.2]}, atol=0.1, **given)
     assert (
-        told.remarked.all()
+        told.has_diagnostics.all()
         and "2 of 2 runs have diagnostics, e.g. run (0,): No symbol was larger" in repr(told)
     )
     motion = told.motion(0)
@@ -259,7 +262,7 @@ def test_the_name_of_an_event_does_not_hide_diagnostics() -> None:
     stop = da.event(2 * x - 1, terminal=True, name="x` at t = 1. Half")
     given = {"span": (0, 2), "events": [stop], "parameters": {m: 1.0, k: 1.0}}
     quiet = da.simulate(SPRING, {x: [1.0]}, **given)
-    assert not quiet.remarked.any() and quiet.outcomes.tolist() == ["stopped by event"]
+    assert not quiet.has_diagnostics.any() and quiet.outcomes.tolist() == ["stopped by event"]
     told = da.simulate(SPRING, {x: [1.0]}, atol=0.1, **given)
     assert told.diagnostics[0].startswith("No symbol was larger")
 
@@ -293,7 +296,7 @@ def test_a_store_without_an_array_of_diagnostics_is_read_and_gone_on_with(tmp_pa
     found = swept(model, over, same, options, store=path, chunk=2, resume=True)
     assert found.statistics["runs_before"] == 3
     assert found.diagnostics.tolist() == new.diagnostics.tolist() and any(new.diagnostics)
-    assert np.array_equal(found.remarked, new.remarked)
+    assert np.array_equal(found.has_diagnostics, new.has_diagnostics)
     assert not (path / "diagnostics").exists()
     assert found.to_xarray()["diagnostics"].values.tolist() == new.diagnostics.tolist()
 
@@ -313,7 +316,7 @@ def test_an_ordinary_run_is_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch)
             parameters={m: 1.0, k: 1.0},
             method=method,
         )
-        assert runs.success and not runs.remarked.any()
+        assert runs.success and not runs.has_diagnostics.any()
 
 
 def test_a_store_of_before_is_gone_on_with_and_said_to_have_no_diagnostics(tmp_path: Path) -> None:
