@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 import dalembert as da
 import dalembert.integrate.methods.table
 from dalembert.errors import FormError, ModelError
-from dalembert.integrate.methods.table import METHODS
+from dalembert.integrate.methods.table import _MODULES, METHODS
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to-add.md"
 BLOCK = re.compile(r'^```py title="(?P<title>[^"]+)"\n(?P<body>.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -49,6 +51,23 @@ def test_a_method_is_one_file_and_one_line(midpoint: str) -> None:
         da.simulate(system, {x: 1.0}, (0, 1), form="lagrange", method=midpoint, step=0.1)
     with pytest.raises(ModelError, match="There is a method `midpoint` already"):
         dalembert.integrate.methods.table.register(METHODS[midpoint])
+
+
+def test_a_module_of_methods_has_those_of_its_line_in_the_table() -> None:
+    for module, names in _MODULES.items():
+        found = importlib.import_module(f"dalembert.integrate.methods.{module}").METHODS
+        assert [method.name for method in found] == names.split()
+        assert [METHODS[name] for name in names.split()] == list(found)
+
+
+def test_only_the_method_that_is_asked_for_is_loaded() -> None:
+    code = (
+        "import sys; from dalembert.integrate.methods.table import find_method, method_names;"
+        "find_method('dop853'); print(len(method_names()) > 30, [name for name in sys.modules if"
+        " 'methods.implicit' in name or 'methods.groups' in name or 'taylor' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True []"
 
 
 def test_every_method_stands_in_the_documentation() -> None:

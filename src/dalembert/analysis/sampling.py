@@ -17,12 +17,13 @@ import sympy
 from ..errors import ModelError, RunError, StartError
 from ..integrate.residual_sizes import LIMIT
 from ..integrate.start import consistent_start
+from ..model.parameter_values import parameter_values
 from ..model.symbols import by_name
 from ..model.values import numbers_by_name
 from ..runtime.context import Context
 from ..runtime.gauss.constrained_solve import solve
 from ..runtime.gauss.solve_status import REGULAR
-from ..runtime.kernel import Kernel, parameter_values
+from ..runtime.kernel import Kernel
 from ..typing import Array
 
 __all__ = ["Samples", "consistent_states", "evaluate", "generic_parameters"]

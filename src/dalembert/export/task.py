@@ -15,9 +15,9 @@ from ..integrate.task import Task, read_task
 from ..integrate.tolerances import LEAST_RTOL, LOCAL_SHARE
 from ..integrate.velocity_partition import THRESHOLDS
 from ..model.labels import labelled
+from ..model.parameter_values import parameter_values
 from ..model.symbols import by_name
 from ..runtime.kernel import Kernel, kernel_of
-from ..runtime.parameter_values import parameter_values
 from ..typing import Array, ArrayLike, Parameters, Span, Start
 
 __all__ = ["ExportTask", "read_export"]

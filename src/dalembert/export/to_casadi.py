@@ -23,9 +23,9 @@ import numpy as np
 
 from ..codegen.passes.unrolled import HEALTHY, unrolled_solve
 from ..errors import FormError, ModelError
+from ..model.parameter_values import parameter_values
 from ..runtime.kernel import Kernel
 from ..runtime.kernel_derivatives import _generic_instants, _health, _written_out, independent_rows
-from ..runtime.parameter_values import parameter_values
 from ..typing import Parameters, Values
 
 __all__ = ["CasadiEquations", "to_casadi"]

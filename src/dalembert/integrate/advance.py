@@ -40,6 +40,9 @@ __all__ = ["advance", "commit", "conclude", "finish_step", "short_step"]
     COMMIT_NOT_COMPILED,
     ROW_REVERSED,
 ) = range(11)
+# Of fixed steps: the equations of a step are not solved; the independent velocities want to be
+# chosen anew.
+UNSOLVED, DEGENERATE = 20, 21
 
 #: An event at zero counts by its sign after this part of a step, and with this size.
 SOON, JUST_OFF = 2.0**-20, 1e-300

@@ -21,8 +21,6 @@ from .events.stop_times import Stop, stop_times
 from .events.switching import SwitchWatch
 from .events.zero_crossings import crossings, cut, state_after
 from .inputs import InputCallback
-from .methods.fixed.fixed_checks import untrue
-from .methods.fixed.fixed_steps import DEGENERATE
 from .methods.table import find_method
 from .motion import Motion
 from .native_run import RunStart, first_step
@@ -98,6 +96,8 @@ class Driver(RunLoop):
         if ending.is_success and leaves_rows_out(self.kernel.equations):
             ending = broken_row(self) or ending
         if ending.is_success and self.task.stepping is not None:
+            from .methods.fixed.fixed_checks import untrue
+
             ending = untrue(self) or ending
         if ending.is_success and self.contacts:
             ending = self.contacts.violated(self) or ending
@@ -137,7 +137,7 @@ class Driver(RunLoop):
                 return self._handle_events()
             case loop.ROW_REVERSED:
                 return self._handle_reversed_row()
-            case _ if code == DEGENERATE:
+            case loop.DEGENERATE:
                 return self.chart.switch(self, self.run.t, self.run.y.copy())
             case _:
                 return super().decide(code)

@@ -11,7 +11,6 @@ import numpy as np
 from .call import call_of
 from .diagnostics import diagnostics
 from .events.events import Event
-from .methods.fixed.step_density import written_size
 from .motion import Motion
 from .native_run import COUNTED, AdaptiveRun
 from .outcome import Termination
@@ -159,6 +158,8 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
     else:
         statistics |= {"step": abs(task.stepping.step), "every": task.stepping.every}
         if task.stepping.adapt is not None:
+            from .methods.fixed.step_density import written_size
+
             statistics |= {
                 "adapt": written_size(task.stepping.adapt),
                 "density": driver.run.density,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .methods.fixed.fixed_run import FixedRun
 from .methods.table import find_method
 from .native_run import AdaptiveRun
 
@@ -17,6 +16,8 @@ __all__ = ["run_kind"]
 def run_kind(task: Task) -> type[Any]:
     """The class of a task's runs."""
     if task.stepping is not None:
+        from .methods.fixed.fixed_run import FixedRun
+
         return FixedRun
     if not find_method(task.method).is_external:
         return AdaptiveRun

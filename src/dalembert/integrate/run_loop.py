@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import advance as loop
-from .methods.fixed.fixed_steps import UNSOLVED
 from .outcome import Outcome, Termination
 from .termination import Pace, classify, interrupted, unsolved
 
@@ -87,7 +86,7 @@ class RunLoop(ABC):
             case loop.COMMIT_NOT_COMPILED:
                 self.complete()
                 self.run.call("commit")
-            case _ if code == UNSOLVED:
+            case loop.UNSOLVED:
                 if not self.run.prepare_newton():  # only fixed steps end so
                     return unsolved(self)
             case _:

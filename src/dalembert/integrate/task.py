@@ -6,7 +6,7 @@ import math
 import time as clock
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -16,22 +16,21 @@ from ..formulations.equations import Equations
 from ..formulations.registry import default_form, derive, fastest_form, forms, takes_contacts
 from ..model.flow_system import Flow
 from ..model.labels import labelled
+from ..model.parameter_values import parameter_values
 from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
 from ..model.values import real_array, real_number, used_parameters
-from ..runtime.kernel import parameter_values
 from ..typing import Array, ArrayLike, Parameters, Samples, Span, Start
 from .driver import Driver
 from .events.events import Event, read_events
-from .methods.fixed.fixed_run import Stepping
-from .methods.fixed.step_density import check_reversible, read_adapt
-from .methods.fixed.step_grid import read_stepping, snapped
-from .methods.hypotheses import refuse_decisions, refuse_functions
 from .methods.method import Method
 from .methods.table import AUTO, find_method
 from .motion import Motion
 from .options import Inputs, Model, RunOptions
+
+if TYPE_CHECKING:
+    from .methods.fixed.step_grid import Stepping
 
 __all__ = ["Task", "read_task", "run_task", "stated_parameters"]
 
@@ -98,7 +97,7 @@ def read_task(
         parameters=_read_parameters(scenario, model, equations, given, has_inputs),
         start=beginning,
         span=interval,
-        at=times if times is None or stepping is None else snapped(times, stepping, interval),
+        at=times if times is None or stepping is None else stepping.snapped(times, interval),
         events=events,
         inputs=_callables(equations.system, options.inputs),
         method=method.name,
@@ -301,9 +300,11 @@ def _check_method(
 ) -> None:
     """Raise an error that says what a method cannot follow."""
     if not method.looks_inside:
+        from .methods.hypotheses import refuse_decisions, refuse_functions
+
         refuse_decisions(equations, method.name, events)
-    if method.is_external:
-        refuse_functions(method.name, options.inputs)
+        if method.is_external:
+            refuse_functions(method.name, options.inputs)
     if options.atol is not None and not method.has_atol:
         raise ModelError(
             f"The method {method.name} has one tolerance",
@@ -312,6 +313,8 @@ def _check_method(
         )
     method.check(equations, method.name)
     if stepping is not None and stepping.adapt is not None:
+        from .methods.fixed.step_density import check_reversible
+
         check_reversible(equations, method, stepping.adapt)
     if stepping is not None and method.form and not options.project:
         raise ModelError(
@@ -331,8 +334,20 @@ def _read_stepping(
 ) -> Stepping | None:
     """The stepping of a method; what a scenario states for another kind does not speak of it."""
     given = {name: getattr(options, name) for name in ("step", "every", "adapt")}
-    if method.is_fixed:
-        given = {k: stated.get(k) if value is None else value for k, value in given.items()}
+    if not method.is_fixed:
+        for name, value in given.items():
+            if value is not None:
+                raise ModelError(
+                    f"The method {method.name} chooses its steps",
+                    seen=f"{name} = {value}",
+                    remedy="leave it out, use max_step, or choose a method with fixed steps such as"
+                    " gauss4",
+                )
+        return None
+    from .methods.fixed.step_density import read_adapt
+    from .methods.fixed.step_grid import read_stepping
+
+    given = {k: stated.get(k) if value is None else value for k, value in given.items()}
     unwanted = {name: getattr(options, name) for name in ("rtol", "atol", "max_step", "first_step")}
     if options.max_step == math.inf:
         unwanted["max_step"] = None

@@ -39,12 +39,12 @@ from ..codegen.passes.unrolled import HEALTHY, UnrolledSolution, unrolled_solve
 from ..codegen.program import Program, straight_line
 from ..errors import ModelError
 from ..model.cache import Cache
+from ..model.parameter_values import numbers_for, parameter_values
 from ..model.symbols import t
 from ..typing import Array, Parameters
 from .context import Context
 from .kernel_programs import BUILDERS, observed_columns
 from .native_functions import functions
-from .parameter_values import numbers_for, parameter_values
 
 if TYPE_CHECKING:
     from ..codegen.protocols import ConstraintProjection, EquationsRecord

@@ -18,8 +18,9 @@ import sympy
 from .. import gallery
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
+from ..model.parameter_values import parameter_values
 from ..runtime.context import Context
-from ..runtime.kernel import Kernel, parameter_values
+from ..runtime.kernel import Kernel
 from ..typing import Array, ArrayLike
 
 __all__ = [

@@ -23,11 +23,12 @@ from core_systems import (
 )
 from dalembert.codegen.native.native_module import NativeModule
 from dalembert.errors import ModelError, SingularError
+from dalembert.model.parameter_values import parameter_values
 from dalembert.runtime import projection as native_loops
 from dalembert.runtime.context import Context
 from dalembert.runtime.diagnosis import vanishing
 from dalembert.runtime.gauss.solve_status import REGULAR
-from dalembert.runtime.kernel import compile_equations, kernel_of, parameter_values
+from dalembert.runtime.kernel import compile_equations, kernel_of
 
 
 @cache

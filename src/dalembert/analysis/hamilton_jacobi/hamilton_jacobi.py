@@ -31,12 +31,13 @@ from ...formulations.forms.lagrange import lagrangian_and_momenta
 from ...formulations.registry import derive
 from ...integrate.motion import Motion
 from ...integrate.start import consistent_start
+from ...model.parameter_values import parameter_values
 from ...model.scenario import Scenario
 from ...model.symbols import Coordinate, Parameter, t
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.context import Context
-from ...runtime.kernel import kernel_of, parameter_values
+from ...runtime.kernel import kernel_of
 from ...typing import Array, Values
 from ..anatomy import read_model
 from ..proofs.bounded import fresh

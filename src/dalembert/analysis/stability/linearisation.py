@@ -25,10 +25,11 @@ from ...formulations.registry import derive, fastest_form
 from ...geometry.actions import GroupAction
 from ...integrate.motion import Motion
 from ...integrate.start import consistent_start
+from ...model.parameter_values import parameter_values
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...model.values import numbers_by_name
-from ...runtime.kernel import Kernel, kernel_of, parameter_values
+from ...runtime.kernel import Kernel, kernel_of
 from ...typing import Array, ComplexArray, Fields, Symbols, Values
 from ..tables import Report, Section
 from .linear_field import LinearField

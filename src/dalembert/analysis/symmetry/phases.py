@@ -33,10 +33,10 @@ from ...formulations.reduction.phase_factors import (
 )
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
+from ...model.parameter_values import parameter_values
 from ...model.reduced_system import ReducedSystem
 from ...model.symbols import t
 from ...model.values import numbers_by_name
-from ...runtime.kernel import parameter_values
 from ...typing import Values
 from ..tables import Report, Section
 from .group_elements import Displacement, ElementMatrices

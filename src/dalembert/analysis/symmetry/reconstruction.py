@@ -10,9 +10,10 @@ from ...errors import ModelError, nearest
 from ...formulations.reduction.bundle_equations import Bundle, equations_on
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
+from ...model.parameter_values import parameter_values
 from ...model.reduced_system import ReducedSystem
 from ...model.values import numbers_by_name
-from ...runtime.kernel import kernel_of, parameter_values
+from ...runtime.kernel import kernel_of
 from ...typing import Values
 
 __all__ = ["reconstruct"]

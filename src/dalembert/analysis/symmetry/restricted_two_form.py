@@ -35,12 +35,13 @@ from ...formulations.forms.canonical_voronets import canonical_symbols
 from ...formulations.independent_velocities import Reduction, Split, choose_split
 from ...formulations.registry import derive
 from ...integrate.start import consistent_start
+from ...model.parameter_values import parameter_values
 from ...model.scenario import Scenario
 from ...model.symbols import t
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank, solve
-from ...runtime.kernel import kernel_of, parameter_values
+from ...runtime.kernel import kernel_of
 from ...typing import Array, ArrayLike, Values
 from ..anatomy import read_model
 

@@ -13,9 +13,9 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError, StartError
 from ...model.flow_system import Flow
+from ...model.parameter_values import parameter_values
 from ...model.symbols import as_expression
 from ...runtime.gauss.constrained_solve import rank
-from ...runtime.kernel import parameter_values
 from ...typing import Array, ArrayLike, Expression, Values
 from .arc_sensitivities import Arcs
 from .rotations import missed_rotation

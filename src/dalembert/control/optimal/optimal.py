@@ -22,9 +22,9 @@ from ...algebra.graph import GraphAlgebra
 from ...errors import RunError
 from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
+from ...model.parameter_values import parameter_values
 from ...model.symbols import t
 from ...model.system import System
-from ...runtime.kernel import parameter_values
 from ...typing import Array, ArrayLike, BySymbol, Expression, Symbols, Values
 from .arc_sensitivities import Arcs
 from .conjugate_points import ConjugateSearch, symbols_and_costates

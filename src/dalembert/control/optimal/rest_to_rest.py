@@ -27,7 +27,7 @@ from ...integrate.simulate import simulate
 from ...model.builders.bracket_flows import skew_symbols
 from ...model.builders.rigid_bodies import rigid_body
 from ...model.flow_system import Action, Flow
-from ...runtime.kernel import parameter_values
+from ...model.parameter_values import parameter_values
 from ...typing import Array, ArrayLike, Expression, Values
 from .arc_sensitivities import Arcs
 from .conjugate_points import CanonicalVariables, ConjugateSearch

@@ -22,11 +22,11 @@ import sympy
 
 from ...errors import ModelError
 from ...model.flow_system import Flow
+from ...model.parameter_values import named_parameters
 from ...model.read_only import ReadOnlyArrays
 from ...model.system import System
 from ...model.values import numbers_by_name, real_array
 from ...runtime.gauss.constrained_solve import rank
-from ...runtime.parameter_values import named_parameters
 from ...typing import Array, ArrayLike, ComplexArray, Numbers, Values
 from ..servo.affine import Instants, affine_field
 

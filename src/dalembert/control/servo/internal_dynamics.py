@@ -24,10 +24,10 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...analysis.stability.tangent_space import eigenvalues_with_errors
 from ...errors import DalembertError, ModelError, RunError
+from ...model.parameter_values import named_parameters
 from ...model.symbols import t
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank, solve
-from ...runtime.parameter_values import named_parameters
 from ...typing import Array, ComplexArray, Values
 from .affine import Instants
 

@@ -27,9 +27,9 @@ from ...analysis.tables import Report, Section
 from ...errors import FormError, ModelError, RunError
 from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
+from ...model.parameter_values import parameter_values
 from ...model.symbols import Coordinate, Parameter, as_expression, t
 from ...model.values import numbers_by_name, real_array, real_number
-from ...runtime.kernel import parameter_values
 from ...typing import Array, ArrayLike, Symbols, Values
 from .fibration import Fibration, fibration
 

@@ -32,7 +32,6 @@ from ..diagnostics import (
 from ..driver import EXACT_TIMES, Driver
 from ..events.rank_watch import hold_watch
 from ..methods.fixed.fixed_checks import departure
-from ..methods.fixed.fixed_steps import DEGENERATE
 from ..motion import Motion
 from ..native_run import AdaptiveRun, RunStart, first_step
 from ..outcome import Outcome, Termination
@@ -234,7 +233,7 @@ class LightRun(RunLoop):
         """Act on the code that `advance` returned; the termination, or None to go on."""
         if code in (loop.END, loop.FULL) and self._departs():
             self.is_left = True  # the driver finds where
-        elif code in (loop.EVENT, loop.ROW_REVERSED, DEGENERATE):
+        elif code in (loop.EVENT, loop.ROW_REVERSED, loop.DEGENERATE):
             self.is_left = True
         else:
             return super().decide(code)

@@ -5,16 +5,10 @@ A new method is a record in a file of its own and one line here; docs/how-to-add
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+
 from ...errors import DalembertError, ModelError, nearest
-from .adaptive.dop853 import DOP853_METHODS
-from .adaptive.taylor_programs import TAYLOR_METHODS
-from .external.external_methods import EXTERNAL_METHODS
-from .groups.isospectral import ISOSPECTRAL_METHODS
-from .groups.lie_verlet import LIE_VERLET_METHODS
-from .groups.rkmk import RKMK_METHODS
-from .implicit.collocation import GAUSS_METHODS
-from .implicit.rattle_programs import RATTLE_METHODS
-from .implicit.root_steps import ROOT_METHODS
 from .method import Method
 
 __all__ = [
@@ -31,21 +25,58 @@ __all__ = [
 
 #: The method that is chosen for the task, with a reason.
 AUTO = "auto"
-#: Every method by its name.
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        *DOP853_METHODS,
-        *TAYLOR_METHODS,
-        *EXTERNAL_METHODS,
-        *GAUSS_METHODS,
-        *ISOSPECTRAL_METHODS,
-        *LIE_VERLET_METHODS,
-        *RKMK_METHODS,
-        *RATTLE_METHODS,
-        *ROOT_METHODS,
-    )
+#: The methods of each module, which has their records in `METHODS`.
+_MODULES = {
+    "adaptive.dop853": "dop853",
+    "adaptive.taylor_programs": "taylor",
+    "external.external_methods": "heyoka cvode-bdf cvode-adams ida-ggl",
+    "implicit.collocation": "gauss2 gauss4 gauss6",
+    "groups.isospectral": "isospectral2 isospectral4 isospectral6",
+    "groups.lie_verlet": "lie-verlet",
+    "groups.rkmk": "rkmk4",
+    "implicit.rattle_programs": "rattle2 rattle4 rattle6 rattle8",
+    "implicit.root_steps": (
+        "lobatto2 lobatto4 lobatto6 variational-midpoint galerkin4 galerkin6 galerkin-lobatto4"
+        " galerkin-lobatto6 dla dla4 dla6 nonholonomic-leapfrog nonholonomic-leapfrog4"
+        " nonholonomic-leapfrog6 energy2 energy4 energy6"
+    ),
 }
+
+
+class _MethodTable(MutableMapping[str, Method]):
+    """Methods by their names; a module is loaded when one of its methods is first asked for."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._records: dict[str, Method | str] = {
+            name: module for module, names in modules.items() for name in names.split()
+        }
+
+    def __getitem__(self, name: str) -> Method:
+        found = self._records[name]
+        if isinstance(found, str):
+            records = import_module(f".{found}", __package__).METHODS
+            self._records |= {method.name: method for method in records}
+            found = next(method for method in records if method.name == name)
+        return found
+
+    def __setitem__(self, name: str, method: Method) -> None:
+        self._records[name] = method
+
+    def __delitem__(self, name: str) -> None:
+        del self._records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._records
+
+
+#: Every method by its name.
+METHODS: MutableMapping[str, Method] = _MethodTable(_MODULES)
 
 
 def register(method: Method) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ...segment import Segment
     from ...task import Task
 
-__all__ = ["DOP853_METHODS", "DOP853_STEP", "EXPONENT", "stage_state"]
+__all__ = ["DOP853_STEP", "EXPONENT", "METHODS", "stage_state"]
 
 ORDER = 8
 #: The error of a step grows like h to the inverse of this power.
@@ -325,7 +325,7 @@ DOP853_STEP = AdaptiveStep(
     end_row=12,
     parts=4,
 )
-DOP853_METHODS = (
+METHODS = (
     Method(
         "dop853",
         "Dormand and Prince's explicit Runge-Kutta method with step control and dense output",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...task import Task
 
 __all__ = [
-    "TAYLOR_METHODS",
+    "METHODS",
     "check_expansion",
     "hold_expansion",
     "kernel_expansion",
@@ -122,7 +122,7 @@ class Expansions:
                 state(self.context.fields, times[place] - begin, y, result[place])
 
 
-TAYLOR_METHODS = (
+METHODS = (
     Method(
         "taylor",
         "Taylor expansions of the order that suits the tolerance",

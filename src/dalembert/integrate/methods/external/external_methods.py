@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .external_run import Steps
     from .external_task import ExternalTask
 
-__all__ = ["EXTERNAL_METHODS"]
+__all__ = ["METHODS"]
 
 #: The tolerance of a run that is to be as good as rounding allows.
 FINEST = 1e-16
@@ -68,7 +68,7 @@ def _sundials(name: str, description: str, start: Callable[[Any, Context], Steps
     return Method(name, description, None, ExternalStep("sksundae", start), form, check)
 
 
-EXTERNAL_METHODS = (
+METHODS = (
     Method(
         "heyoka",
         "Taylor expansions by heyoka, to rounding",

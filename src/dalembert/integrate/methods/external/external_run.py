@@ -20,7 +20,6 @@ from ....runtime.projection import STUCK
 from ... import advance as loop
 from ...native_run import AdaptiveRun, RunStart
 from ...step_control import MOST_MOVED
-from ..fixed.fixed_steps import DEGENERATE
 from ..method import ExternalStep
 from ..table import find_method
 from .native_program import NativeProgram
@@ -135,7 +134,7 @@ class ExternalRun(AdaptiveRun):
             if code:
                 return code
             if len(self.events_new) and self.context.fields.n_events and self._degenerates():
-                return DEGENERATE
+                return loop.DEGENERATE
             if super().call("row_reversed", t, self.y):
                 return loop.ROW_REVERSED
         return loop.END if clock.t == clock.t_end else loop.BUDGET

@@ -15,8 +15,8 @@ import numpy as np
 from ....errors import RunError
 from ... import advance as loop
 from ...native_run import RunStart
-from .fixed_run import FixedRun, Stepping
-from .fixed_steps import UNSOLVED
+from .fixed_run import FixedRun
+from .step_grid import Stepping
 
 if TYPE_CHECKING:
     from ....typing import Array, IntArray
@@ -102,7 +102,7 @@ class ShorterSteps:
             return True
         if code == loop.NOT_COMPILED:
             self.run.context.complete()
-        elif not (code == UNSOLVED and self.run.prepare_newton()):
+        elif not (code == loop.UNSOLVED and self.run.prepare_newton()):
             raise RunError(
                 "The state between two steps cannot be computed",
                 seen=f"t = {self.run.t:.9g}, method {self.method}",

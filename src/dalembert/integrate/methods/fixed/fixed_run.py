@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,25 +20,7 @@ from .step_density import ReversibleSteps, density_program, start_density
 if TYPE_CHECKING:
     from ....typing import Array
 
-__all__ = ["FixedRun", "Stepping", "fixed_functions"]
-
-
-@dataclass(frozen=True)
-class Stepping:
-    """How a run with fixed steps goes: `steps` of size `step` (negative backwards), of which every
-    so many are stored.
-
-    With `adapt` the steps vary, `step` is eps, and `steps` no more than a bound.
-    """
-
-    step: float
-    steps: int
-    every: int = 1
-    adapt: ReversibleSteps | None = None
-
-    def time(self, number: int, span: tuple[float, float]) -> float:
-        """The time after some steps."""
-        return span[1] if number == self.steps else span[0] + self.step * number
+__all__ = ["FixedRun", "fixed_functions"]
 
 
 @lru_cache(maxsize=64)

@@ -11,16 +11,23 @@ from __future__ import annotations
 from ....codegen.native.language import Reals, native
 from ....runtime.gauss.solve_status import CONTRADICTORY
 from ....runtime.projection import MISSING, call_events, is_finite, project
-from ...advance import BUDGET, END, EXCLUDED, FULL, NOT_COMPILED, NOT_DETERMINED, ROW_REVERSED
+from ...advance import (
+    BUDGET,
+    DEGENERATE,
+    END,
+    EXCLUDED,
+    FULL,
+    NOT_COMPILED,
+    NOT_DETERMINED,
+    ROW_REVERSED,
+    UNSOLVED,
+)
 from ...events.rank_watch import row_reversed
 from ...run_fields import FixedFields
 from .fixed_fields import NOT_CONTRACTING, UNSOLVABLE
 
-__all__ = ["DEGENERATE", "UNSOLVED", "advance_fixed", "method_step", "step_from"]
+__all__ = ["advance_fixed", "method_step", "step_from"]
 
-# Why `advance_fixed` returned, beside the reasons of `advance`: the equations of a step are not
-# solved; the independent velocities want to be chosen anew.
-UNSOLVED, DEGENERATE = 20, 21
 #: Rows of constraints are compared after so many steps.
 WATCHED = 8
 

@@ -15,10 +15,10 @@ add up with compensation.
 from __future__ import annotations
 
 from ....codegen.native.language import call_program, native
-from ...advance import BUDGET, END, FULL, ROW_REVERSED
+from ...advance import BUDGET, END, FULL, ROW_REVERSED, UNSOLVED
 from ...events.rank_watch import row_reversed
 from ...run_fields import FixedFields
-from .fixed_steps import UNSOLVED, increment, reason, step_from
+from .fixed_steps import increment, reason, step_from
 
 __all__ = ["advance_reversible"]
 

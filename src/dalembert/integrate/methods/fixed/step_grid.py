@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....errors import ModelError
 from ....model.values import real_number
-from ..table import find_method
-from .fixed_run import Stepping
 from .step_density import ReversibleSteps
 
 if TYPE_CHECKING:
     from ....typing import Array, ArrayLike
 
-__all__ = ["read_stepping", "snapped"]
+__all__ = ["Stepping", "read_stepping"]
 
 #: How far from a whole number of steps a span or time may be, in steps and relative.
 SLACK = 1e-9
@@ -28,6 +27,40 @@ KEPT = 4096
 UNBOUNDED = 2**60
 
 
+@dataclass(frozen=True)
+class Stepping:
+    """How a run with fixed steps goes: `steps` of size `step` (negative backwards), of which every
+    so many are stored.
+
+    With `adapt` the steps vary, `step` is eps, and `steps` no more than a bound.
+    """
+
+    step: float
+    steps: int
+    every: int = 1
+    adapt: ReversibleSteps | None = None
+
+    def time(self, number: int, span: tuple[float, float]) -> float:
+        """The time after some steps."""
+        return span[1] if number == self.steps else span[0] + self.step * number
+
+    def snapped(self, at: Array, span: tuple[float, float]) -> Array:
+        """The times asked for as the times of steps; an error where one lies between steps."""
+        if self.adapt is not None:
+            return at
+        numbers = np.round((at - span[0]) / self.step)
+        apart = np.abs((at - span[0]) / self.step - numbers)
+        wrong = np.flatnonzero(apart > SLACK * np.maximum(1.0, np.abs(numbers)) + 1e-6)
+        if wrong.size:
+            time, near = float(at[wrong[0]]), self.time(int(numbers[wrong[0]]), span)
+            raise ModelError(
+                f"The time {time:g} in `at` lies between two steps",
+                seen=f"steps of {abs(self.step):g} from {span[0]:g}",
+                remedy=f"ask for {near:.9g}, or take motion.sol({time:g})",
+            )
+        return np.array([self.time(int(number), span) for number in numbers])
+
+
 def read_stepping(
     method: str,
     step: float | None,
@@ -36,20 +69,8 @@ def read_stepping(
     at: ArrayLike | None,
     adapt: ReversibleSteps | None = None,
     **others: Any,
-) -> Stepping | None:
-    """The stepping of a run; None if the method chooses its steps and may not get `others`."""
-    if not find_method(method).is_fixed:
-        for name, value in (("step", step), ("every", every), ("adapt", adapt)):
-            if value is not None:
-                raise ModelError(
-                    f"The method {method} chooses its steps",
-                    seen=f"{name} = {value}",
-                    remedy=(
-                        "leave it out, use max_step, or choose a method with fixed steps such as"
-                        " gauss4"
-                    ),
-                )
-        return None
+) -> Stepping:
+    """The stepping of a run with fixed steps, which may not get `others`."""
     for name, value in others.items():
         if value is not None:
             raise ModelError(
@@ -106,20 +127,3 @@ def _read_every(every: int | None, at: ArrayLike | None, count: int) -> int:
             remedy="pass every=10, say",
         )
     return int(value)
-
-
-def snapped(at: Array, stepping: Stepping, span: tuple[float, float]) -> Array:
-    """The times asked for as the times of steps; an error where one lies between steps."""
-    if stepping.adapt is not None:
-        return at
-    numbers = np.round((at - span[0]) / stepping.step)
-    apart = np.abs((at - span[0]) / stepping.step - numbers)
-    wrong = np.flatnonzero(apart > SLACK * np.maximum(1.0, np.abs(numbers)) + 1e-6)
-    if wrong.size:
-        time, near = float(at[wrong[0]]), stepping.time(int(numbers[wrong[0]]), span)
-        raise ModelError(
-            f"The time {time:g} in `at` lies between two steps",
-            seen=f"steps of {abs(stepping.step):g} from {span[0]:g}",
-            remedy=f"ask for {near:.9g}, or take motion.sol({time:g})",
-        )
-    return np.array([stepping.time(int(number), span) for number in numbers])

@@ -45,7 +45,7 @@ from .orbit_steps import (
 if TYPE_CHECKING:
     from ..fixed.fixed_run import FixedRun
 
-__all__ = ["ISOSPECTRAL_METHODS", "begin_matrices", "rest_increments", "rest_sum"]
+__all__ = ["METHODS", "begin_matrices", "rest_increments", "rest_sum"]
 
 ONES: Any = np.ones(3)
 
@@ -173,7 +173,7 @@ def _prepare(run: FixedRun, stages: int) -> None:
     bind_stages(run, stages, bind_actions(run, is_linear=True))
 
 
-ISOSPECTRAL_METHODS = tuple(
+METHODS = tuple(
     Method(
         f"isospectral{2 * stages}",
         f"isospectral Runge-Kutta method with {stages} stage{'s' * (stages > 1)}; keeps spectra",

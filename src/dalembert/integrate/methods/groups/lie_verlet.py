@@ -31,7 +31,7 @@ from .orbit_steps import call_generators, moved_symbols, refine_skew_factors, tr
 if TYPE_CHECKING:
     from ..fixed.fixed_run import FixedRun
 
-__all__ = ["LIE_VERLET_METHODS", "exponential_factors", "scaled_generators"]
+__all__ = ["METHODS", "exponential_factors", "scaled_generators"]
 
 
 @native
@@ -96,7 +96,7 @@ def _prepare(run: FixedRun) -> None:
     bind_stages(run, 1, bind_actions(run, is_linear=False))
 
 
-LIE_VERLET_METHODS = (
+METHODS = (
     Method(
         "lie-verlet",
         "Verlet's method on a Lie group: two half steps by one generator; stays on the orbits",

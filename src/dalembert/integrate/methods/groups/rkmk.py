@@ -26,7 +26,7 @@ from .orbit_steps import call_generators, fill_matrices, moved_symbols, refine_s
 if TYPE_CHECKING:
     from ..fixed.fixed_run import FixedRun
 
-__all__ = ["RKMK_METHODS"]
+__all__ = ["METHODS"]
 
 
 @native
@@ -96,7 +96,7 @@ def _prepare(run: FixedRun) -> None:
     bind_stages(run, 2, bind_actions(run, is_linear=False))
 
 
-RKMK_METHODS = (
+METHODS = (
     Method(
         "rkmk4",
         "explicit Runge-Kutta-Munthe-Kaas method in the Lie algebra; stays on the orbits",

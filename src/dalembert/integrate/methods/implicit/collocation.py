@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..fixed.fixed_run import FixedRun
 
 __all__ = [
-    "GAUSS_METHODS",
+    "METHODS",
     "begin_stages",
     "bind_stages",
     "implicit_step",
@@ -205,7 +205,7 @@ def _prepare(run: FixedRun, stages: int) -> None:
     bind_stages(run, stages, run.kernel.n_state)
 
 
-GAUSS_METHODS = tuple(
+METHODS = tuple(
     Method(
         f"gauss{2 * stages}",
         f"Gauss collocation with {stages} stage{'s' * (stages > 1)}; keeps quadratic integrals",

@@ -24,7 +24,7 @@ from .rattle import rattle_step
 if TYPE_CHECKING:
     from ..fixed.fixed_run import FixedRun
 
-__all__ = ["RATTLE_METHODS", "PositionSteps", "position_steps"]
+__all__ = ["METHODS", "PositionSteps", "position_steps"]
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _prepare(run: FixedRun, order: int) -> None:
         bind(name, numbers)
 
 
-RATTLE_METHODS = tuple(
+METHODS = tuple(
     Method(
         f"rattle{order}",
         "RATTLE" + (f", composed to order {order}" if order > 2 else "") + "; symplectic",

@@ -26,7 +26,7 @@ from .root_solver import root_step
 if TYPE_CHECKING:
     from ..fixed.fixed_run import FixedRun
 
-__all__ = ["ROOT_METHODS", "SCHEMES"]
+__all__ = ["METHODS", "SCHEMES"]
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _prepare(run: FixedRun, scheme: Scheme, composed: int) -> None:
         bind(name, numbers)
 
 
-ROOT_METHODS = tuple(
+METHODS = tuple(
     Method(
         name,
         scheme.description + (f", composed to order {composed}" if composed > 2 else ""),

@@ -10,11 +10,11 @@ import numpy as np
 import sympy
 
 from ..errors import ModelError, nearest
-from ..model.labels import labelled
-from ..model.names import shortened
-from ..model.symbols import by_name
-from ..model.values import check_sign, real_array, real_number, used_parameters
 from ..typing import Array, Parameters, Values
+from .labels import labelled
+from .names import shortened
+from .symbols import by_name
+from .values import check_sign, real_array, real_number, used_parameters
 
 __all__ = ["named_parameters", "numbers_for", "parameter_values"]
 
