@@ -81,6 +81,7 @@ DOORS = {
     ("analysis/sensitivity/fitted.py", "plotting"),
     ("analysis/symmetry/height.py", "plotting"),
     ("control/ports/energy_balance.py", "plotting"),
+    ("control/trajectory/answer.py", "plotting"),
     ("plotting/figures.py", "root"),
 }
 #: Decisions of rank outside `runtime/gauss/factorisations.py`, which `constrained_solve.py` opens

@@ -6,6 +6,8 @@ from .feedback.linear import lqr as lqr
 from .feedback.linear import place_poles as place_poles
 from .feedback.matching import match as match
 from .feedback.routhian_matching import match_routhian as match_routhian
+from .input_tables import InputTable as InputTable
+from .input_tables import input_table as input_table
 from .optimal.on_group import optimal_on_group as optimal_on_group
 from .optimal.optimal import optimal as optimal
 from .optimal.rest_to_rest import rest_to_rest as rest_to_rest
@@ -27,3 +29,10 @@ from .steering.holonomy import holonomy as holonomy
 from .steering.holonomy_loops import holonomy_loop as holonomy_loop
 from .steering.loop_feedback import stabilise_by_loops as stabilise_by_loops
 from .steering.so_feedback import stabilise_so as stabilise_so
+from .trajectory.answer import Trajectory as Trajectory
+from .trajectory.optimise import optimise as optimise
+from .trajectory.quantities import at_end as at_end
+from .trajectory.quantities import at_start as at_start
+from .trajectory.quantities import integral as integral
+from .trajectory.quantities import multiplier as multiplier
+from .trajectory.quantities import reaction as reaction

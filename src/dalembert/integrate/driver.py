@@ -17,9 +17,10 @@ from ..runtime.kernel import Kernel, kernel_of
 from . import advance as loop
 from .contact.contact import Contacts
 from .events.rank_watch import hold_watch, vanishing_row
-from .events.stop_times import Stop, stop_times
+from .events.stop_times import Stop
 from .events.switching import SwitchWatch
 from .events.zero_crossings import crossings, cut, state_after
+from .input_table import all_stops
 from .inputs import InputCallback
 from .methods.table import find_method
 from .motion import Motion
@@ -83,7 +84,7 @@ class Driver(RunLoop):
         self.report += start.report
         self.contacts.check_start(self)
         if self.task.stepping is None:
-            self.stops = stop_times(self.kernel, self.task.parameters, self.task.span)
+            self.stops = all_stops(self.kernel, self.task)
         self.switching = SwitchWatch(self.kernel, self.task)
         self._begin(t, start.state, None)
         try:

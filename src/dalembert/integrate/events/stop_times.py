@@ -27,7 +27,15 @@ from ...typing import Array
 if TYPE_CHECKING:
     from ..task import Task
 
-__all__ = ["Stop", "has_stops", "is_controlled", "model_switches", "narrow_centres", "stop_times"]
+__all__ = [
+    "Stop",
+    "has_stops",
+    "is_controlled",
+    "merged",
+    "model_switches",
+    "narrow_centres",
+    "stop_times",
+]
 
 #: Least distance from a switch in spacings of the clock, and how often it may double.
 SPACINGS, DOUBLINGS = 4.0, 6
@@ -109,10 +117,10 @@ def stop_times(kernel: Kernel, parameters: Array, span: tuple[float, float]) -> 
                     " inverted"
                 ),
             ) from None
-    merged = _merged(sorted(found))
+    together = merged(sorted(found))
     if span[0] <= span[1]:
-        return merged
-    return [Stop(stop.after, stop.before) for stop in reversed(merged)]
+        return together
+    return [Stop(stop.after, stop.before) for stop in reversed(together)]
 
 
 class _TimeSwitches(NamedTuple):
@@ -224,7 +232,7 @@ def _centres_of(argument: sympy.Expr, low: float, high: float) -> list[tuple[flo
     return found
 
 
-def _merged(stops: Sequence[Stop]) -> list[Stop]:
+def merged(stops: Sequence[Stop]) -> list[Stop]:
     """Stops without overlaps."""
     found: list[Stop] = []
     for stop in stops:

@@ -1,0 +1,1 @@
+"""Direct optimal control: a trajectory as a nonlinear program, solved, refined and replayed."""

@@ -1,0 +1,291 @@
+"""Direct optimal control against closed forms, Pontryagin's principle and SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+from sympy import cos, pi, sin
+
+import dalembert as da
+from dalembert.control.trajectory.schemes import bernstein, find_scheme
+from dalembert.errors import DalembertError, ModelError, RunError, StartError
+
+x, y, theta = da.coordinates("x y theta")
+u, w = da.inputs("u w")
+optimise, integral, at_end, at_start = (
+    da.control.optimise,
+    da.control.integral,
+    da.control.at_end,
+    da.control.at_start,
+)
+BLOCK = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u], name="block")
+M1, M2, LENGTH, G = 1.0, 0.3, 0.5, 9.81
+CART = da.System(
+    [x, theta],
+    kinetic=M1 / 2 * x.dot**2
+    + M2
+    / 2
+    * ((x.dot + LENGTH * theta.dot * cos(theta)) ** 2 + (LENGTH * theta.dot * sin(theta)) ** 2),
+    potential=-M2 * G * LENGTH * cos(theta),
+    forces={x: u},
+    inputs=[u],
+    name="cart-pole",
+)
+SWING: dict[str, Any] = {
+    "start": {x: 0, theta: 0},
+    "end": {x: 1, theta: pi},
+    "at_rest": True,
+    "bounds": {u: (-20, 20), x: (-2, 2)},
+}
+ROD = da.System(
+    [x, y],
+    kinetic=(x.dot**2 + y.dot**2) / 2,
+    potential=G * y,
+    constraints=[da.holonomic(x**2 + y**2 - 1, name="rod")],
+    forces={x: -y * u, y: x * u},
+    inputs=[u],
+)
+
+
+def kelly(_: float, state: Any, force: float) -> list[float]:
+    """Rates of the cart-pole as Kelly prints them (SIAM Review 59, 2017, equations 6.1 and 6.2)."""
+    _, q, v, rate = state
+    s, c = np.sin(q), np.cos(q)
+    below = M1 + M2 * s**2
+    cart = (LENGTH * M2 * s * rate**2 + force + M2 * G * c * s) / below
+    pole = -(LENGTH * M2 * c * s * rate**2 + force * c + (M1 + M2) * G * s) / (LENGTH * below)
+    return [v, rate, cart, pole]
+
+
+# -- closed forms ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "transcription", ["gauss4", "gauss6", "radau5", "lobatto6", "hermite-simpson"]
+)
+def test_a_block_is_moved_by_an_input_that_is_linear_in_time(transcription: str) -> None:
+    found = optimise(
+        BLOCK, integral(u**2), {x: 0}, {x: 1}, (0, 1), at_rest=True, transcription=transcription
+    )
+    times = np.linspace(0, 1, 41)
+    assert found.cost == pytest.approx(12.0, rel=1e-9)
+    assert np.allclose(found.inputs["u"].at(times), 6 - 12 * times, atol=1e-6)
+    assert found.replay_distance < 1e-8
+
+
+def test_the_least_time_of_a_block_has_one_switch() -> None:
+    found = optimise(
+        BLOCK, at_end(da.t), {x: 0}, {x: 1}, (0, (0.5, 5)), at_rest=True, bounds={u: (-1, 1)}
+    )
+    assert found.cost == pytest.approx(2.0, rel=1e-6)
+    assert np.max(np.abs(found.inputs["u"].coefficients)) <= 1.0
+    assert np.allclose(found.inputs["u"].at([0.1, 0.9]), 1.0, atol=1e-5)
+    assert np.allclose(found.inputs["u"].at([1.1, 1.9]), -1.0, atol=1e-5)
+
+
+def test_the_brachistochrone_is_a_cycloid() -> None:
+    v, gravity = da.coordinates("v"), 9.80665
+    angle = brentq(lambda a: 5 * (a - np.sin(a)) - 10 * (1 - np.cos(a)), 0.5, 6)
+    fastest = angle * np.sqrt(5 / (1 - np.cos(angle)) / gravity)
+    slide = da.Flow({x: v * sin(u), y: v * cos(u), v: gravity * cos(u)}, inputs=[u])
+    found = optimise(
+        slide, at_end(da.t), {x: 0, y: 0, v: 0}, {x: 10, y: 5}, (0, (0.5, 5)),
+        bounds={u: (0, pi)}, guess={x: 5 * da.t, y: 2.5 * da.t, v: 5 * da.t, u: 1, da.t: 2},
+    )  # fmt: skip
+    assert found.cost == pytest.approx(fastest, rel=1e-8)
+
+
+def test_an_integral_may_be_a_condition() -> None:
+    """x = 30 t^2 (1 - t)^2 encloses the area 1 with the least effort, 720."""
+    found = optimise(
+        BLOCK, integral(u**2), {x: 0}, {x: 0}, (0, 1), at_rest=True, conditions=[integral(x) - 1]
+    )
+    assert found.cost == pytest.approx(720.0, rel=1e-9)
+    assert found.motion.sol(0.5)[0] == pytest.approx(30 / 16, rel=1e-8)
+
+
+def test_a_gait_is_periodic_and_its_inputs_keep_their_bounds_between_nodes() -> None:
+    """A rolling disk goes 4 (1 - cos 1) sideways in a cycle of 4, with rates of at most one."""
+    r, h = da.coordinates("r h")
+    disk = da.Flow({r: u, h: w, x: cos(h) * u, y: sin(h) * u}, inputs=[u, w])
+    s = pi * da.t / 2
+    found = optimise(
+        disk, -at_end(y), {r: 0, x: 0, y: 0}, None, (0, 4), periodic=[r, h],
+        bounds={u: (-1, 1), w: (-1, 1), h: (-1.5, 1.5)},
+        guess={r: sin(s) / 2, h: -cos(s) / 2, y: da.t / 4, u: cos(s), w: sin(s)},
+    )  # fmt: skip
+    assert found.cost == pytest.approx(-4 * (1 - np.cos(1.0)), rel=1e-6)
+    assert all(np.max(np.abs(table.coefficients)) <= 1 for table in found.inputs.values())
+    assert found.motion["h"][-1] == pytest.approx(found.motion["h"][0], abs=1e-6)
+
+
+def test_a_parameter_may_be_an_unknown() -> None:
+    """A mass m moved with int u^2 + 6/m least: 12 m^2 + 6/m has its minimum at m^3 = 1/4."""
+    m = da.parameters("m", positive=True)
+    heavy = da.System([x], kinetic=m / 2 * x.dot**2, forces={x: u}, inputs=[u])
+    found = optimise(
+        heavy, integral(u**2) + 6 / m, {x: 0}, {x: 1}, (0, 1), at_rest=True,
+        parameters={m: (0.1, 10)},
+    )  # fmt: skip
+    assert found.parameters["m"] == pytest.approx(0.25 ** (1 / 3), rel=1e-6)
+    assert found.cost == pytest.approx(12 * 0.25 ** (2 / 3) + 6 / 0.25 ** (1 / 3), rel=1e-8)
+
+
+# -- independent implementations -------------------------------------------------------------------
+
+
+def test_least_effort_is_the_extremal_of_pontryagin() -> None:
+    found = optimise(CART, integral(u**2), span=(0, 2), **SWING)
+    extremal = da.control.optimal(
+        CART, u**2, {x: 0, theta: 0, x.dot: 0, theta.dot: 0},
+        {x: 1, theta: pi, x.dot: 0, theta.dot: 0}, (0, 2),
+    )  # fmt: skip
+    assert found.cost == pytest.approx(extremal.cost, rel=1e-7)
+    assert found.replay_distance <= found.tolerance
+    assert np.allclose(found.costates[:, 0], list(extremal.costates.values()), rtol=1e-4)
+
+
+def test_scipy_follows_the_plan_with_the_inputs_found() -> None:
+    found = optimise(CART, integral(u**2), span=(0, 2), **SWING)
+    state = found.states[:, 0]
+    table = found.inputs["u"]
+    for k in range(len(found.t) - 1):
+        first, last = found.t[k], found.t[k + 1]
+        inside = last - 1e-12  # the table jumps at its times
+        piece = solve_ivp(
+            lambda t, z, inside=inside: kelly(t, z, table(min(t, inside))), (first, last), state,
+            method="DOP853", rtol=1e-11, atol=1e-12,
+        )  # fmt: skip
+        state = piece.y[:, -1]
+    assert np.allclose(state, found.states[:, -1], atol=2e-6)
+    assert np.allclose(found.states[:, -1], [1, np.pi, 0, 0], atol=1e-8)
+
+
+def test_the_least_time_of_the_cart_pole_has_bounded_inputs_and_its_singular_arc() -> None:
+    """1.167090858 is from six phases with free durations, by an independent program."""
+    found = optimise(CART, at_end(da.t), span=(0, (0.5, 4)), guess={da.t: 2}, **SWING)
+    assert found.cost == pytest.approx(1.167090858, rel=1e-6)
+    assert np.max(np.abs(found.inputs["u"].coefficients)) <= 20.0
+    assert found.replay_distance <= 1e-6
+    assert found.is_within_tolerance
+
+
+@pytest.mark.parametrize("name", ["trapezoid", "hermite-simpson", "gauss4", "radau3"])
+def test_schemes_have_their_order(name: str) -> None:
+    """The error of the cost falls by two to the order when the mesh is halved."""
+    order = {"radau3": 3}.get(name, find_scheme(name).order)
+    exact = 58.8076674645
+    errors = [
+        abs(
+            optimise(
+                CART, integral(u**2), span=(0, 2), transcription=name, intervals=n, refinements=0,
+                **SWING,
+            ).transcribed_cost
+            - exact
+        )
+        for n in (60, 120)
+    ]  # fmt: skip
+    assert np.log2(errors[0] / errors[1]) > order - 0.4
+
+
+# -- constraints -----------------------------------------------------------------------------------
+
+
+def swung(**more: Any) -> Any:
+    start, end = {x: 0, y: -1}, {x: sympy.sin(2), y: -sympy.cos(2)}
+    return optimise(ROD, integral(u**2), start, end, (0, 1.5), at_rest=True, **more)
+
+
+def test_multipliers_are_unknowns_and_the_cost_is_that_of_one_coordinate() -> None:
+    angle = da.System(
+        [theta], kinetic=theta.dot**2 / 2, potential=-G * cos(theta), forces={theta: u}, inputs=[u]
+    )
+    one = optimise(angle, integral(u**2), {theta: 0}, {theta: 2}, (0, 1.5), at_rest=True)
+    found = swung()
+    assert found.cost == pytest.approx(one.cost, rel=1e-6)
+    assert found.iterations < 60
+    assert found.motion.worst_residual["position"] < 1e-8
+    assert found.motion["y"][-1] == pytest.approx(-np.cos(2.0), abs=1e-6)
+
+
+def test_reactions_may_be_bounded() -> None:
+    """The tension of the rod is v^2 - g y; a bound on it is kept along the whole motion."""
+    free = swung()
+    tension = -da.control.multiplier("rod") * 2
+    most = float(np.max(-2 * free.motion.reactions["rod"].multiplier))
+    bound = swung(bounds={tension: (None, most - 2.0)})
+    assert bound.cost > free.cost * (1 + 1e-4)
+    motion = bound.motion
+    pulled = motion["x_dot"] ** 2 + motion["y_dot"] ** 2 - G * motion["y"]
+    assert np.max(pulled) <= most - 2.0 + 1e-4
+    force = da.control.reaction("rod", x)
+    again = swung(bounds={tension: (None, most - 2.0), force: (-1e3, 1e3)})
+    assert again.cost == pytest.approx(bound.cost, rel=1e-5)
+
+
+def test_the_top_of_a_circle_is_not_its_bottom() -> None:
+    found = optimise(
+        ROD, integral(u**2), {x: 0, y: -1}, {x: 0, y: 1}, (0, 2), at_rest=True,
+        guess={x: sin(pi * da.t / 2), y: -cos(pi * da.t / 2)},
+    )  # fmt: skip
+    assert found.motion["y"][-1] == pytest.approx(1.0, abs=1e-6)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gauss2", "gauss10", "radau1", "radau7", "lobatto2", "lobatto8"])
+def test_stages_integrate_polynomials_exactly(name: str) -> None:
+    scheme = find_scheme(name)
+    for power in range(scheme.order):
+        assert scheme.weights @ scheme.stages**power == pytest.approx(1 / (power + 1), abs=1e-12)
+    for power in range(len(scheme.stages)):
+        expected = scheme.stages ** (power + 1) / (power + 1)
+        assert np.allclose(scheme.mix @ scheme.stages**power, expected, atol=1e-12)
+
+
+def test_bernstein_polynomials_are_positive_and_sum_to_one() -> None:
+    table = bernstein(5, np.linspace(0, 1, 17))
+    assert np.all(table >= 0)
+    assert np.allclose(table.sum(axis=1), 1.0)
+
+
+# -- what cannot be done ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "said"),
+    [
+        ({"cost": u**2}, ModelError, "stands alone"),
+        ({"start": {x: 3}, "bounds": {x: (-1, 1)}}, StartError, "outside its bounds"),
+        ({"bounds": {u: (1, -1)}}, ModelError, "exclude each other"),
+        ({"span": (2, 1)}, ModelError, "forward"),
+        ({"span": ()}, ModelError, "two times"),
+        ({"start": {"z": 0}}, ModelError, "no quantity"),
+        ({"transcription": "simpson"}, ModelError, "no transcription"),
+        ({"parameters": {"m": 1}}, ModelError, "no parameter"),
+        ({"conditions": [True]}, ModelError, "condition"),
+        ({"bounds": {u: (-1, 1)}}, RunError, "No trajectory"),
+        ({"bounds": {da.control.reaction("rod", x): (0, 1)}}, ModelError, "no reaction"),
+    ],
+)
+def test_what_cannot_be_met_is_said(
+    changed: dict[str, Any], kind: type[DalembertError], said: str
+) -> None:
+    call: dict[str, Any] = {
+        "cost": integral(u**2), "start": {x: 0}, "end": {x: 1}, "span": (0, 1), "at_rest": True,
+    }  # fmt: skip
+    with pytest.raises(kind, match=said):
+        optimise(BLOCK, **(call | changed))
+
+
+def test_a_trajectory_is_read_and_drawn() -> None:
+    found = optimise(BLOCK, integral(u**2), {x: 0}, {x: 1}, (0, 1), at_rest=True)
+    assert "of the replayed motion" in found.report()
+    assert len(found.plot().axes) == 3
+    assert at_start(x) != at_end(x)
