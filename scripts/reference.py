@@ -47,6 +47,10 @@ PARTS = (
         ("System", "Scenario", "coordinates", "parameters", "inputs", "speeds", "t", "Flow", "Action"),
     ),
     Part(
+        "bodies", "Bodies", "Mechanisms of bodies and joints. Guide: [Bodies](../../bodies.md).",
+        ("model.bodies", "bodies"), ("Mechanism", "Body", "revolute"),
+    ),
+    Part(
         "constraints", "Constraints and forces", "What a motion must obey, and what pushes it. Guide: "
         "[Constraints](../../constraints.md).", ("model.constraints", "model.forces"),
         ("holonomic", "velocity", "momentum", "image", "unilateral"),
@@ -116,7 +120,7 @@ FILLED = ("Motion", "Ensemble", "Equations", "LieGroup", "Outcome")
 #: Public names that are modules: their own names are part of the reference.
 MODULES = ("draw", "errors", "gallery", "plotting", "typing")
 #: Namespaces: each of their names has a section of its own, unless it stands at the top as well.
-SPACES = ("analysis", "control", "dirac", "lie", "symmetry", "variational")
+SPACES = ("analysis", "bodies", "control", "dirac", "lie", "symmetry", "variational")
 
 
 def public_names() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Constrained analytical mechanics: state a system once, then derive, compile and simulate it.
 
-The names that a first model needs are here; the others are in `analysis`, `control`, `dirac`,
-`gallery`, `lie`, `plotting`, `symmetry` and `variational`. Modules load when a name is first used.
+The names that a first model needs are here; the others are in `analysis`, `bodies`, `control`,
+`dirac`, `gallery`, `lie`, `plotting`, `symmetry` and `variational`. Modules load when a name is
+first used.
 """
 
 import importlib

@@ -1,4 +1,5 @@
 from . import analysis as analysis
+from . import bodies as bodies
 from . import control as control
 from . import dirac as dirac
 from . import errors as errors
@@ -50,6 +51,7 @@ from .model.forces import spring as spring
 from .model.io.expressions import parse as parse
 from .model.io.files import load_model as load_model
 from .model.io.files import save_model as save_model
+from .model.quantities import define as define
 from .model.scenario import Scenario as Scenario
 from .model.symbols import Coordinate as Coordinate
 from .model.symbols import Input as Input

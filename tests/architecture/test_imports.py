@@ -22,7 +22,7 @@ FILES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.p
 
 CORE = {"errors", "model", "algebra", "geometry", "formulations", "codegen", "runtime", "integrate"}
 #: Parts that only name what others hold.
-NAMESPACES = ("dirac", "lie", "symmetry", "variational")
+NAMESPACES = ("bodies", "dirac", "lie", "symmetry", "variational")
 #: What each part may import of ours, besides itself, the types of signatures and the version.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "__init__": set(),
     "model": {"errors"},
     "geometry": {"errors", "algebra"},
-    "algebra": {"errors"},
+    "algebra": {"errors", "model"},
     "formulations": {"errors", "model", "algebra", "geometry"},
     "presentation": {"errors", "model", "algebra", "formulations"},
     "codegen": {"errors", "model", "algebra"},

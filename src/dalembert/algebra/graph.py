@@ -11,6 +11,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from ..errors import ModelError
+from ..model.quantities import Quantity, definitions_in
 from . import structure
 from .scalars import over, plus, times
 from .sparse_factor import SparseFactor, columns_of, dense
@@ -60,6 +61,13 @@ class GraphAlgebra:
         known = self._nodes[expression] if expression.is_Number else self._nodes.get(expression)
         if known is not None:
             return known
+        for quantity in definitions_in([expression]):
+            if quantity not in self._nodes:
+                self._nodes[quantity] = self._tree(quantity.definition)
+        return self._tree(expression)
+
+    def _tree(self, expression: sympy.Expr) -> ca.SX:
+        """An expression whose quantities are known."""
         sums = _sums_by_length(expression)
         self._rank_terms(sums)
         for part in sums:
@@ -332,6 +340,8 @@ def _sums_by_length(expression: sympy.Basic) -> list[sympy.Add]:
         node = pending.pop()
         if isinstance(node, sympy.Add):
             found.append(node)
+        if isinstance(node, Quantity):
+            continue
         for argument in node.args:
             if argument.args and argument not in seen:
                 seen.add(argument)

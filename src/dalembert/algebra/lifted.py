@@ -59,6 +59,19 @@ class Lifting:
     definitions: list[Column]
     form: list[Column]
 
+    @cached_property
+    def passing_operations(self) -> int:
+        """Products and sums that pass a unit of every symbol on through the nodes behind it."""
+        behind = [1 << i for i in range(self.n)]
+        count = 0
+        for definition in self.definitions:
+            reached = 0
+            for unknown in definition:
+                count += 2 * behind[unknown].bit_count()
+                reached |= behind[unknown]
+            behind.append(reached)
+        return count
+
 
 def lift(scalar: ca.SX, symbols: ca.SX) -> Lifting | None:
     """The Hessian of `scalar` with respect to `symbols` (n x 1) as a form in shared nodes.

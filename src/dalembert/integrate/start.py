@@ -191,14 +191,14 @@ class StartSolver:
         self.project_start = project_start
         self.system = self.kernel.equations.system
         self.n_q = len(self.system.coordinates)
+        self.home: Mapping[Any, float] = getattr(self.system, "home", {})
         self.report: list[str] = []
 
     def run(self, given: Mapping[Any, Any]) -> Start:
         values = self._read(given)
         y = np.zeros(self.kernel.n_state)
         for k, symbol in enumerate(self.kernel.equations.state):
-            if symbol.name in values:
-                y[k] = values[symbol.name]
+            y[k] = values.get(symbol.name, self.home.get(symbol, 0.0))
         self._project_positions(y, values)
         self._project_velocities(y, values)
         return Start(y, tuple(self.report))
@@ -243,7 +243,7 @@ class StartSolver:
             )
             for guess in GUESSES:
                 trial = y.copy()
-                trial[free] = guess
+                trial[free] += guess
                 if self._newton(trial, conditions, free):
                     y[:] = trial
                     self._say_completed(y, free)

@@ -18,6 +18,7 @@ from .constraints import Constraint, ImageConstraint, UnilateralConstraint
 from .drawing import Drawing, Drawn
 from .forces import SystemPart, sum_parts
 from .frozen_table import FrozenTable
+from .quantities import Quantity, definitions_in
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, by_name, name_of
 from .system_checks import check_bundle, check_energies, check_kinds, check_names, check_roles
 from .system_reader import Reader
@@ -61,6 +62,9 @@ class System:
         Fibre velocities v = sigma(q) q_dot (Moreau and van der Schaft 19). The Lagrangian, or the
         kinetic energy, is then written in v; `lagrangian` is what it becomes in q_dot, and may be
         singular where it is regular in v.
+    home : mapping of coordinate to number
+        Values that a start which does not give them begins with, instead of 0: a quaternion is 1 at
+        home, say.
     name : str
     drawing : Drawing, or shapes of `dalembert.draw`
         How the system looks, for animations.
@@ -94,6 +98,7 @@ class System:
     bundle: Mapping[Speed, sympy.Expr] = field(repr=False)
     bundle_lagrangian: sympy.Expr | None = field(repr=False)
     drawing: Drawing | None = field(default=None, repr=False, compare=False)
+    home: Mapping[Coordinate, float] = field(default_factory=FrozenTable, repr=False, compare=False)
     #: What the equal parts of a system that `repeat` stated have in common.
     repetition: Repetition | None = field(default=None, init=False, repr=False, compare=False)
     #: The SymPy symbols behind the names of a system that `from_sympy` made: a `SympyNames`.
@@ -116,6 +121,7 @@ class System:
         outputs: Values | None = None,
         parts: Sequence[SystemPart] = (),
         bundle: Values | None = None,
+        home: Values | None = None,
         name: str = "system",
         drawing: Drawn | None = None,
     ) -> None:
@@ -184,6 +190,13 @@ class System:
             "bundle_lagrangian": on_bundle,
             "name": str(name),
             "drawing": reader.drawing(drawing),
+            "home": FrozenTable(
+                {
+                    q: float(value)
+                    for key, value in _once(home, "values at home").items()
+                    if (q := reader.coordinate(key, "values at home")) is not None
+                }
+            ),
         }
         self._set(values)
         if not faults:
@@ -199,6 +212,7 @@ class System:
         return system
 
     def _set(self, values: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "home", FrozenTable({}))
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
         object.__setattr__(self, "cache", Cache("results of a system"))
@@ -255,6 +269,11 @@ class System:
         return tuple(sorted(found, key=lambda symbol: symbol.name))
 
     @cached_property
+    def definitions(self) -> tuple[Quantity, ...]:
+        """The named quantities that the expressions share, each after those that it contains."""
+        return tuple(definitions_in(self.expressions()))
+
+    @cached_property
     def bilateral(self) -> tuple[Constraint, ...]:
         """The two-sided constraints that give rows: all but image and one-sided ones."""
         return tuple(c for c in self.constraints if c.gives_row)
@@ -295,6 +314,11 @@ class System:
             "inputs": self.inputs,
             "outputs": self.outputs,
             "name": self.name,
+            "home": {
+                q: value
+                for q, value in self.home.items()
+                if q in changes.get("coordinates", self.coordinates)
+            },
             "drawing": (
                 self.drawing
                 if set(changes.get("coordinates", self.coordinates)) >= set(self.coordinates)

@@ -310,6 +310,8 @@ def check_names(system: System, faults: list[DalembertError]) -> None:
             take(symbol.name, f"the {kind} {symbol}")
     for name in system.outputs:
         take(name, f"the output {name}")
+    for quantity in system.definitions:
+        take(quantity.name, f"the quantity {quantity.name} = {str(quantity.definition)[:40]}")
     names = [constraint.name for constraint in system.constraints]
     for name in sorted(name for name, count in Counter(names).items() if count > 1):
         faults.append(ModelError(f"Two constraints are called `{name}`", remedy="name them apart"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from ...algebra.lifted import LiftedFactor, lift
+from ...algebra.lifted import LiftedFactor, Lifting, lift
 from ...algebra.scalars import minus, plus, times
 from ...algebra.sparse_factor import (
     Budget,
@@ -62,7 +62,7 @@ def lifted_solution(graph: GaussProblem) -> UnrolledSolution | None:
     lifting = lift(hessian.scalar, hessian.symbols) if pattern.nnz() > SPARSE * n else None
     if lifting is None or not lifting.definitions:
         return None
-    allowed = WORTH * _ordinary_operations(hessian, pattern)
+    allowed = WORTH * _ordinary_operations(hessian, pattern, lifting)
     try:
         factor = LiftedFactor(lifting, Budget(allowed))
     except TooManyOperationsError:
@@ -72,13 +72,17 @@ def lifted_solution(graph: GaussProblem) -> UnrolledSolution | None:
     return _solved(factor, graph)
 
 
-def _ordinary_operations(hessian: HessianMatrix, pattern: ca.Sparsity) -> float:
-    """Estimate the operations to form and factor a Hessian, by straight-line code or loops."""
+def _ordinary_operations(hessian: HessianMatrix, pattern: ca.Sparsity, lifting: Lifting) -> float:
+    """Estimate the operations to form and factor a Hessian, by straight-line code or loops.
+
+    A Hessian of many unknowns is not formed for that: its columns are unit velocities, passed on
+    through all shared velocities that depend on them.
+    """
     n, entries = pattern.size1(), pattern.nnz()
     forming = (
         _operations([ca.triu(hessian.matrix)])
         if n <= COUNTED
-        else OPERATIONS_PER_ENTRY * (entries + n) / 2
+        else max(OPERATIONS_PER_ENTRY * (entries + n) / 2, lifting.passing_operations)
     )
     if n > COUNTED and entries > n * n / 5:
         return float(forming + LOOPED * n**3 / 3)

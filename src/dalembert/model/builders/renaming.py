@@ -13,6 +13,8 @@ from typing import Any
 
 import sympy
 
+from ..quantities import Quantity
+
 __all__ = ["renamed", "sum_of_terms"]
 
 _ORDER = cmp_to_key(sympy.Basic.compare)
@@ -79,7 +81,7 @@ def _ordered(arguments: list[Any]) -> tuple[Any, ...]:
 
 
 def _spelled(node: sympy.Basic) -> str:
-    if node.is_Symbol:
+    if node.is_Symbol or isinstance(node, Quantity):
         return str(node.name)
     return (
         f"{type(node).__name__}({','.join(map(_spelled, node.args))})" if node.args else str(node)

@@ -1,0 +1,5 @@
+"""Bodies, frames and joints: mechanisms that become systems."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+"""Bodies, joints and mechanisms: what becomes a `System` without writing energies."""

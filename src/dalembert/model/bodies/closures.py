@@ -1,0 +1,112 @@
+"""Joints as constraints between bodies that move already: loops, and all joints in maximal form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sympy
+
+from ..constraints import Constraint, holonomic
+from .body import Frame
+from .joints import Joint
+from .steps import Slide, Step, Turn
+from .vectors import Rotation, Triple, add, cross, dot, scale, unit_axis
+
+if TYPE_CHECKING:
+    from .kinematics import Kinematics
+
+__all__ = ["HAS_CLOSURE", "closing", "numbered", "welding"]
+
+#: Joints that are constraints without coordinates of their own.
+HAS_CLOSURE = frozenset(
+    ("weld", "revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "free")
+)
+ONE = sympy.Integer(1)
+
+
+def numbered(name: str, residuals: list[sympy.Expr]) -> tuple[Constraint, ...]:
+    """Holonomic constraints with the name of a joint and their number."""
+    return tuple(
+        holonomic(residual, name=f"{name}_{number}" if len(residuals) > 1 else name)
+        for number, residual in enumerate(residuals, start=1)
+        if residual != 0
+    )
+
+
+def closing(joint: Joint, kinematics: Kinematics) -> list[sympy.Expr]:
+    """The residuals that keep two frames related by a joint."""
+    apart = _apart(joint.parent, joint.child, kinematics)
+    here, there = kinematics.axes(joint.parent), kinematics.axes(joint.child)
+    match joint.kind:
+        case "spherical":
+            return list(apart)
+        case "free":
+            return []
+        case "weld":
+            return [*apart, *_unturned(here, there)]
+        case "planar":
+            normal = here.applied(unit_axis("z"))
+            return [dot(normal, apart), *_parallel(here, there, unit_axis("z"))]
+    axis = _axis(joint.steps)
+    match joint.kind:
+        case "revolute":
+            return [*apart, *_parallel(here, there, axis)]
+        case "universal":
+            second = _axis(joint.steps[1:])
+            right = dot(axis, second)
+            return [*apart, dot(here.applied(axis), there.applied(second)) - right]
+    across = [dot(here.applied(side), apart) for side in _sides(axis)]
+    if joint.kind == "cylindrical":
+        return [*across, *_parallel(here, there, axis)]
+    return [*across, *_unturned(here, there)]
+
+
+def welding(first: Frame, second: Frame, kinematics: Kinematics) -> list[sympy.Expr]:
+    """The residuals that hold two frames together."""
+    return [
+        *_apart(first, second, kinematics),
+        *_unturned(kinematics.axes(first), kinematics.axes(second)),
+    ]
+
+
+def _apart(first: Frame, second: Frame, kinematics: Kinematics) -> Triple:
+    return add(kinematics.position(second), scale(-ONE, kinematics.position(first)))
+
+
+def _axis(steps: tuple[Step, ...]) -> Triple:
+    step = steps[0]
+    return (
+        step.axis
+        if isinstance(step, Turn)
+        else step.direction
+        if isinstance(step, Slide)
+        else (
+            ONE * 0,
+            ONE * 0,
+            ONE,
+        )
+    )
+
+
+def _sides(axis: Triple) -> tuple[Triple, Triple]:
+    """Two unit vectors across an axis."""
+    places = [k for k, entry in enumerate(axis) if entry != 0]
+    if len(places) == 1:
+        units = [unit_axis(letter) for letter in "xyz"]
+        return units[(places[0] + 1) % 3], units[(places[0] + 2) % 3]
+    numbers = [abs(float(entry)) if entry.is_number else 1.0 for entry in axis]
+    least = min(range(3), key=lambda k: numbers[k])
+    first = unit_axis(cross(axis, unit_axis("xyz"[least])))
+    return first, cross(axis, first)
+
+
+def _parallel(here: Rotation, there: Rotation, axis: Triple) -> list[sympy.Expr]:
+    """Two conditions: the axis is the same one in both frames."""
+    turned = there.applied(axis)
+    return [dot(here.applied(side), turned) for side in _sides(axis)]
+
+
+def _unturned(here: Rotation, there: Rotation) -> list[sympy.Expr]:
+    """Three conditions: the axes of both frames agree (the skew part of R^T S vanishes)."""
+    a, b = here.columns, there.columns
+    return [dot(a[j], b[i]) - dot(a[i], b[j]) for i, j in ((1, 2), (2, 0), (0, 1))]

@@ -1,0 +1,301 @@
+"""A mechanism: bodies connected by joints, which becomes a `System`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import sympy
+
+from ...errors import ModelError
+from ..atoms import leaves
+from ..cache import Cache
+from ..symbols import Input
+from ..system import System
+from .body import GROUND, Body, Frame, Place, as_frame
+from .closures import HAS_CLOSURE, closing, numbered, welding
+from .contributions import Contribution, Element, along_axes, of_body, summed, total
+from .joints import Joint, free
+from .kinematics import Edge, Kinematics
+from .steps import Step, inverted, placing
+from .vectors import Triple, as_triple
+
+if TYPE_CHECKING:
+    from ...typing import Expression, Values
+
+__all__ = ["Mechanism"]
+
+Coordinates = Literal["joint", "maximal"]
+
+
+@dataclass(frozen=True, init=False)
+class Mechanism:
+    """Bodies connected by joints, with springs, dampers and forces between them.
+
+    Joints that reach a new body, in the order of the list, make a tree that begins at the ground;
+    the others close loops and become constraints.
+
+    Parameters
+    ----------
+    joints : sequence of joints, and of `gear`, `coupling`, `distance`, `rolling`, ...
+    forces : sequence of `spring`, `damper`, `bushing`, `wrench`, ...
+    gravity : three expressions
+        Its acceleration in the frame of the ground, (0, 0, -9.81) say.
+    name : str
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> b = da.bodies
+    >>> m, l, g = da.parameters("m l g", positive=True)
+    >>> arm = b.Body("arm", mass=m, com=(0, 0, -l))
+    >>> hinge = b.revolute("theta", b.ground(), arm, axis="y")
+    >>> pendulum = b.Mechanism([hinge], gravity=(0, 0, -g)).system()
+    >>> motion = da.simulate(pendulum, {"theta": 0.1}, (0, 1), parameters={m: 1, l: 1, g: 9.81})
+    >>> bool(abs(motion.energy[-1] - motion.energy[0]) < 1e-9)
+    True
+    """
+
+    joints: tuple[Joint, ...]
+    elements: tuple[Element, ...]
+    gravity: Triple
+    name: str
+    cache: Cache = field(repr=False, compare=False)
+
+    def __init__(
+        self,
+        joints: Sequence[Joint | Element] = (),
+        forces: Sequence[Element] = (),
+        *,
+        gravity: Sequence[Expression] = (0, 0, 0),
+        name: str = "mechanism",
+    ) -> None:
+        given = [*joints, *forces]
+        values = {
+            "joints": tuple(each for each in given if isinstance(each, Joint)),
+            "elements": tuple(each for each in given if not isinstance(each, Joint)),
+            "gravity": as_triple(gravity, "acceleration of gravity"),
+            "name": name,
+            "cache": Cache("plans of a mechanism"),
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+        self._check()
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """Every body but the ground, each once."""
+        found: dict[str, Body] = {}
+        for joint in self.joints:
+            for frame in (joint.parent, joint.child):
+                known = found.setdefault(frame.body.name, frame.body)
+                if known != frame.body:
+                    raise ModelError(
+                        f"Two bodies are called `{frame.body.name}`", remedy="name them apart"
+                    )
+        found.pop(GROUND, None)
+        return tuple(found.values())
+
+    def body(self, name: str) -> Body:
+        """A body by its name."""
+        found: Body = _named(name, self.bodies, "body")
+        return found
+
+    def joint(self, name: str) -> Joint:
+        """A joint by its name."""
+        found: Joint = _named(name, self.joints, "joint")
+        return found
+
+    def _check(self) -> None:
+        names = [each.name for each in self.joints] + [each.name for each in self.elements]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ModelError(f"Two joints are called `{twice[0]}`", remedy="name them apart")
+        if not self.joints:
+            raise ModelError("A mechanism needs a joint", remedy="connect a body with the ground")
+        lost = [body.name for body in self.bodies if body.name not in self._tree[0]]
+        if lost:
+            raise ModelError(
+                f"The body `{lost[0]}` is not connected with the ground",
+                remedy=f'add free("{lost[0]}_motion", ground, {lost[0]}), say',
+            )
+
+    @cached_property
+    def _tree(self) -> tuple[dict[str, Edge], tuple[Joint, ...], tuple[Joint, ...]]:
+        """Edges by body, the joints of the tree, and those that close loops."""
+        edges: dict[str, Edge] = {}
+        reached, waiting, used = {GROUND}, list(self.joints), []
+        while True:
+            joint = next((j for j in waiting if len(_ends(j) & reached) == 1), None)
+            if joint is None:
+                break
+            waiting.remove(joint)
+            used.append(joint)
+            steps = _steps(joint)
+            parent, child = joint.parent.body.name, joint.child.body.name
+            if parent in reached:
+                edges[child] = Edge(parent, tuple(steps))
+            else:
+                edges[parent] = Edge(child, tuple(inverted(steps)))
+            reached |= {parent, child}
+        return edges, tuple(used), tuple(waiting)
+
+    @property
+    def loops(self) -> tuple[Joint, ...]:
+        """The joints that close loops."""
+        return self._tree[2]
+
+    # -- kinematics --------------------------------------------------------------------------------
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """Twists and poses in joint coordinates."""
+        return self._plan("joint").kinematics
+
+    def position(self, place: Place) -> Triple:
+        """The position of a point in space, in joint coordinates."""
+        return self.kinematics.position(as_frame(place, "A position"))
+
+    def velocity(self, place: Place) -> Triple:
+        """The velocity of a point in space, in joint coordinates."""
+        return self.kinematics.velocity(as_frame(place, "A velocity"))
+
+    def spin(self, place: Place) -> Triple:
+        """The angular velocity of a body in space, in joint coordinates."""
+        return self.kinematics.spin(as_frame(place, "An angular velocity"))
+
+    def axes(self, place: Place) -> sympy.ImmutableDenseMatrix:
+        """The rotation matrix of a frame (columns: its axes in space), in joint coordinates."""
+        return sympy.ImmutableDenseMatrix(self.kinematics.axes(as_frame(place, "Axes")).rows)
+
+    # -- systems -----------------------------------------------------------------------------------
+
+    def _plan(self, coordinates: Coordinates) -> _Plan:
+        if coordinates not in ("joint", "maximal"):
+            raise ModelError(
+                "Coordinates are those of the joints, or of all bodies",
+                seen=repr(coordinates),
+                remedy='pass "joint" or "maximal"',
+            )
+        make = _joint_plan if coordinates == "joint" else _maximal_plan
+        plan: _Plan = self.cache.get(coordinates, lambda: make(self))
+        return plan
+
+    def system(
+        self, coordinates: Coordinates = "joint", *, outputs: Values | None = None
+    ) -> System:
+        """The mechanism as a `System`.
+
+        Parameters
+        ----------
+        coordinates : "joint" or "maximal"
+            The coordinates of the joints, with constraints for loops; or position and quaternion of
+            every body, ``<body>_x``, ..., ``<body>_qz``, with constraints for all joints.
+        outputs : mapping of name to expression
+        """
+        plan = self._plan(coordinates)
+        found = total(plan.contributions(self))
+        inputs = sorted(
+            {
+                symbol
+                for value in (*found.forces.values(), *found.dissipation, *found.potential)
+                for symbol in leaves(value)
+                if isinstance(symbol, Input)
+            },
+            key=lambda symbol: symbol.name,
+        )
+        return System(
+            found.coordinates,
+            kinetic=summed(found.kinetic),
+            potential=summed(found.potential),
+            dissipation=summed(found.dissipation),
+            forces=found.forces,
+            constraints=found.constraints,
+            inputs=inputs,
+            outputs={**found.outputs, **(outputs or {})},
+            home=found.home,
+            name=self.name,
+        )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a mechanism is stated: kinematics, joints with coordinates, and joints as constraints."""
+
+    kinematics: Kinematics
+    moving: tuple[Joint, ...]
+    closed: tuple[Joint, ...]
+    #: Frames of virtual bodies that are welded to a frame, by joint.
+    welded: tuple[tuple[str, Frame, Frame], ...]
+
+    def contributions(self, mechanism: Mechanism) -> list[Contribution]:
+        """What everything adds to the system."""
+        parts = [along_axes(joint) for joint in self.moving]
+        parts += [of_body(body, self.kinematics) for body in mechanism.bodies]
+        residuals = {joint.name: closing(joint, self.kinematics) for joint in self.closed}
+        for name, first, second in self.welded:
+            residuals[name] = welding(first, second, self.kinematics)
+        parts += [Contribution(constraints=numbered(*pair)) for pair in residuals.items()]
+        parts += [element.contribution(self.kinematics) for element in mechanism.elements]
+        return parts
+
+
+def _joint_plan(mechanism: Mechanism) -> _Plan:
+    edges, used, loops = mechanism._tree
+    return _closing_plan(mechanism, dict(edges), used, loops)
+
+
+def _maximal_plan(mechanism: Mechanism) -> _Plan:
+    ground = Body(GROUND)
+    motions = tuple(free(body.name, ground, body) for body in mechanism.bodies)
+    edges = {motion.child.body.name: Edge(GROUND, tuple(_steps(motion))) for motion in motions}
+    return _closing_plan(mechanism, edges, motions, mechanism.joints)
+
+
+def _closing_plan(
+    mechanism: Mechanism,
+    edges: dict[str, Edge],
+    moving: tuple[Joint, ...],
+    loops: tuple[Joint, ...],
+) -> _Plan:
+    """A plan in which passive joints close loops without coordinates of their own.
+
+    Where something acts along a joint, its coordinates lead to a body without mass, which is welded
+    to the child.
+    """
+    closed, extra, welded = [], [], []
+    for joint in loops:
+        if joint.kind in HAS_CLOSURE and joint.is_passive:
+            closed.append(joint)
+            continue
+        virtual = Body(f"{joint.name}_end")
+        edges[virtual.name] = Edge(joint.parent.body.name, (*placing(joint.parent), *joint.steps))
+        extra.append(joint)
+        welded.append((joint.name, Frame(virtual), joint.child))
+    return _Plan(
+        Kinematics(edges, mechanism.gravity), (*moving, *extra), tuple(closed), tuple(welded)
+    )
+
+
+def _ends(joint: Joint) -> set[str]:
+    return {joint.parent.body.name, joint.child.body.name}
+
+
+def _steps(joint: Joint) -> list[Step]:
+    """The steps from the parent to the child."""
+    return [*placing(joint.parent), *joint.steps, *inverted(placing(joint.child))]
+
+
+def _named(name: str, among: Sequence[Any], what: str) -> Any:
+    for each in among:
+        if each.name == name:
+            return each
+    raise ModelError(
+        f"There is no {what} `{name}`",
+        seen=", ".join(each.name for each in among),
+        remedy="use one of these names",
+    )
