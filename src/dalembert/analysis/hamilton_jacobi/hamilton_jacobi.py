@@ -42,7 +42,7 @@ from ...typing import Array, Values
 from ..anatomy import read_model
 from ..proofs.bounded import fresh
 from ..tables import Report, Section
-from ..variational.variational_hamiltonian import variational_hamiltonian
+from ..variational.variational_hamiltonian import VariationalHamiltonian, variational_hamiltonian
 from .jacobi_condition import AlongMotion, Applicability, applicability, condition_along
 from .jacobi_motion import JacobiMotion, jacobi_motion
 from .separation import CompleteIntegral, levi_civita, separate
@@ -60,18 +60,10 @@ class HamiltonJacobi(Report):
     Attributes
     ----------
     system : System
-    momenta : mapping of coordinate to symbol (n)
-        pi.
+    variational : VariationalHamiltonian
+        H_1 and where its formulas hold.
     definitions : mapping of pi to expression
         p + lambda f_v, with one symbol lambda_<constraint> for each constraint (5.3).
-    hamiltonian : sympy.Expr
-        H_1(q, pi, t).
-    velocities : mapping of coordinate to expression
-        q_dot(q, pi, t).
-    multipliers : mapping of dependent coordinate to expression
-        lambda(q, pi, t) = pi_a - p_a of the constraint solved as v_a - phi_a = 0.
-    branch : tuple of relations
-        Where these formulas hold; empty where they do everywhere.
     applicability : Applicability
         Whether all motions are mechanical ones (5.10), at generic states.
     integral : CompleteIntegral or None
@@ -81,12 +73,8 @@ class HamiltonJacobi(Report):
     """
 
     system: System
-    momenta: Mapping[Coordinate, sympy.Symbol]
+    variational: VariationalHamiltonian
     definitions: Mapping[sympy.Symbol, sympy.Expr]
-    hamiltonian: sympy.Expr
-    velocities: Mapping[Coordinate, sympy.Expr]
-    multipliers: Mapping[Coordinate, sympy.Expr]
-    branch: tuple[Relational, ...]
     applicability: Applicability
     integral: CompleteIntegral | None
     reason: str
@@ -94,6 +82,31 @@ class HamiltonJacobi(Report):
     start: Mapping[str, float] = field(default_factory=dict)
 
     # -- equations ---------------------------------------------------------------------------------
+
+    @property
+    def momenta(self) -> Mapping[Coordinate, sympy.Symbol]:
+        """pi, by coordinate (n)."""
+        return dict(zip(self.system.coordinates, self.variational.momenta, strict=True))
+
+    @property
+    def hamiltonian(self) -> sympy.Expr:
+        """H_1(q, pi, t)."""
+        return self.variational.hamiltonian
+
+    @property
+    def velocities(self) -> Mapping[Coordinate, sympy.Expr]:
+        """q_dot(q, pi, t), by coordinate."""
+        return self.variational.velocities
+
+    @property
+    def multipliers(self) -> Mapping[Coordinate, sympy.Expr]:
+        """lambda(q, pi, t) = pi_a - p_a of the constraint solved as v_a - phi_a = 0."""
+        return self.variational.multipliers
+
+    @property
+    def branch(self) -> tuple[Relational, ...]:
+        """Where these formulas hold; empty where they do everywhere."""
+        return self.variational.branch
 
     @cached_property
     def equation(self) -> sympy.Eq:
@@ -105,7 +118,7 @@ class HamiltonJacobi(Report):
     @cached_property
     def canonical_equations(self) -> Mapping[sympy.Symbol, sympy.Expr]:
         """(5.9): the rates of q and of pi, by symbol, coordinates first."""
-        rates = {q: simplify(self.velocities[q]) for q in self.system.coordinates}
+        rates: dict[sympy.Symbol, sympy.Expr] = dict(self.velocities)
         for q, pi in self.momenta.items():
             rates[pi] = simplify(-sympy.diff(self.hamiltonian, q))
         return rates
@@ -262,7 +275,7 @@ def hamilton_jacobi(
     >>> m, k = da.parameters("m k", positive=True)
     >>> found = hamilton_jacobi(da.System([x], kinetic=m/2*x.dot**2, potential=k/2*x**2))
     >>> found.hamiltonian
-    (k*m*x**2 + pi_x**2)/(2*m)
+    k*x**2/2 + pi_x**2/(2*m)
     >>> found.integral.motion[x]
     sqrt(2)*sqrt(E)*sin(sqrt(k)*(beta_E + t)/sqrt(m))/sqrt(k)
     """
@@ -272,12 +285,8 @@ def hamilton_jacobi(
     integral = separate(H, stated.coordinates, pi)
     return HamiltonJacobi(
         system=stated,
-        momenta=dict(zip(stated.coordinates, pi, strict=True)),
+        variational=found,
         definitions=_definitions(stated, pi),
-        hamiltonian=H,
-        velocities=found.velocities,
-        multipliers=found.multipliers,
-        branch=found.branch,
         applicability=applicability(stated, values, beginning),
         integral=integral,
         reason="" if integral is not None else _why_not(H, stated.coordinates, pi),

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations, product
 from math import prod
 
@@ -42,9 +43,11 @@ MOST_OPERATIONS, DETERMINANT_TERMS = 2500, 600
 ZERO = sympy.S.Zero
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VariationalHamiltonian:
     """H_1 and what goes with it; n coordinates.
+
+    Velocities and multipliers are simplified when they are first read.
 
     Attributes
     ----------
@@ -55,10 +58,10 @@ class VariationalHamiltonian:
         pi, by coordinate.
     hamiltonian : sympy.Expr
         H_1(q, pi, t).
-    velocities : mapping of coordinate to expression
-        q_dot(q, pi, t) = dH_1/dpi.
-    multipliers : mapping of dependent coordinate to expression
-        lambda = pi_a - p_a (q, pi, t), one for each constraint solved as f_a = v_a - phi_a.
+    rates : mapping of coordinate to expression
+        q_dot(q, pi, t) = dH_1/dpi, not simplified.
+    at_velocity : mapping of dependent coordinate to expression
+        The momenta p_a(q, q_dot, t) of the dependent velocities.
     branch : tuple of relations
         Where the formulas hold, in velocities and momenta; empty where they hold everywhere.
     """
@@ -67,9 +70,22 @@ class VariationalHamiltonian:
     split: Split
     momenta: tuple[sympy.Symbol, ...]
     hamiltonian: sympy.Expr
-    velocities: Mapping[Coordinate, sympy.Expr]
-    multipliers: Mapping[Coordinate, sympy.Expr]
+    rates: Mapping[Coordinate, sympy.Expr]
+    at_velocity: Mapping[Coordinate, sympy.Expr]
     branch: tuple[Relational, ...]
+
+    @cached_property
+    def velocities(self) -> Mapping[Coordinate, sympy.Expr]:
+        """q_dot(q, pi, t) = dH_1/dpi, by coordinate."""
+        return {q: simplify(rate) for q, rate in self.rates.items()}
+
+    @cached_property
+    def multipliers(self) -> Mapping[Coordinate, sympy.Expr]:
+        """lambda = pi_a - p_a (q, pi, t) of each constraint solved as f_a = v_a - phi_a."""
+        at = {q.dot: value for q, value in self.velocities.items()}
+        by_coordinate = dict(zip(self.system.coordinates, self.momenta, strict=True))
+        rows = self.at_velocity.items()
+        return {q: simplify(by_coordinate[q] - p.xreplace(at)) for q, p in rows}
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
     if system.hamiltonian is not None and not system.bilateral:
         hamiltonian = system.hamiltonian.xreplace(dict(zip(system.momenta, momenta, strict=True)))
         pairs = zip(system.coordinates, momenta, strict=True)
-        rates = {q: simplify(sympy.diff(hamiltonian, pi)) for q, pi in pairs}
+        rates = {q: sympy.diff(hamiltonian, pi) for q, pi in pairs}
         return VariationalHamiltonian(system, split, momenta, hamiltonian, rates, {}, ())
     reduction = Reduction(system, TreeAlgebra(), split)
     symbols = tuple(reduction.independent)
@@ -111,15 +127,11 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
             " nor that with one radical sqrt(v^T N v) whose N is proportional to the mass matrix",
             remedy='use the form "vakonomic", whose motion is the same',
         )
-    velocities = [simplify(v.xreplace(found.symbols)) for v in reduction.velocities]
-    at = dict(zip(system.velocities, velocities, strict=True))
-    multipliers = {}
-    for k in split.dependent:
-        momentum = reduction.momenta_at_velocity[k].xreplace(at)
-        multipliers[system.coordinates[k]] = simplify(momenta[k] - momentum)
+    velocities = [v.xreplace(found.symbols) for v in reduction.velocities]
     rates = dict(zip(system.coordinates, velocities, strict=True))
+    momenta_at = {system.coordinates[k]: reduction.momenta_at_velocity[k] for k in split.dependent}
     value, branch = found.value, found.branch
-    return VariationalHamiltonian(system, split, momenta, value, rates, multipliers, branch)
+    return VariationalHamiltonian(system, split, momenta, value, rates, momenta_at, branch)
 
 
 def _check(system: System) -> None:
@@ -155,10 +167,12 @@ def _without_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _
     if pieces is None:
         return None
     constant, derivative, metric = pieces
-    values = _solve(metric, derivative)
-    value = constant + sum((s * v for s, v in zip(derivative, values, strict=True)), ZERO) / 2
-    whole = sympy.Add(*(simplify(term) for term in sympy.Add.make_args(simplify(value))))
-    return _Stationary(whole, dict(zip(symbols, values, strict=True)), _regularity(metric))
+    blocks = _inverses(metric)
+    values = _applied(blocks, derivative)
+    terms = [simplify(part) for part in sympy.Add.make_args(constant)]
+    terms += [_energy(block, derivative) for block in blocks]
+    table = dict(zip(symbols, values, strict=True))
+    return _Stationary(sympy.Add(*terms), table, _regularity(blocks))
 
 
 def _quadratic(
@@ -166,8 +180,12 @@ def _quadratic(
 ) -> tuple[sympy.Expr, list[sympy.Expr], sympy.Matrix] | None:
     """c, s and K of function = c + s . v - v^T K v / 2; None where it is not of this form."""
     derivatives = [sympy.diff(function, symbol) for symbol in symbols]
-    rows = [[simplify(-sympy.diff(entry, symbol)) for symbol in symbols] for entry in derivatives]
-    metric = sympy.Matrix(len(symbols), len(symbols), [entry for row in rows for entry in row])
+    seconds = [
+        [simplify(-sympy.diff(entry, symbol)) for symbol in symbols[k:]]
+        for k, entry in enumerate(derivatives)
+    ]
+    n = len(symbols)
+    metric = sympy.Matrix(n, n, lambda i, j: seconds[min(i, j)][abs(i - j)])
     if symbols and metric.has(*symbols):
         return None
     nowhere = dict.fromkeys(symbols, ZERO)
@@ -178,26 +196,24 @@ def _quadratic(
     return constant, derivative, metric
 
 
-def _regularity(metric: sympy.MatrixBase) -> tuple[Relational, ...]:
-    """det K != 0, where it is not a matter of course."""
-    conditions = []
-    for block in _blocks(metric):
-        determinant = simplify(metric.extract(block, block).det(method="berkowitz"))
-        moving = determinant.atoms(sympy.Symbol)
-        if any(symbol.name.startswith("pi_") for symbol in moving):
-            conditions.append(sympy.Ne(determinant, 0))
-    return tuple(conditions)
+@dataclass(frozen=True)
+class _Inverse:
+    """The inverse adjugate / determinant of one connected block of K."""
+
+    places: Sequence[int]
+    adjugate: sympy.MatrixBase
+    determinant: sympy.Expr
 
 
-def _solve(metric: sympy.MatrixBase, right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
-    """K^-1 right by connected blocks of K, each by its adjugate.
+def _inverses(metric: sympy.MatrixBase) -> list[_Inverse]:
+    """K^-1 by connected blocks of K.
 
     Raises
     ------
     FormError
         Where K is singular: the Lagrangian on the constraints does not determine its velocities.
     """
-    values: list[sympy.Expr] = [ZERO] * metric.rows
+    found = []
     for block in _blocks(metric):
         part = metric.extract(block, block)
         if len(block) > 1 and _determinant_terms(part) > DETERMINANT_TERMS:
@@ -210,10 +226,40 @@ def _solve(metric: sympy.MatrixBase, right: Sequence[sympy.Expr]) -> list[sympy.
             what = "The mass matrix of the Lagrangian on the constraints may be singular"
             remedy = "add the missing inertia or a constraint"
             raise FormError(what, f"det = {determinant}", remedy)
-        above = part.adjugate() * sympy.Matrix([right[k] for k in block])
-        for k, entry in zip(block, above, strict=True):
-            values[k] = simplify(entry) / determinant if len(block) > 1 else right[k] / determinant
+        found.append(_Inverse(block, part.adjugate(), determinant))
+    return found
+
+
+def _regularity(blocks: Sequence[_Inverse]) -> tuple[Relational, ...]:
+    """det K != 0, where it is not a matter of course."""
+
+    def moves(determinant: sympy.Expr) -> bool:
+        return any(symbol.name.startswith("pi_") for symbol in determinant.atoms(sympy.Symbol))
+
+    return tuple(sympy.Ne(block.determinant, 0) for block in blocks if moves(block.determinant))
+
+
+def _applied(blocks: Sequence[_Inverse], right: Sequence[sympy.Expr]) -> list[sympy.Expr]:
+    """K^-1 right."""
+    values: list[sympy.Expr] = [ZERO] * len(right)
+    for block in blocks:
+        above = block.adjugate * sympy.Matrix([right[k] for k in block.places])
+        for k, entry in zip(block.places, above, strict=True):
+            values[k] = (simplify(entry) if len(block.places) > 1 else entry) / block.determinant
     return values
+
+
+def _energy(block: _Inverse, right: Sequence[sympy.Expr]) -> sympy.Expr:
+    """s^T K^-1 s / 2 of one block, simplified as a form in the sums P that `right` consists of."""
+    sums = [right[k] for k in block.places]
+    symbols = list(sums)
+    for k, own in enumerate(sums):
+        whole = own.is_Add and not any(power.exp.is_negative for power in own.atoms(sympy.Pow))
+        if whole and len(sums) > 1:
+            symbols[k] = sympy.Dummy(f"P{k}", real=True)
+    vector = sympy.Matrix(symbols)
+    form = simplify((vector.T * block.adjugate * vector)[0] / (2 * block.determinant))
+    return form.xreplace(dict(zip(symbols, sums, strict=True)))
 
 
 def _determinant_terms(matrix: sympy.MatrixBase) -> float:
@@ -268,9 +314,9 @@ def _with_radical(function: sympy.Expr, symbols: Sequence[sympy.Symbol]) -> _Sta
     if factor is None:
         return None
     push, pull = [derivative[k] for k in acting], derivative[n]
-    raised = _solve(norm.extract(acting, acting), push)
+    raised = _applied(_inverses(norm.extract(acting, acting)), push)
     length = sympy.sqrt(simplify(sum((a * b for a, b in zip(push, raised, strict=True)), ZERO)))
-    rest = _solve(metric.extract(others, others), [derivative[k] for k in others])
+    rest = _applied(_inverses(metric.extract(others, others)), [derivative[k] for k in others])
     speed = (pull + length) / factor
     values = [ZERO] * n
     for k, value in zip(acting, raised, strict=True):
