@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import casadi as ca
@@ -43,6 +44,7 @@ from ..anatomy import read_model
 from ..proofs.bounded import fresh
 from ..tables import Report, Section
 from ..variational.variational_hamiltonian import VariationalHamiltonian, variational_hamiltonian
+from .invariant_family import InvariantFamily, invariant_family
 from .jacobi_condition import AlongMotion, Applicability, applicability, condition_along
 from .jacobi_motion import JacobiMotion, jacobi_motion
 from .separation import CompleteIntegral, levi_civita, separate
@@ -127,6 +129,30 @@ class HamiltonJacobi(Report):
         """(5.8) in LaTeX, with subscripts for derivatives."""
         names = {pi: f"S_{{{sympy.latex(sympy.Symbol(q.name))}}}" for q, pi in self.momenta.items()}
         return f"S_t + {sympy.latex(self.hamiltonian, symbol_names=names)} = 0"
+
+    def on(self, relations: Mapping[sympy.Symbol | str, object]) -> InvariantFamily:
+        """The method on an invariant family of motions, where the equation may separate.
+
+        Parameters
+        ----------
+        relations : mapping of symbol or name to value
+            ``pi_<coordinate>`` with a number or an expression of the parameters, and
+            ``<coordinate>_dot`` with 0 for a coordinate that rests.
+
+        Raises
+        ------
+        ModelError
+            Where the canonical equations do not keep the relations.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> disk = da.variational.hamilton_jacobi(da.gallery.load("rolling-disk"))
+        >>> family = disk.on({"theta_dot": 0, "pi_x": 0, "pi_y": 0})
+        >>> family.motion[disk.system.coordinates[3]], family.mechanical.status
+        (beta_x - omega_psi*r*sin(beta_phi + omega_phi*t)/omega_phi, 'proved')
+        """
+        return invariant_family(self.variational, relations)
 
     # -- motions -----------------------------------------------------------------------------------
 
@@ -287,7 +313,7 @@ def hamilton_jacobi(
         system=stated,
         variational=found,
         definitions=_definitions(stated, pi),
-        applicability=applicability(stated, values, beginning),
+        applicability=applicability(found, values, beginning),
         integral=integral,
         reason="" if integral is not None else _why_not(H, stated.coordinates, pi),
         parameters=values,
@@ -321,9 +347,27 @@ def _why_not(
     clock = Parameter("pi_t_") if timed else None
     verdict = levi_civita(hamiltonian, coordinates, momenta, clock)
     names = ", ".join(moving)
+    tried = (
+        "tried: the equation as it stands, and divided by each coefficient of a squared momentum"
+    )
     if len(moving) > 1 and verdict.is_refuted:
-        return f"the equation does not separate in {names}: Levi-Civita's conditions fail"
+        family = _separable_family(hamiltonian, coordinates, momenta)
+        return f"the equation does not separate in {names}: Levi-Civita's conditions fail{family}"
     if len(moving) > 1:
         known = f"Levi-Civita's conditions {'hold' if verdict.holds else 'are not established'}"
-        return f"{known}, and no separation in {names} was found in closed form"
+        return f"{known}, and no separation in {names} was found in closed form; {tried}"
     return f"H_1 = E could not be solved for the momentum of {names} in closed form"
+
+
+def _separable_family(
+    hamiltonian: sympy.Expr, coordinates: Sequence[sympy.Symbol], momenta: Sequence[sympy.Symbol]
+) -> str:
+    """Name one or two momenta of cyclic coordinates which, being zero, leave a separable rest."""
+    cyclic = [pi for q, pi in zip(coordinates, momenta, strict=True) if not hamiltonian.has(q)]
+    for count in (1, 2):
+        for chosen in combinations(cyclic, count):
+            rest = hamiltonian.xreplace(dict.fromkeys(chosen, sympy.S.Zero))
+            if not rest.has(t) and sum(rest.has(q) for q in coordinates) <= 1:
+                names = " = ".join(pi.name for pi in chosen)
+                return f"; it does on the family {names} = 0, see on(...)"
+    return ""

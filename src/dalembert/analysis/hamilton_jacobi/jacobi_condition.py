@@ -21,6 +21,7 @@ from ...algebra.graph import GraphAlgebra
 from ...errors import DalembertError, RunError
 from ...formulations.constraint_equations import velocity_level
 from ...formulations.forms.lagrange import lagrangian_and_momenta
+from ...formulations.independent_velocities import Reduction
 from ...formulations.registry import derive
 from ...integrate.motion import Motion
 from ...model.symbols import t
@@ -32,8 +33,9 @@ from ...typing import Array
 from ..path import path_of
 from ..sampling import consistent_states
 from ..variational.stationarity import costates_along
+from ..variational.variational_hamiltonian import VariationalHamiltonian
 
-__all__ = ["AlongMotion", "Applicability", "applicability", "condition_along"]
+__all__ = ["AlongMotion", "Applicability", "applicability", "condition_along", "condition_terms"]
 
 #: The largest relative residual of the condition where it holds: at states, along a motion.
 SAME, SAME_ALONG = 1e-8, 1e-6
@@ -46,7 +48,7 @@ class Applicability:
     Attributes
     ----------
     applies : bool or None
-        None where no state was found at which to decide it.
+        True where it is proved, False where a state refutes it, None where neither was found.
     worst : float
         The largest relative residual at generic states with arbitrary multipliers.
     states : int
@@ -81,6 +83,34 @@ class AlongMotion:
     mechanical: float
     multipliers: Mapping[str, float]
     sentence: str
+
+
+def condition_terms(found: VariationalHamiltonian, algebra: GraphAlgebra) -> ca.SX:
+    """The left side of (5.10) in (q, pi, t), one entry for each independent velocity, (k x 1).
+
+    With f_l = v_l - phi_l it is -lambda_l A_s^l, with A of (1.10), lambda_l = pi_l - p_l, the rates
+    dH_1/dpi and the accelerations along the canonical equations (5.9).
+    """
+    reduction = Reduction(found.system, algebra, found.split)
+    q, time, w = reduction.q, reduction.time, reduction.independent
+    pi = algebra.vector(found.momenta)
+    velocities = algebra.vector([found.rates[own] for own in found.system.coordinates])
+    energy = algebra.scalar(found.hamiltonian)
+    chosen = velocities[list(found.split.independent)]
+    drift = algebra.jacobian(chosen, q) @ velocities + algebra.jacobian(chosen, time)
+    rates = drift - algebra.jacobian(chosen, pi) @ algebra.gradient(energy, q)
+    by_speed = algebra.jacobian(reduction.solved, w)
+    columns = []
+    for k in range(w.shape[0]):
+        column = by_speed[:, k]
+        change = algebra.jacobian(column, q) @ reduction.velocities
+        columns.append(
+            change + algebra.jacobian(column, w) @ rates + algebra.jacobian(column, time)
+        )
+    twist = algebra.columns(columns) - algebra.jacobian(reduction.solved, q) @ reduction.frame
+    dependent = list(found.split.dependent)
+    multipliers = pi[dependent] - reduction.here(reduction.momenta_at_velocity)[dependent]
+    return algebra.substitute(-twist.T @ multipliers, w, chosen)
 
 
 class _Condition:
@@ -120,9 +150,16 @@ def _left(rows: Array, twist: Array) -> Any:
 
 
 def applicability(
-    system: System, parameters: Mapping[str, Any], start: Mapping[str, Any], n: int = 10
+    found: VariationalHamiltonian,
+    parameters: Mapping[str, Any],
+    start: Mapping[str, Any],
+    n: int = 10,
 ) -> Applicability:
-    """Condition (5.10) at generic states of the variational problem, with arbitrary multipliers."""
+    """Condition (5.10) for the variational problem with arbitrary multipliers.
+
+    Generic states refute it; where they do not, it is proved as an identity in (q, pi, t).
+    """
+    system = found.system
     if not system.bilateral:
         sentence = "every motion: no constraints, so this is the ordinary Hamilton-Jacobi equation"
         return Applicability(True, 0.0, 0, sentence)
@@ -148,14 +185,20 @@ def applicability(
     if not tried:
         sentence = "not decided: the variational motion is determined at no state tried"
         return Applicability(None, float("nan"), 0, sentence)
-    sentence = f"every motion: (5.10) holds at {tried} generic states with arbitrary multipliers"
     if worst >= SAME:
         sentence = (
             f"not in general: (5.10) fails at generic states, by {worst:.2g} of its terms; the"
             " method gives the motion of the variational problem, and along(motion) tells whether"
             " a mechanical motion is one of these"
         )
-    return Applicability(worst < SAME, worst, tried, sentence)
+        return Applicability(False, worst, tried, sentence)
+    algebra = GraphAlgebra()
+    proof = algebra.vanishing(condition_terms(found, algebra))
+    if proof.holds:
+        sentence = "every motion: (5.10) is an identity in coordinates and momenta"
+        return Applicability(True, worst, tried, f"{sentence}, {proof.by}")
+    sentence = f"not established: (5.10) holds at {tried} generic states, without a proof"
+    return Applicability(None, worst, tried, sentence)
 
 
 # -- along a motion --------------------------------------------------------------------------------

@@ -60,6 +60,8 @@ class VariationalHamiltonian:
         H_1(q, pi, t).
     rates : mapping of coordinate to expression
         q_dot(q, pi, t) = dH_1/dpi, not simplified.
+    solved : mapping of coordinate to expression
+        The velocities v(q, v_I, t) that the constraints allow, by the independent ones.
     at_velocity : mapping of dependent coordinate to expression
         The momenta p_a(q, q_dot, t) of the dependent velocities.
     branch : tuple of relations
@@ -71,6 +73,7 @@ class VariationalHamiltonian:
     momenta: tuple[sympy.Symbol, ...]
     hamiltonian: sympy.Expr
     rates: Mapping[Coordinate, sympy.Expr]
+    solved: Mapping[Coordinate, sympy.Expr]
     at_velocity: Mapping[Coordinate, sympy.Expr]
     branch: tuple[Relational, ...]
 
@@ -113,7 +116,8 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
         hamiltonian = system.hamiltonian.xreplace(dict(zip(system.momenta, momenta, strict=True)))
         pairs = zip(system.coordinates, momenta, strict=True)
         rates = {q: sympy.diff(hamiltonian, pi) for q, pi in pairs}
-        return VariationalHamiltonian(system, split, momenta, hamiltonian, rates, {}, ())
+        free = {q: q.dot for q in system.coordinates}
+        return VariationalHamiltonian(system, split, momenta, hamiltonian, rates, free, {}, ())
     reduction = Reduction(system, TreeAlgebra(), split)
     symbols = tuple(reduction.independent)
     constrained = reduction.here(sympy.Matrix([reduction.lagrangian]))[0]
@@ -129,9 +133,18 @@ def variational_hamiltonian(system: System) -> VariationalHamiltonian:
         )
     velocities = [v.xreplace(found.symbols) for v in reduction.velocities]
     rates = dict(zip(system.coordinates, velocities, strict=True))
-    momenta_at = {system.coordinates[k]: reduction.momenta_at_velocity[k] for k in split.dependent}
-    value, branch = found.value, found.branch
-    return VariationalHamiltonian(system, split, momenta, value, rates, momenta_at, branch)
+    return VariationalHamiltonian(
+        system=system,
+        split=split,
+        momenta=momenta,
+        hamiltonian=found.value,
+        rates=rates,
+        solved=dict(zip(system.coordinates, reduction.velocities, strict=True)),
+        at_velocity={
+            system.coordinates[k]: reduction.momenta_at_velocity[k] for k in split.dependent
+        },
+        branch=found.branch,
+    )
 
 
 def _check(system: System) -> None:

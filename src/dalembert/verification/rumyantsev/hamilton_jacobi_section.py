@@ -7,7 +7,7 @@ derivatives. The library's vakonomic rates are the independent implementation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,12 +16,13 @@ import numpy as np
 import sympy
 
 from ... import gallery
-from ...analysis.variational.variational_hamiltonian import variational_hamiltonian
+from ...analysis.hamilton_jacobi.hamilton_jacobi import hamilton_jacobi
 from ...integrate.simulate import simulate
+from ...model.symbols import t
 from ...typing import Array
 from ..independent.climbing_particle import climb_motion
 from ..independent.instant_samples import MotionSample, bound_probe, motions, solved_near
-from ..numeric import Residual, StateBlocks, derivative, distance, excess, gallery_probe
+from ..numeric import Residual, StateBlocks, derivative, distance, excess
 from ..row_registry import listed
 from .canonical_voronets_section import ConstrainedMomenta
 from .examples_4 import rolled
@@ -202,9 +203,9 @@ def hamiltonian_of_both(c: LiftedState) -> Residual:
 def _library_hamiltonian(name: str) -> Callable[[Array, Array], float]:
     """The library's H_1 of a gallery system as a function of (q, pi)."""
     scenario = gallery.load(name)
-    found = variational_hamiltonian(scenario.system)
+    found = hamilton_jacobi(scenario)
     values = {symbol: scenario.parameters[symbol.name] for symbol in scenario.system.parameters}
-    symbols = [*scenario.system.coordinates, *found.momenta]
+    symbols = [*found.momenta, *found.momenta.values()]
     function = sympy.lambdify(symbols, found.hamiltonian.subs(values), "numpy")
     return lambda q, pi: float(function(*q, *pi))
 
@@ -278,18 +279,34 @@ def canonical_action() -> Residual:
 
 @listed("R-ex5.1-appell")
 def appell_integrated() -> Residual:
+    scenario, times = gallery.load("appell"), np.linspace(0, 1.1, 12)
+    found = hamilton_jacobi(scenario)
+    motion = simulate(scenario, span=(0.0, 1.1), rtol=1e-12, at=times)
     climb, _ = climb_motion()
-    m, g, a = climb.m, climb.g, climb.a
-    times = np.linspace(0, 1.1, 12)
-    motion = simulate(gallery.load("appell"), span=(0.0, 1.1), rtol=1e-12, at=times)
     pi = climb.momenta(motion.y[3:6, 0], -1.1)
     energy = climb.hamiltonian(motion.y[:3, 0], pi)
-    constants = np.array([energy, pi[0], pi[1]])
-    beta = derivative(lambda c: climb.action(motion.y[:3, 0], c, motion.t[0]), constants)
-    inside = (a * m * g * (motion.t + beta[0])) ** 2
-    height = (energy - inside / (2 * m * (1 + a**2))) / (m * g)
-    path = [beta[s] + pi[s - 1] / np.hypot(*pi[:2]) * height / a for s in (1, 2)]
-    return distance(motion.y[:3], [*path, height])
+    by_theorem = found.motion(times.tolist(), {"chi_slope": -1.1})
+    assert found.integral is not None and found.integral.motion is not None
+    closed = found.integral.motion
+    beta = derivative(lambda c: climb.action(motion.y[:3, 0], c, 0.0), [energy, *pi[:2]])
+    constants = {c.name: value for c, value in zip(found.integral.constants, pi[:2], strict=False)}
+    constants |= {"E": energy, "beta_E": beta[0], "beta_q1": beta[1], "beta_q2": beta[2]}
+    return (
+        distance(by_theorem.coordinates, motion.y[:3]),
+        distance(_evaluated(closed, constants | dict(scenario.parameters), times), motion.y[:3]),
+    )
+
+
+def _evaluated(
+    motion: Mapping[Any, sympy.Expr], values: Mapping[str, float], times: Array
+) -> Array:
+    """Closed forms of q(t) at some times, (n, times)."""
+    rows = []
+    for expression in motion.values():
+        symbols = sorted(expression.free_symbols - {t}, key=str)
+        function = sympy.lambdify([t, *symbols], expression, "numpy")
+        rows.append(function(times, *(values[symbol.name] for symbol in symbols)) + 0 * times)
+    return np.array(rows)
 
 
 def _constrained_mass(disk: Disk, theta: float) -> Array:
@@ -306,24 +323,28 @@ def _constrained_mass(disk: Disk, theta: float) -> Array:
 
 @listed("R-ex5.1-disk")
 def disk_integrated() -> Residual:
-    values, (tilt, turning) = gallery.load("rolling-disk").parameters, (0.3, 0.9)
-    disk = Disk(**{name: values[name] for name in "mrgAC"})
+    scenario, (tilt, turning) = gallery.load("rolling-disk"), (0.3, 0.9)
+    parameters = scenario.parameters
+    disk = Disk(**{name: parameters[name] for name in "mrgAC"})
     by_tilt = derivative(lambda x: _constrained_mass(disk, x[0]), [tilt])[..., 0]
     fall = -disk.m * disk.g * disk.r * np.sin(tilt)
     # H*_theta = -w^T K_theta w / 2 + V_theta with w = (0, psi_dot, phi_dot), and K_psi_psi does not
     # depend on theta.
     rolling = (2 * fall - turning**2 * by_tilt[2, 2]) / (2 * turning * by_tilt[1, 2])
     momenta = _constrained_mass(disk, tilt) @ np.array([0.0, rolling, turning])
-
-    def hamiltonian(theta: float, y: Array) -> Any:
-        kinetic = y @ np.linalg.solve(_constrained_mass(disk, theta), y) / 2
-        return kinetic + disk.m * disk.g * disk.r * np.cos(theta)
-
-    speeds = derivative(lambda y: hamiltonian(tilt, y), momenta)
-    flat = derivative(lambda x: hamiltonian(x[0], momenta), [tilt])
-    probe = gallery_probe("rolling-disk", "canonical-voronets")
-    still = probe.rates(0.0, [tilt, 0.0, 0.2, 0.0, 0.0, *momenta])
-    rates = [*speeds, -disk.r * rolling * np.cos(0.2), -disk.r * rolling * np.sin(0.2), 0, 0, 0]
+    family = hamilton_jacobi(scenario).on({"theta_dot": 0, "pi_x": 0, "pi_y": 0})
+    values = dict(parameters) | {"theta_0": tilt, "beta_psi": 0.0, "beta_phi": 0.2}
+    values |= {"alpha_psi": momenta[1], "alpha_phi": momenta[2]}
+    instant = np.zeros(1)
+    conditions = dict(enumerate(family.conditions))
+    speeds = _evaluated(family.speeds, values, instant)[:, 0]
+    values |= dict(zip((symbol.name for symbol in family.speeds), speeds, strict=True))
+    values |= {"beta_x": disk.r * rolling / turning * np.sin(0.2)}
+    values |= {"beta_y": -disk.r * rolling / turning * np.cos(0.2)}
     motion = rolled("lagrange", (0.0, rolling, turning))
-    expected = [tilt + 0 * motion.t, speeds[1] * motion.t, 0.2 + speeds[2] * motion.t]
-    return flat, distance(still, rates), distance(motion.y[:3], expected)
+    assert family.motion is not None and family.mechanical.is_proved
+    return (
+        _evaluated(conditions, values, instant),
+        distance(speeds, [rolling, turning]),
+        distance(_evaluated(family.motion, values, motion.t), motion.y[:5]),
+    )
