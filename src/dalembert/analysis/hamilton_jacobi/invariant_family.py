@@ -284,10 +284,11 @@ class _Family:
 
 def _value(given: object, system: System) -> sympy.Expr:
     """A number or an expression of the parameters."""
-    if isinstance(given, (int, float, sympy.Expr)):
-        value = exact(sympy.Float(given)) if isinstance(given, float) else sympy.S(given)
-        if value.free_symbols <= {*system.parameters}:
-            return value
+    value = given
+    if isinstance(given, (int, float)):
+        value = exact(sympy.Float(given)) if isinstance(given, float) else sympy.Integer(given)
+    if isinstance(value, sympy.Expr) and value.free_symbols <= {*system.parameters}:
+        return value
     what = "A relation has a number or an expression of the parameters as its value"
     raise ModelError(what, repr(given)[:80], "write pi_x = 0 as {'pi_x': 0}")
 
