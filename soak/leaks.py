@@ -179,9 +179,9 @@ WORKER_BOUND, WORKER_MAPS = 4096.0, 100
 
 def _lab_worker(seconds: float, every: int) -> list[Sample]:
     """One worker process of the lab, asked question after question about ever new models."""
-    from dalembert.lab import process as processes
     from dalembert.lab.limits import Limits
-    from dalembert.lab.process import Job, WorkerProcess
+    from dalembert.lab.workers import process as processes
+    from dalembert.lab.workers.process import Job, WorkerProcess
 
     os.environ["SYMPY_CACHE_SIZE"] = SYMPY_CACHE  # which workers do not get otherwise
     processes.ENVIRONMENT = (*processes.ENVIRONMENT, "SYMPY_CACHE_SIZE")

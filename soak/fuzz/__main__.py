@@ -18,8 +18,8 @@ def main() -> None:
     with atheris.instrument_imports(
         include=["dalembert.model", "dalembert.lab", "dalembert.errors"]
     ):
-        import dalembert.lab.handlers
         import dalembert.lab.messages
+        import dalembert.lab.server.handlers
         import dalembert.model.io.files  # noqa: F401
     from .mutation import mutated
     from .targets import checked

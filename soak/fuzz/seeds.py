@@ -117,7 +117,7 @@ def _models() -> Iterator[bytes]:
 @cache
 def dictionary(target: str) -> list[bytes]:
     """Words that the search puts together."""
-    from dalembert.lab.handlers import DOWNLOADS
+    from dalembert.lab.server.handlers import DOWNLOADS
     from dalembert.model.io import file_drawing, file_reader, file_writer
     from dalembert.model.io.expression_rules import FUNCTIONS
 

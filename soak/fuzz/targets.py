@@ -167,7 +167,7 @@ class _Pool:
     """A pool without workers: it checks that what it is given is plain, and answers at once."""
 
     def submit(self, kind: str, request: dict[str, Any], seconds: float, **_: Any) -> Any:
-        from dalembert.lab.process import Answer, Job
+        from dalembert.lab.workers.process import Answer, Job
 
         job = Job(1, kind, json.loads(json.dumps(request, allow_nan=False)), seconds)
         answer: dict[str, Any] = (
@@ -186,8 +186,8 @@ class _Pool:
 @cache
 def _lab() -> tuple[Any, Any, Path]:
     """The application, the handlers behind it, and its folder; made once."""
-    from dalembert.lab.handlers import Lab
-    from dalembert.lab.web_app import create_app
+    from dalembert.lab.server.handlers import Lab
+    from dalembert.lab.server.web_app import create_app
 
     folder = Path(tempfile.mkdtemp(prefix="dalembert-fuzz-")) / "models"
     folder.mkdir()
@@ -287,7 +287,7 @@ def request(data: bytes) -> bool:
 
 
 async def _answered(app: Any, lab: Any, scope: dict[str, Any], body: bytes) -> tuple[int, bytes]:
-    from dalembert.lab.runs import Runs
+    from dalembert.lab.server.runs import Runs
 
     lab.pool = _Pool()
     lab.runs, lab._gallery = Runs(lab.pool, lab.limits), None

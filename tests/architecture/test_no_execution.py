@@ -89,7 +89,7 @@ ALLOWED = {
         "importlib.import_module",
     ): "a constant name of an optional package",
     (
-        "lab/process.py",
+        "lab/workers/process.py",
         "asyncio.create_subprocess_exec",
     ): "our own worker, by sys.executable; requests go through its input",
     (

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ..errors import FileError
-from ..lab.serving import serve
+from ..lab.server.serving import serve
 from .entry import FINE
 
 __all__ = ["lab_command"]

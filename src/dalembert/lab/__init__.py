@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["Limits", "create_app", "serve"]
 
-_HOMES = {"Limits": "limits", "create_app": "web_app", "serve": "serving"}
+_HOMES = {"Limits": "limits", "create_app": "server.web_app", "serve": "server.serving"}
 
 
 def __getattr__(name: str) -> Any:

@@ -173,7 +173,7 @@ def worked(text: str, folder: Path, commands: bool) -> None:
     """One model on the roads of the command line and of a worker of the lab."""
     from dalembert.cli import main
     from dalembert.errors import DalembertError
-    from dalembert.lab.worker_handlers import ANSWERS, _NoJobContext
+    from dalembert.lab.workers.worker_handlers import ANSWERS, _NoJobContext
 
     with contextlib.suppress(DalembertError):
         ANSWERS["check"]({"text": text}, _NoJobContext())

@@ -20,7 +20,7 @@ from lab_client import JSON, OWN, TOKEN, asked
 from dalembert.lab import create_app
 from dalembert.lab.limits import Limits
 from dalembert.lab.messages import read_answer, read_jobs, read_line, read_progress
-from dalembert.lab.process import Job, WorkerProcess
+from dalembert.lab.workers.process import Job, WorkerProcess
 
 OUTSIDE = "what stands outside"
 

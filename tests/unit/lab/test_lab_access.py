@@ -22,8 +22,8 @@ from lab_client import AUTHORISED, JSON, TOKEN, asked
 from dalembert.cli import lab_command as command
 from dalembert.errors import ModelError
 from dalembert.lab import create_app
-from dalembert.lab.handlers import Lab
 from dalembert.lab.limits import Limits
+from dalembert.lab.server.handlers import Lab
 
 ACROSS = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
 COOKIE = "dalembert-lab-8350"
@@ -219,7 +219,7 @@ sys.stdin.readline()
 
 def told_by_a_worker() -> tuple[dict[str, Any], bool]:
     """What a worker says of itself, and whether its folder is there after its end."""
-    from dalembert.lab.process import Job, WorkerProcess
+    from dalembert.lab.workers.process import Job, WorkerProcess
 
     async def work() -> tuple[dict[str, Any], bool]:
         worker = WorkerProcess(Limits(), True, (sys.executable, "-P", "-c", TELLING))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dalembert.lab.folder import ModelFolder, is_file_name
-from dalembert.lab.page_files import PageFiles
 from dalembert.lab.request_errors import RequestError
+from dalembert.lab.server.folder import ModelFolder, is_file_name
+from dalembert.lab.server.page_files import PageFiles
 
 
 def folder(path: Path, largest: int = 1000) -> ModelFolder:

@@ -12,8 +12,8 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import ModelError
+from dalembert.lab.answers.lab_formulas import expression_mathml, mathml, symbol_mathml
 from dalembert.lab.fault_lines import line_of
-from dalembert.lab.lab_formulas import expression_mathml, mathml, symbol_mathml
 from dalembert.model.io.files import loads
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from dalembert.lab import process
 from dalembert.lab.limits import Limits
-from dalembert.lab.pool import Pool
-from dalembert.lab.process import START_SECONDS, Answer
 from dalembert.lab.request_errors import RequestError
-from dalembert.lab.runs import Runs
+from dalembert.lab.server.runs import Runs
+from dalembert.lab.workers import process
+from dalembert.lab.workers.pool import Pool
+from dalembert.lab.workers.process import START_SECONDS, Answer
 
 STUB = (sys.executable, str(Path(__file__).with_name("worker_stub.py")))
 pytestmark = pytest.mark.skipif(

@@ -20,10 +20,10 @@ from lab_client import PENDULUM
 import dalembert as da
 from dalembert.errors import DalembertError
 from dalembert.formulations.registry import applicability
-from dalembert.lab import character
+from dalembert.lab.answers import character
+from dalembert.lab.answers.scenarios import RecentItems, scenario_of
 from dalembert.lab.messages import encoded
-from dalembert.lab.scenarios import RecentItems, scenario_of
-from dalembert.lab.worker_handlers import ANSWERS
+from dalembert.lab.workers.worker_handlers import ANSWERS
 from dalembert.model.io.files import dumps, loads
 
 
@@ -300,7 +300,7 @@ def test_positions_are_those_of_the_drawing() -> None:
 
 
 def test_a_spring_in_space_keeps_its_ends() -> None:
-    from dalembert.lab.scenes import _spring
+    from dalembert.lab.answers.scenes import _spring
 
     ends = np.random.default_rng(3).normal(size=(4, 2, 3))
     ends[3, 1] = ends[3, 0] + [0, 0, 2.0]  # upright

@@ -23,17 +23,17 @@ uvicorn = pytest.importorskip("uvicorn")
 
 from uvicorn.server import ServerState  # noqa: E402
 
-from dalembert.lab import guard  # noqa: E402
-from dalembert.lab.access import Access  # noqa: E402
-from dalembert.lab.chunked import PIECE, InPieces  # noqa: E402
-from dalembert.lab.handlers import refused  # noqa: E402
-from dalembert.lab.http_connections import Patience, TimedConnection  # noqa: E402
 from dalembert.lab.limits import Limits  # noqa: E402
-from dalembert.lab.pool import Pool  # noqa: E402
-from dalembert.lab.process import CANCELLED, Answer, Job, WorkerProcess  # noqa: E402
 from dalembert.lab.request_errors import RequestError  # noqa: E402
-from dalembert.lab.runs import Runs  # noqa: E402
-from dalembert.lab.worker import CancelledError, JobContext  # noqa: E402
+from dalembert.lab.server import guard  # noqa: E402
+from dalembert.lab.server.access import Access  # noqa: E402
+from dalembert.lab.server.chunked import PIECE, InPieces  # noqa: E402
+from dalembert.lab.server.handlers import refused  # noqa: E402
+from dalembert.lab.server.http_connections import Patience, TimedConnection  # noqa: E402
+from dalembert.lab.server.runs import Runs  # noqa: E402
+from dalembert.lab.workers.pool import Pool  # noqa: E402
+from dalembert.lab.workers.process import CANCELLED, Answer, Job, WorkerProcess  # noqa: E402
+from dalembert.lab.workers.worker import CancelledError, JobContext  # noqa: E402
 
 STUB = (sys.executable, str(Path(__file__).with_name("worker_stub.py")))
 IMPATIENT = Patience(request=0.3, reading=0.3, answer=0.9, look=0.05, connections=3)
@@ -398,7 +398,7 @@ def test_workers_that_do_not_start_for_a_while_are_started_later(
 @pytest.fixture
 def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job context bounds the processor time of its process, which is that of the tests here."""
-    monkeypatch.setattr("dalembert.lab.worker._limit_time", lambda seconds: None)
+    monkeypatch.setattr("dalembert.lab.workers.worker._limit_time", lambda seconds: None)
 
 
 @pytest.mark.usefixtures("unbounded")

@@ -16,9 +16,9 @@ import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from ..messages import encoded
+from ..request_errors import RequestError
 from .access import Access
-from .messages import encoded
-from .request_errors import RequestError
 
 __all__ = ["Guard"]
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import sympy
 
-from ..errors import DalembertError
-from ..integrate.methods.method import ExternalStep
-from ..integrate.methods.table import AUTO, METHODS, step_controlled_methods
-from ..model.constraints import Constraint
-from ..model.flow_system import Flow
-from ..model.io.expressions import format as expression_text
-from ..model.scenario import Scenario
-from ..model.system import System
+from ...errors import DalembertError
+from ...integrate.methods.method import ExternalStep
+from ...integrate.methods.table import AUTO, METHODS, step_controlled_methods
+from ...model.constraints import Constraint
+from ...model.flow_system import Flow
+from ...model.io.expressions import format as expression_text
+from ...model.scenario import Scenario
+from ...model.system import System
+from ..job_progress import JobProgress
+from ..request_errors import refusal
 from .character import character_of
-from .job_progress import JobProgress
 from .lab_formulas import expression_mathml, symbol_mathml
-from .request_errors import refusal
 from .scenarios import DEFAULT_SPAN, dimension_of, scenario_of, start_names
 
 __all__ = ["check", "described", "read"]

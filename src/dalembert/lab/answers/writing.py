@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ModelError
-from ..formulations.registry import derive
-from ..presentation.typeset import lines_latex
-from .job_progress import JobProgress
+from ...errors import ModelError
+from ...formulations.registry import derive
+from ...presentation.typeset import lines_latex
+from ..job_progress import JobProgress
 from .lab_formulas import mathml
 from .scenarios import scenario_of
 

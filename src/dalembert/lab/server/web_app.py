@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import FileError, MissingExtraError
+from ...errors import FileError, MissingExtraError
+from ..limits import Limits
+from ..request_errors import RequestError
 from .access import Access
 from .chunked import InPieces
 from .guard import Guard
-from .limits import Limits
-from .request_errors import RequestError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

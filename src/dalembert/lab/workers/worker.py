@@ -1,5 +1,6 @@
-"""The worker process: ``python -m dalembert.lab.worker MEMORY RESULT quick|long``. It reads jobs
-from its input, one a line.
+"""The worker process: ``python -m dalembert.lab.workers.worker MEMORY RESULT quick|long``.
+
+It reads jobs from its input, one a line.
 
 A second thread reads, so that a job can be cancelled while it runs, and the process ends with
 whoever started it. What libraries write to the output goes elsewhere: the output belongs to the
@@ -18,9 +19,9 @@ from contextlib import suppress
 from math import isfinite
 from typing import Any, BinaryIO
 
-from ..errors import DalembertError
-from .messages import encoded, line, read_jobs
-from .request_errors import RequestError, parts, refusal
+from ...errors import DalembertError
+from ..messages import encoded, line, read_jobs
+from ..request_errors import RequestError, parts, refusal
 
 __all__ = ["CancelledError", "main"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import DalembertError
-from ..integrate.simulate import simulate
-from .job_progress import JobProgress
-from .request_errors import refusal
+from ...errors import DalembertError
+from ...integrate.simulate import simulate
+from ..job_progress import JobProgress
+from ..request_errors import refusal
 from .scenarios import options_of, scenario_of, span_of
 
 __all__ = ["consistent"]

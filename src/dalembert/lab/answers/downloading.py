@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._version import __version__
-from ..model.io.files import dumps
-from .job_progress import JobProgress
+from ..._version import __version__
+from ...model.io.files import dumps
+from ..job_progress import JobProgress
 from .running import motion_of
 from .scenarios import configured, options_of, scenario_of, span_of
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["file"]
 

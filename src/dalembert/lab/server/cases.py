@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .limits import Limits
-from .messages import Json
-from .request_errors import RequestError
+from ..limits import Limits
+from ..messages import Json
+from ..request_errors import RequestError
 
 __all__ = [
     "read_body",

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DalembertError
-from ..integrate.simulate import simulate
-from ..model.drawing import drawing_of
-from ..model.scenario import Scenario
-from ..plotting.motion_samples import Array, evaluate, event_marks, finite_span
-from ..typing import ArrayLike
+from ...errors import DalembertError
+from ...integrate.simulate import simulate
+from ...model.drawing import drawing_of
+from ...model.scenario import Scenario
+from ...plotting.motion_samples import Array, evaluate, event_marks, finite_span
+from ...typing import ArrayLike
+from ..job_progress import JobProgress
 from .character import conserved_of
-from .job_progress import JobProgress
 from .scenarios import RecentItems, options_of, scenario_of, span_of
 from .scenes import scene_of
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["column", "motion_of", "run", "sampled_at"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..errors import DalembertError
-from . import checking, downloading, gallery_list, portraits, running, starting, writing
-from .job_progress import JobProgress
+from ...errors import DalembertError
+from ..answers import checking, downloading, gallery_list, portraits, running, starting, writing
+from ..job_progress import JobProgress
 
 __all__ = ["ANSWERS", "warm_up"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.stability.equilibria import equilibria
-from ..errors import DalembertError, ModelError, nearest
-from ..integrate.simulate import simulate
-from ..model.flow_system import Flow
-from ..model.scenario import Scenario
-from ..plotting.motion_samples import finite_span
-from .job_progress import JobProgress
+from ...analysis.stability.equilibria import equilibria
+from ...errors import DalembertError, ModelError, nearest
+from ...integrate.simulate import simulate
+from ...model.flow_system import Flow
+from ...model.scenario import Scenario
+from ...plotting.motion_samples import finite_span
+from ..job_progress import JobProgress
 from .running import column, sampled_at
 from .scenarios import options_of, scenario_of, span_of
 

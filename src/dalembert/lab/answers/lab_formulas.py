@@ -6,9 +6,9 @@ import html
 
 import sympy
 
-from ..errors import MissingExtraError
-from ..plotting import formulas
-from ..presentation.typeset import symbol_latex
+from ...errors import MissingExtraError
+from ...plotting import formulas
+from ...presentation.typeset import symbol_latex
 
 __all__ = ["expression_mathml", "mathml", "symbol_mathml"]
 

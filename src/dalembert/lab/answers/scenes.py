@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
-from ..model.drawing import Drawing
-from ..plotting.motion_samples import Array
-from ..plotting.solids import Solid, scaled_arrows, solids_of, zigzag
+from ...errors import ModelError
+from ...model.drawing import Drawing
+from ...plotting.motion_samples import Array
+from ...plotting.solids import Solid, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["packed", "scene_of"]
 

@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from .limits import Limits
+from ..limits import Limits
+from ..request_errors import RequestError
 from .process import CANCELLED, COMMAND, Answer, Job, WorkerProcess, WorkerStartError, refused
-from .request_errors import RequestError
 
 __all__ = ["Pool"]
 

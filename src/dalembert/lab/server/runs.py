@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from .limits import Limits
-from .messages import encoded
-from .pool import Pool
-from .process import Job
-from .request_errors import RequestError
+from ..limits import Limits
+from ..messages import encoded
+from ..request_errors import RequestError
+from ..workers.pool import Pool
+from ..workers.process import Job
 
 __all__ = ["LabRun", "Runs"]
 

@@ -10,13 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .. import gallery
-from .._version import __version__
-from ..codegen.object_cache import ObjectCache
-from ..errors import ModelError
-from ..model.io.files import dumps
-from ..model.scenario import Scenario
-from .job_progress import JobProgress
+from ... import gallery
+from ..._version import __version__
+from ...codegen.object_cache import ObjectCache
+from ...errors import ModelError
+from ...model.io.files import dumps
+from ...model.scenario import Scenario
+from ..job_progress import JobProgress
 from .scenarios import dimension_of
 
 __all__ = ["listed"]
@@ -65,7 +65,7 @@ def _identity() -> str:
     """What the list depends on: the files that make the systems and write them, by size and
     time.
     """
-    here = Path(__file__).parent.parent
+    here = Path(__file__).parents[2]
     digest = hashlib.sha256(__version__.encode())
     for folder in ("gallery", "model", "control"):
         for path in (*sorted((here / folder).rglob("*.py")), Path(__file__)):

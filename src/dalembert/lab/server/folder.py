@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .request_errors import RequestError
+from ..request_errors import RequestError
 
 __all__ = ["ModelFolder"]
 

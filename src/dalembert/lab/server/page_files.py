@@ -8,7 +8,7 @@ from pathlib import Path
 
 __all__ = ["PageFile", "PageFiles"]
 
-FOLDER = Path(__file__).parent / "page"
+FOLDER = Path(__file__).parents[1] / "page"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",

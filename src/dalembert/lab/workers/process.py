@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .limits import Limits
-from .messages import LONGEST_LINE, line, read_answer, read_line, read_progress
-from .request_errors import parts
+from ..limits import Limits
+from ..messages import LONGEST_LINE, line, read_answer, read_line, read_progress
+from ..request_errors import parts
 
 __all__ = ["CANCELLED", "Answer", "Job", "WorkerProcess", "WorkerStartError", "refused"]
 
@@ -44,7 +44,7 @@ ENVIRONMENT = (
 
 
 #: What a worker runs; no file of the folder it is started in can stand in the place of a module.
-COMMAND = (sys.executable, "-P", "-m", "dalembert.lab.worker")
+COMMAND = (sys.executable, "-P", "-m", "dalembert.lab.workers.worker")
 
 
 class WorkerStartError(Exception):
@@ -71,7 +71,7 @@ class Job:
     Attributes
     ----------
     kind : str
-        One of the questions of `dalembert.lab.worker_handlers`.
+        One of the questions of `dalembert.lab.workers.worker_handlers`.
     seconds : float
         Of processor time.
     model : str
@@ -287,7 +287,7 @@ def _environment(place: str) -> dict[str, str]:
         for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if entry
     ]
-    home = Path(__file__).resolve().parents[2]
+    home = Path(__file__).resolve().parents[3]
     if not {"site-packages", "dist-packages"} & set(home.parts):
         folders.insert(0, str(home))
     if folders:

@@ -8,8 +8,8 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import MissingExtraError, ModelError, RunError
-from .limits import Limits
+from ...errors import MissingExtraError, ModelError, RunError
+from ..limits import Limits
 
 __all__ = ["DEFAULT_PORT", "serve"]
 

@@ -17,8 +17,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .messages import encoded
-from .request_errors import RETRY_AFTER, parts
+from ..messages import encoded
+from ..request_errors import RETRY_AFTER, parts
 
 __all__ = ["Patience", "TimedConnection"]
 

@@ -12,14 +12,14 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, Generic, TypeVar
 
-from ..errors import ModelError, nearest
-from ..gallery import load
-from ..integrate.methods.table import AUTO, fixed_methods
-from ..model.drawing import drawing_of
-from ..model.flow_system import Flow
-from ..model.io.files import loads
-from ..model.scenario import Scenario
-from ..model.system import System
+from ...errors import ModelError, nearest
+from ...gallery import load
+from ...integrate.methods.table import AUTO, fixed_methods
+from ...model.drawing import drawing_of
+from ...model.flow_system import Flow
+from ...model.io.files import loads
+from ...model.scenario import Scenario
+from ...model.system import System
 
 __all__ = [
     "RecentItems",

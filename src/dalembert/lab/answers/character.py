@@ -6,15 +6,15 @@ import time as clock
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..analysis.anatomy import GENERIC, Anatomy, common, read_model, take_apart
-from ..analysis.overview.conserved import conserved_momenta, energy_verdict
-from ..errors import DalembertError, FormError
-from ..formulations.forms.flow import FORM
-from ..formulations.registry import default_form, fastest_form, find_form, forms
-from ..model.flow_system import Flow
-from ..model.scenario import Scenario
-from ..model.system import System
-from ..runtime.gauss.constrained_solve import rank
+from ...analysis.anatomy import GENERIC, Anatomy, common, read_model, take_apart
+from ...analysis.overview.conserved import conserved_momenta, energy_verdict
+from ...errors import DalembertError, FormError
+from ...formulations.forms.flow import FORM
+from ...formulations.registry import default_form, fastest_form, find_form, forms
+from ...model.flow_system import Flow
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...runtime.gauss.constrained_solve import rank
 from .scenarios import RecentItems
 
 __all__ = ["character_of", "conserved_of"]

@@ -12,7 +12,7 @@ import re
 import secrets
 from urllib.parse import parse_qs
 
-from ..errors import ModelError
+from ...errors import ModelError
 
 __all__ = ["Access"]
 

@@ -14,7 +14,11 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from .._version import __version__
+from ..._version import __version__
+from ..limits import Limits
+from ..request_errors import RequestError, retry_headers
+from ..workers.pool import Pool
+from ..workers.process import CANCELLED, Answer
 from .cases import (
     read_body,
     read_case,
@@ -25,11 +29,7 @@ from .cases import (
     read_text,
 )
 from .folder import ModelFolder
-from .limits import Limits
 from .page_files import PageFiles
-from .pool import Pool
-from .process import CANCELLED, Answer
-from .request_errors import RequestError, retry_headers
 from .runs import LabRun, Runs
 
 __all__ = ["Lab", "refused", "unknown"]

@@ -1,0 +1,1 @@
+"""What workers compute: models described, runs, scenes, portraits, equations, files."""

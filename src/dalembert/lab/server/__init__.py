@@ -1,0 +1,1 @@
+"""The server: addresses, who may ask, files of the page, runs that are watched."""
