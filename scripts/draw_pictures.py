@@ -25,7 +25,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.model.drawing import Drawing, Link, Point, Trace
-from dalembert.plotting.movie_writers import movie_palette
+from dalembert.plotting.scenes.movie_writers import movie_palette
 from dalembert.plotting.style import LIGHT, Picture
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"

@@ -46,12 +46,12 @@ _MOVED = {
 _REPLACED = {
     "pictures": ("plotting", "", "da.plotting"),
     "plot_balance": (
-        "plotting.balance_plot",
+        "plotting.studies.balance_plot",
         "plot_balance",
         "the method plot of da.control.energy_balance(...)",
     ),
     "plot_height": (
-        "plotting.height_plot",
+        "plotting.studies.height_plot",
         "plot_height",
         "the method plot of da.symmetry.height_function(...)",
     ),

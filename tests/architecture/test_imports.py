@@ -82,7 +82,7 @@ DOORS = {
     ("analysis/symmetry/height.py", "plotting"),
     ("control/ports/energy_balance.py", "plotting"),
     ("control/trajectory/answer.py", "plotting"),
-    ("plotting/figures.py", "root"),
+    ("plotting/studies/figures.py", "root"),
 }
 #: Decisions of rank outside `runtime/gauss/factorisations.py`, which `constrained_solve.py` opens
 #: to Python, with reasons.

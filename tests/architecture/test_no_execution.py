@@ -81,7 +81,7 @@ ALLOWED = {
         "importlib.import_module",
     ): "modules are on a list in the source",
     (
-        "plotting/movie_writers.py",
+        "plotting/scenes/movie_writers.py",
         "importlib.import_module",
     ): "a constant name of an optional package",
     (
@@ -97,7 +97,7 @@ ALLOWED = {
         "subprocess.run",
     ): "the C compiler, without a shell, in a temporary folder, on files that we name",
     (
-        "plotting/movie_writers.py",
+        "plotting/scenes/movie_writers.py",
         "subprocess.Popen",
     ): "ffmpeg, without a shell, with arguments that we make",
 }

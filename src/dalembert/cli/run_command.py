@@ -116,7 +116,7 @@ def _check_targets(request: Request) -> None:
         checked_path(request.picture, STILL_SUFFIXES)
     _animation_options(request)
     if request.animate is not None:
-        from ..plotting.movie_writers import VIDEO_SUFFIXES, require_ffmpeg
+        from ..plotting.scenes.movie_writers import VIDEO_SUFFIXES, require_ffmpeg
         from ..plotting.style import STILL_SUFFIXES, checked_path
 
         checked_path(request.animate, (".gif", *VIDEO_SUFFIXES, *STILL_SUFFIXES))
@@ -202,7 +202,7 @@ def _animation_options(request: Request) -> dict[str, Any]:
             raise ModelError(what, shortened(found["size"]), "write --size 640x480")
         found["size"] = (int(sides[1]), int(sides[2]))
     if found:
-        from ..plotting.animation import check_animation
+        from ..plotting.scenes.animation import check_animation
 
         check_animation(**found)
     return found

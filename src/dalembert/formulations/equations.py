@@ -231,7 +231,7 @@ class Equations:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
-        from ..plotting.display import equations_bundle
+        from ..plotting.reports.display import equations_bundle
 
         return equations_bundle(self)
 

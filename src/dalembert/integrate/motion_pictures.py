@@ -10,7 +10,7 @@ from ..typing import Path, Symbol, Symbols
 if TYPE_CHECKING:
     import pathlib
 
-    from ..plotting.animation import Animation
+    from ..plotting.scenes.animation import Animation
     from ..plotting.style import Picture, Style
     from .motion import Motion
 
@@ -146,7 +146,7 @@ class MotionPictures:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
-        from ..plotting.display import motion_bundle
+        from ..plotting.reports.display import motion_bundle
 
         return motion_bundle(cast("Motion", self))
 

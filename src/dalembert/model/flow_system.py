@@ -369,7 +369,7 @@ class Flow:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
-        from ..plotting.display import system_bundle
+        from ..plotting.reports.display import system_bundle
 
         return system_bundle(self)
 

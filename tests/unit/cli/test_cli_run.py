@@ -413,7 +413,7 @@ def test_the_costates_of_an_extremal_are_set_like_other_starts(sleigh: Path, cap
 def test_an_animation_without_ffmpeg_says_what_to_install(
     tmp_path: Path, monkeypatch, capsys
 ) -> None:
-    monkeypatch.setattr("dalembert.plotting.movie_writers.ffmpeg_program", lambda: None)
+    monkeypatch.setattr("dalembert.plotting.scenes.movie_writers.ffmpeg_program", lambda: None)
     ending = call(capsys, "run", "blow-up", "--animate", tmp_path / "a.mp4")
     assert ending.status == 2 and "ffmpeg" in ending.err
     assert_sentence(ending.err)

@@ -14,7 +14,7 @@ from sympy import cos, sin
 import dalembert as da
 from dalembert.analysis.symmetry.momentum_maps import momentum_map
 from dalembert.formulations.reduction.bundle_equations import bundle_of
-from dalembert.plotting.report import report_page
+from dalembert.plotting.reports.report import report_page
 
 x, y, theta = PLANE = da.coordinates("x y theta")
 m, r = da.parameters("m r", positive=True)

@@ -86,7 +86,7 @@ labels = ["u", "v"]
 
 
 def scene_of(scenario, times=(0.0, 0.4, 1.7)):
-    from dalembert.plotting.scene import build_scene
+    from dalembert.plotting.scenes.scene import build_scene
 
     motion = scenario if hasattr(scenario, "sol") else da.simulate(scenario)
     return build_scene(motion, motion.scenario.drawing, np.array(times))
@@ -146,7 +146,7 @@ def test_gallery_drawings_survive_a_file(name):
     scenario = da.gallery.load(name)
     motion = da.simulate(scenario)
     again = loads(dumps(scenario))
-    from dalembert.plotting.scene import build_scene
+    from dalembert.plotting.scenes.scene import build_scene
 
     times = np.linspace(motion.t[0], motion.t[-1], 7)
     assert_same_scene(
@@ -229,7 +229,7 @@ def test_every_shape_survives_a_result_file():
     import json
 
     from dalembert.integrate.storage.stored_drawing import drawing_from, drawing_record
-    from dalembert.plotting.scene import build_scene
+    from dalembert.plotting.scenes.scene import build_scene
 
     motion = da.simulate(loads(SLEIGH + EVERY_SHAPE))
     again = drawing_from(json.loads(json.dumps(drawing_record(motion))), motion.system)

@@ -11,7 +11,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.plotting.scene import build_scene
+from dalembert.plotting.scenes.scene import build_scene
 
 VALUES = {"m": 2.0, "g": 9.81, "l": 1.5}
 
@@ -263,7 +263,7 @@ def test_a_wheel_shows_its_angle(disk):
 def test_a_wheel_in_space_turns_in_its_plane(disk):
     phi = da.coordinates("phi")
     upright = da.draw.wheel((0, 0, 1), 1, phi, axes=((1, 0, 0), (0, 0, 1)), spokes=1)
-    from dalembert.plotting.solids import solids_of
+    from dalembert.plotting.scenes.solids import solids_of
 
     _, spokes, _ = solids_of(disk, [upright], disk.t, 3)
     angle = 2.0 * disk.t

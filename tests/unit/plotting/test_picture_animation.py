@@ -16,9 +16,9 @@ from PIL import Image
 from dalembert.errors import FileError, ModelError, RunError
 from dalembert.model.drawing import Drawing, Link, Point
 from dalembert.plotting import animate, motion_strip
-from dalembert.plotting.animation import usual_fps
-from dalembert.plotting.movie_writers import gif_delay, movie_palette
-from dalembert.plotting.scene import Camera, build_scene, nice_step, zigzag
+from dalembert.plotting.scenes.animation import usual_fps
+from dalembert.plotting.scenes.movie_writers import gif_delay, movie_palette
+from dalembert.plotting.scenes.scene import Camera, build_scene, nice_step, zigzag
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +120,7 @@ def test_notebooks_show_an_animation():
 
 
 def test_missing_ffmpeg_is_named_with_a_way_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("dalembert.plotting.movie_writers.ffmpeg_program", lambda: None)
+    monkeypatch.setattr("dalembert.plotting.scenes.movie_writers.ffmpeg_program", lambda: None)
     with pytest.raises(ModelError, match=r"needs the program ffmpeg.*imageio-ffmpeg.*film\.gif"):
         animate(oscillator(), tmp_path / "film.mp4")
 
@@ -134,7 +134,7 @@ def fake_ffmpeg(folder, body: str) -> str:
 
 def test_video_pipes_every_frame_to_ffmpeg(tmp_path, monkeypatch):
     program = fake_ffmpeg(tmp_path, "open(sys.argv[-1], 'wb').write(sys.stdin.buffer.read())")
-    monkeypatch.setattr("dalembert.plotting.movie_writers.ffmpeg_program", lambda: program)
+    monkeypatch.setattr("dalembert.plotting.scenes.movie_writers.ffmpeg_program", lambda: program)
     told: list[float] = []
     animation = animate(
         oscillator(), tmp_path / "film.mp4", fps=5, size=(101, 81), progress=told.append
@@ -145,7 +145,7 @@ def test_video_pipes_every_frame_to_ffmpeg(tmp_path, monkeypatch):
 
 def test_ffmpeg_that_fails_is_quoted(tmp_path, monkeypatch):
     program = fake_ffmpeg(tmp_path, "sys.stderr.write('no such codec\\n'); sys.exit(3)")
-    monkeypatch.setattr("dalembert.plotting.movie_writers.ffmpeg_program", lambda: program)
+    monkeypatch.setattr("dalembert.plotting.scenes.movie_writers.ffmpeg_program", lambda: program)
     with pytest.raises(RunError, match="no such codec"):
         animate(oscillator(), tmp_path / "film.webm", fps=5, size=(400, 400))
 

@@ -9,7 +9,7 @@ import pytest
 
 from dalembert.errors import ModelError
 from dalembert.plotting import gavin_figures
-from dalembert.plotting.figures import leaf
+from dalembert.plotting.studies.figures import leaf
 
 
 @pytest.fixture(scope="module")

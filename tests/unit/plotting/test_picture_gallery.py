@@ -9,8 +9,8 @@ import pytest
 
 import dalembert as da
 from dalembert.plotting import animate, phase, plot
+from dalembert.plotting.curves.panels import chosen_panels
 from dalembert.plotting.motion_samples import evaluate
-from dalembert.plotting.panels import chosen_panels
 
 FILMS = [
     pytest.param(name, marks=[pytest.mark.long] * (k % 4 > 0))

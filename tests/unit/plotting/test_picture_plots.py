@@ -11,6 +11,8 @@ from picture_motions import many, oscillator, wheel
 
 from dalembert.errors import ModelError
 from dalembert.plotting import mathtext, phase, plot
+from dalembert.plotting.curves.panels import PANELS, chosen_panels
+from dalembert.plotting.curves.plots import spread
 from dalembert.plotting.motion_samples import (
     curve_times,
     evaluate,
@@ -19,8 +21,6 @@ from dalembert.plotting.motion_samples import (
     series,
     through,
 )
-from dalembert.plotting.panels import PANELS, chosen_panels
-from dalembert.plotting.plots import spread
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ import pytest
 import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import FileError
-from dalembert.plotting.report import report_page
-from dalembert.plotting.scene import build_scene
+from dalembert.plotting.reports.report import report_page
+from dalembert.plotting.scenes.scene import build_scene
 
 HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 
@@ -175,7 +175,7 @@ def test_what_happened_is_said(swing, page, text):
 
 @pytest.mark.long
 def test_formulas_without_the_converter(swing, monkeypatch):
-    from dalembert.plotting.formulas import mathml
+    from dalembert.plotting.reports.formulas import mathml
 
     mathml.cache_clear()
     monkeypatch.setitem(sys.modules, "latex2mathml", None)
@@ -205,7 +205,7 @@ def test_runs_that_fail_and_runs_without_a_drawing_have_pages():
 
 
 def test_long_runs_keep_every_few_rows(swing, monkeypatch):
-    module = sys.modules["dalembert.plotting.report"]
+    module = sys.modules["dalembert.plotting.reports.report"]
     monkeypatch.setattr(module, "MOST_NUMBERS", 300)
     (link,) = [a for a in Page(module._data(swing)).of("a") if a["download"].endswith(".csv")]
     rows = base64.b64decode(link["href"].partition(",")[2]).decode().splitlines()

@@ -136,7 +136,7 @@ def test_motions_that_run_backward_are_cut_too():
 
 def test_many_steps_are_looked_at_where_it_matters(pair, monkeypatch):
     every = crossings(pair, "x = 0.699").t
-    monkeypatch.setattr(sys.modules["dalembert.plotting.poincare"], "MOST_SAMPLES", 10)
+    monkeypatch.setattr(sys.modules["dalembert.plotting.curves.poincare"], "MOST_SAMPLES", 10)
     np.testing.assert_allclose(crossings(pair, "x = 0.699").t, every, rtol=0, atol=1e-12)
 
 

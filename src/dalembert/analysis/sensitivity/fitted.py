@@ -116,7 +116,7 @@ class Fit(ReadOnlyArrays):
 
     def plot(self, **options: Any) -> Any:
         """Plot the data with the best motion, and the residuals (`plotting.fit_plots.plot_fit`)."""
-        from ...plotting.fit_plots import plot_fit
+        from ...plotting.studies.fit_plots import plot_fit
 
         return plot_fit(self, **options)
 

@@ -96,7 +96,7 @@ class HeightFunction(ReadOnlyArrays, Report):
         title : str, optional
             Above the picture; the system's name unless given.
         """
-        from ...plotting.height_plot import plot_height
+        from ...plotting.studies.height_plot import plot_height
 
         return plot_height(self, components, loops=loops, path=path, style=style, title=title)
 

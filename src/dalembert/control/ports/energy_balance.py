@@ -92,7 +92,7 @@ class EnergyBalance(ReadOnlyArrays):
         style : "light", "dark" or Style
         title : str, optional
         """
-        from ...plotting.balance_plot import plot_balance
+        from ...plotting.studies.balance_plot import plot_balance
 
         return plot_balance(self, path=path, style=style, title=title)
 

@@ -7,7 +7,7 @@ import html
 import sympy
 
 from ...errors import MissingExtraError
-from ...plotting import formulas
+from ...plotting.reports import formulas
 from ...presentation.typeset import symbol_latex
 
 __all__ = ["expression_mathml", "mathml", "symbol_mathml"]

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import ModelError
 from ...model.drawing import Drawing
 from ...plotting.motion_samples import Array
-from ...plotting.solids import Solid, scaled_arrows, solids_of, zigzag
+from ...plotting.scenes.solids import Solid, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion

@@ -14,8 +14,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import FileError, ModelError, RunError
-from ..model.io.atomic_file import replaced_whole
+from ...errors import FileError, ModelError, RunError
+from ...model.io.atomic_file import replaced_whole
 
 __all__ = ["VIDEO_SUFFIXES", "ffmpeg_program", "gif_delay", "write_gif", "write_video"]
 

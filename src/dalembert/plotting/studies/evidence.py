@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..errors import ModelError
-from ..typing import Array, Path
-from .axis_labels import words
-from .style import Picture, Style, finished, style_named
+from ...errors import ModelError
+from ...typing import Array, Path
+from ..axis_labels import words
+from ..style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["exponents", "work_precision"]
 
@@ -113,7 +113,7 @@ def _beside(
     axes: Axes, inches: float, heights: Array, labels: Sequence[str], colors: Sequence[str]
 ) -> None:
     """Labels at the right ends of curves, moved apart where they would cover each other."""
-    from .plots import spread
+    from ..curves.plots import spread
 
     low, high = axes.get_ylim()
     room = 0.21 / axes.get_position().height / inches

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 import sympy
 
-from ..errors import ModelError
-from ..model.symbols import Coordinate
-from ..typing import ArrayLike
-from .motion_samples import Array
+from ...errors import ModelError
+from ...model.symbols import Coordinate
+from ...typing import ArrayLike
+from ..motion_samples import Array
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["Return", "closest_return", "period", "return_distance", "section_through_start"]
 

@@ -7,9 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..typing import Array, Path
-from .axis_labels import mathtext
-from .style import Picture, Style, finished, style_named
+from ...typing import Array, Path
+from ..axis_labels import mathtext
+from ..style import Picture, Style, finished, style_named
 
 __all__ = ["plot_balance"]
 

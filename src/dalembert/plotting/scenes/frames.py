@@ -18,15 +18,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 from matplotlib.patheffects import withStroke
 
-from .axis_labels import mathtext, words
-from .motion_samples import Array
-from .panels import chosen_panels
-from .plots import draw_panels
+from ..axis_labels import mathtext, words
+from ..curves.panels import chosen_panels
+from ..curves.plots import draw_panels
+from ..motion_samples import Array
+from ..style import Picture, Style
 from .scene import Scene, ScenePart, Window, diagonal, travelled
-from .style import Picture, Style
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["CurveFrames", "FrameSource", "SceneFrames", "paint_scene", "scene_size"]
 

@@ -24,22 +24,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
-from .._version import __version__
-from ..errors import DalembertError, FileError
-from ..model.drawing import drawing_of
-from ..model.energy_changes import energy_changes
-from ..model.io.atomic_file import write_whole
-from ..typing import Array
+from ..._version import __version__
+from ...errors import DalembertError, FileError
+from ...model.drawing import drawing_of
+from ...model.energy_changes import energy_changes
+from ...model.io.atomic_file import write_whole
+from ...typing import Array
+from ..curves.panels import Panel, chosen_panels
+from ..curves.plots import draw_panels
+from ..motion_samples import EventMarks, event_marks
+from ..style import LIGHT, checked_path
 from .display import statements
 from .formulas import can_typeset, equation_lines, formula, is_longer_than, symbol_latex
-from .motion_samples import EventMarks, event_marks
-from .panels import Panel, chosen_panels
-from .plots import draw_panels
 from .report_scene import packed_scene
-from .style import LIGHT, checked_path
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["report"]
 
@@ -389,8 +389,8 @@ def _data(motion: Motion) -> str:
 
 def _model_file(motion: Motion) -> tuple[str, str]:
     """The model file of a run with its drawing, and a note on what it lacks."""
-    from ..integrate.storage.save import model_text, scenario_of
-    from ..model.io.files import dumps
+    from ...integrate.storage.save import model_text, scenario_of
+    from ...model.io.files import dumps
 
     text, note = model_text(motion)
     try:

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import sympy
 
-from ..algebra.tabulate import tabulated
-from ..errors import ModelError, nearest
-from ..model.io.expressions import parse_relation
-from ..model.symbols import t as time_symbol
-from ..typing import Path, Symbol, Symbols
-from .axis_labels import mathtext, words
-from .motion_samples import Array, states_at
-from .style import Picture, Style, finished, style_named
+from ...algebra.tabulate import tabulated
+from ...errors import ModelError, nearest
+from ...model.io.expressions import parse_relation
+from ...model.symbols import t as time_symbol
+from ...typing import Path, Symbol, Symbols
+from ..axis_labels import mathtext, words
+from ..motion_samples import Array, states_at
+from ..style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["Crossings", "crossings", "poincare", "resampled"]
 

@@ -1,4 +1,4 @@
-"""What a plot shows: panels of curves, chosen from a motion; `dalembert.plotting.plots` draws."""
+"""What a plot shows: panels of curves, chosen from a motion; `plots` draws them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ModelError, nearest
-from ..model.symbols import Coordinate
-from .axis_labels import mathtext, words
-from .motion_samples import Array, curve_times, in_order, series, through
+from ...errors import ModelError, nearest
+from ...model.symbols import Coordinate
+from ..axis_labels import mathtext, words
+from ..motion_samples import Array, curve_times, in_order, series, through
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["PANELS", "Curve", "Panel", "chosen_panels", "default_kinds"]
 

@@ -9,14 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from ..errors import ModelError, nearest
-from ..typing import Path
-from .axis_labels import mathtext, words
-from .motion_samples import Array
-from .style import Picture, Style, finished, style_named
+from ...errors import ModelError, nearest
+from ...typing import Path
+from ..axis_labels import mathtext, words
+from ..motion_samples import Array
+from ..style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
-    from ..analysis.symmetry.height import AreaRule, HeightFunction
+    from ...analysis.symmetry.height import AreaRule, HeightFunction
 
 __all__ = ["plot_height"]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..typing import Path
-from .axis_labels import mathtext
-from .style import Picture, Style, finished, style_named
+from ...typing import Path
+from ..axis_labels import mathtext
+from ..style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
-    from ..analysis.sensitivity.fitted import Fit
+    from ...analysis.sensitivity.fitted import Fit
 
 __all__ = ["plot_fit"]
 

@@ -9,17 +9,17 @@ import casadi as ca
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..algebra.graph import GraphAlgebra
-from ..analysis.proofs.zeros import full_turns
-from ..analysis.stability.equilibria import Equilibrium, equilibria
-from ..analysis.stability.separatrices import Separatrix, one_freedom, separatrices
-from ..errors import FormError
-from ..model.scenario import Scenario
-from ..model.system import System
-from ..typing import Path, Ranges, Values
-from .axis_labels import mathtext
-from .motion_samples import Array
-from .style import Picture, Style, finished, style_named
+from ...algebra.graph import GraphAlgebra
+from ...analysis.proofs.zeros import full_turns
+from ...analysis.stability.equilibria import Equilibrium, equilibria
+from ...analysis.stability.separatrices import Separatrix, one_freedom, separatrices
+from ...errors import FormError
+from ...model.scenario import Scenario
+from ...model.system import System
+from ...typing import Path, Ranges, Values
+from ..axis_labels import mathtext
+from ..motion_samples import Array
+from ..style import Picture, Style, finished, style_named
 
 __all__ = ["phase_portrait"]
 

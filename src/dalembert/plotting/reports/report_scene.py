@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.colors
 import numpy as np
 
-from ..model.drawing import Drawing
-from .animation import pace_of
-from .motion_samples import Array, finite_span
-from .scene import Scene, ScenePart, build_scene
-from .style import ROLES
+from ...model.drawing import Drawing
+from ..motion_samples import Array, finite_span
+from ..scenes.animation import pace_of
+from ..scenes.scene import Scene, ScenePart, build_scene
+from ..style import ROLES
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["packed_scene"]
 

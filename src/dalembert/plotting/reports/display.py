@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import sympy
 
-from ..model.flow_system import Flow
-from ..model.system import System
+from ...model.flow_system import Flow
+from ...model.system import System
 from .formulas import equation_lines, expression_latex, formula, is_longer_than, symbol_latex
 
 if TYPE_CHECKING:
-    from ..formulations.equations import Equations
-    from ..integrate.motion import Motion
+    from ...formulations.equations import Equations
+    from ...integrate.motion import Motion
 
 __all__ = ["equations_bundle", "motion_bundle", "statements", "system_bundle"]
 
@@ -220,10 +220,10 @@ def _kept(motion: Motion) -> list[tuple[str, str]]:
 
 
 def _thumbnail(motion: Motion) -> str:
-    from .motion_samples import event_marks
-    from .panels import chosen_panels
-    from .plots import draw_panels
-    from .style import LIGHT
+    from ..curves.panels import chosen_panels
+    from ..curves.plots import draw_panels
+    from ..motion_samples import event_marks
+    from ..style import LIGHT
 
     picture = draw_panels(
         chosen_panels(motion, None, ["coordinates"])[:3], LIGHT, event_marks(motion)

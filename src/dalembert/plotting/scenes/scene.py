@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ModelError
-from ..model.drawing import Drawing, Trace
-from .motion_samples import Array
+from ...errors import ModelError
+from ...model.drawing import Drawing, Trace
+from ..motion_samples import Array
 from .solids import RIM, ScenePart, Solid, arrowed, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["Camera", "Floor", "Scene", "ScenePart", "Window", "build_scene", "zigzag"]
 

@@ -16,11 +16,11 @@ from xml.etree.ElementTree import Element
 
 import sympy
 
-from ..presentation.equation_printer import Line, Written
-from ..presentation.typeset import lines_latex, symbol_latex
+from ...presentation.equation_printer import Line, Written
+from ...presentation.typeset import lines_latex, symbol_latex
 
 if TYPE_CHECKING:
-    from ..formulations.equations import Equations
+    from ...formulations.equations import Equations
 
 __all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than"]
 __all__ += ["mathml", "symbol_latex"]

@@ -11,15 +11,15 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from ..errors import ModelError
-from ..typing import Path, Symbol
-from .axis_labels import mathtext, words
-from .motion_samples import Array, EventMarks, curve_times, event_marks, series
+from ...errors import ModelError
+from ...typing import Path, Symbol
+from ..axis_labels import mathtext, words
+from ..motion_samples import Array, EventMarks, curve_times, event_marks, series
+from ..style import Picture, Style, finished, style_named
 from .panels import Curve, Panel, chosen_panels
-from .style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["phase", "plot"]
 

@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ModelError, warn_renamed
-from ..model.drawing import drawing_of
-from .axis_labels import words
-from .frames import CurveFrames, FrameSource, SceneFrames, paint_scene, scene_axes, scene_size
-from .motion_samples import Array, finite_span
-from .movie_writers import VIDEO_SUFFIXES, gif_delay, require_ffmpeg, write_gif, write_video
-from .plots import plot
-from .scene import Scene, build_scene, diagonal
-from .style import (
+from ...errors import ModelError, warn_renamed
+from ...model.drawing import drawing_of
+from ..axis_labels import words
+from ..curves.plots import plot
+from ..motion_samples import Array, finite_span
+from ..style import (
     STILL_SUFFIXES,
     Picture,
     Style,
@@ -30,10 +27,13 @@ from .style import (
     save_picture,
     style_named,
 )
+from .frames import CurveFrames, FrameSource, SceneFrames, paint_scene, scene_axes, scene_size
+from .movie_writers import VIDEO_SUFFIXES, gif_delay, require_ffmpeg, write_gif, write_video
+from .scene import Scene, build_scene, diagonal
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
-    from ..model.drawing import Drawing
+    from ...integrate.motion import Motion
+    from ...model.drawing import Drawing
 
 __all__ = ["Animation", "animate", "motion_strip"]
 

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..errors import ModelError, nearest
-from ..typing import Path, Symbol, Symbols
-from .axis_labels import mathtext, words
-from .motion_samples import Array, finite_span, series
-from .style import Picture, Style, finished, style_named
+from ...errors import ModelError, nearest
+from ...typing import Path, Symbol, Symbols
+from ..axis_labels import mathtext, words
+from ..motion_samples import Array, finite_span, series
+from ..style import Picture, Style, finished, style_named
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["Peak", "Spectrum", "amplitude_spectrum", "spectrum"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy
 
-from ..errors import ModelError, nearest
-from ..model.drawing import (
+from ...errors import ModelError, nearest
+from ...model.drawing import (
     BodyShape,
     Circle,
     Ground,
@@ -30,12 +30,12 @@ from ..model.drawing import (
     Wheel,
     kind_of,
 )
-from ..runtime.gauss.constrained_solve import solve
-from ..typing import Expression
-from .motion_samples import Array, evaluate, through
+from ...runtime.gauss.constrained_solve import solve
+from ...typing import Expression
+from ..motion_samples import Array, evaluate, through
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["ScenePart", "Solid", "arrowed", "scaled_arrows", "solids_of", "zigzag"]
 

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..errors import ModelError
-from ..model.io.atomic_file import write_whole
-from .axis_labels import mathtext
-from .motion_samples import Array, curve_times, evaluate, series, through
-from .panels import Curve
-from .plots import label_ends
-from .returns import Return, closest_return, period, return_distance, section_through_start
-from .style import STILL_SUFFIXES, Picture, Style, save_picture, style_named
+from ...errors import ModelError
+from ...model.io.atomic_file import write_whole
+from ..axis_labels import mathtext
+from ..curves.panels import Curve
+from ..curves.plots import label_ends
+from ..curves.returns import Return, closest_return, period, return_distance, section_through_start
+from ..motion_samples import Array, curve_times, evaluate, series, through
+from ..style import STILL_SUFFIXES, Picture, Style, save_picture, style_named
 
 if TYPE_CHECKING:
-    from ..integrate.motion import Motion
+    from ...integrate.motion import Motion
 
 __all__ = ["CaptionedFigure", "gavin_figures"]
 

@@ -1,0 +1,1 @@
+"""Quantities of a motion as curves: plots, portraits, sections, spectra, returns."""

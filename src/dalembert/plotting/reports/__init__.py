@@ -1,0 +1,1 @@
+"""Pages and notebooks: reports, what notebooks show, formulas as HTML."""

@@ -1,0 +1,1 @@
+"""Drawings along a motion: shapes, scenes, frames, animations and their files."""

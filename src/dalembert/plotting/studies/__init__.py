@@ -1,0 +1,1 @@
+"""Results of studies in pictures: fits, balances, height functions, evidence, printed figures."""
