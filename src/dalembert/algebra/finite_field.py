@@ -190,7 +190,12 @@ class Residues:
         self._seed = seed
 
     def at(self, point: Sequence[int]) -> list[int]:
-        """The residues of the outputs where the symbols have given residues.
+        """The residues of the outputs where the symbols have given residues; see `steps_at`."""
+        values = self.steps_at(point)
+        return [0 if place is None else values[place] for place in self.instructions.outputs]
+
+    def steps_at(self, point: Sequence[int]) -> list[int]:
+        """The residues of all steps where the symbols have given residues.
 
         Raises
         ------
@@ -217,7 +222,7 @@ class Residues:
                 keep(-values[a] % p)
             else:
                 keep(self._other(code, a, b, values) % p)
-        return [0 if place is None else values[place] for place in self.instructions.outputs]
+        return values
 
     def _other(self, code: int, a: int, b: int, values: list[int]) -> int:
         match code:

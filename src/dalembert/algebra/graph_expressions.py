@@ -10,7 +10,7 @@ import sympy
 
 from ..errors import ExpressionError
 
-__all__ = ["expressions_of"]
+__all__ = ["BINARY", "OPERATIONS", "expressions_of", "number_of"]
 
 #: The largest denominator of a constant that is read as the rational number next to it.
 _SIMPLE = 1000
@@ -18,7 +18,7 @@ _SIMPLE = 1000
 _SAME_NAMES = (
     "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sign floor atan2"
 )
-_OPERATIONS: dict[int, Callable[..., sympy.Expr]] = {
+OPERATIONS: dict[int, Callable[..., sympy.Expr]] = {
     ca.OP_ADD: lambda a, b: a + b,
     ca.OP_SUB: lambda a, b: a - b,
     ca.OP_MUL: lambda a, b: a * b,
@@ -45,6 +45,11 @@ _OPERATIONS: dict[int, Callable[..., sympy.Expr]] = {
     ca.OP_OR: lambda a, b: _indicator(sympy.Or(sympy.Ne(a, 0), sympy.Ne(b, 0))),
 }
 
+#: The operations of two operands.
+BINARY = frozenset({ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_POW, ca.OP_CONSTPOW})
+BINARY |= {ca.OP_FMIN, ca.OP_FMAX, ca.OP_ATAN2, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE}
+BINARY |= {ca.OP_IF_ELSE_ZERO, ca.OP_AND, ca.OP_OR}
+
 
 def expressions_of(symbols: Mapping[sympy.Symbol, ca.SX], block: ca.SX) -> list[sympy.Expr]:
     """The entries of a block as expressions, column by column.
@@ -67,9 +72,9 @@ def expressions_of(symbols: Mapping[sympy.Symbol, ca.SX], block: ca.SX) -> list[
         elif code == ca.OP_INPUT:
             work[targets[0]] = names[sources[0]]
         elif code == ca.OP_CONST:
-            work[targets[0]] = _number(function.instruction_constant(k))
-        elif code in _OPERATIONS:
-            work[targets[0]] = _OPERATIONS[code](*(work[source] for source in sources))
+            work[targets[0]] = number_of(function.instruction_constant(k))
+        elif code in OPERATIONS:
+            work[targets[0]] = OPERATIONS[code](*(work[source] for source in sources))
         else:
             raise ExpressionError("An operation has no expression", seen=f"CasADi's code {code}")
     return found
@@ -80,7 +85,8 @@ def _indicator(condition: sympy.Basic) -> sympy.Expr:
     return sympy.Piecewise((1, condition), (0, True))
 
 
-def _number(value: float) -> sympy.Expr:
+def number_of(value: float) -> sympy.Expr:
+    """A constant of a graph: the rational number next to it where that is simple."""
     simple = Fraction(value).limit_denominator(_SIMPLE) if abs(value) < 2.0**53 else Fraction(value)
     if float(simple) == value:
         return sympy.Rational(simple.numerator, simple.denominator)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -44,6 +45,7 @@ __all__ = [
     "independence",
     "numeric_rank",
     "rank",
+    "step_residues",
     "vanishing",
     "without_unrepresented",
 ]
@@ -403,6 +405,22 @@ def _line(
         return values(place)
 
     return at
+
+
+def step_residues(symbols: Symbols, instructions: Instructions) -> list[tuple[int, ...]]:
+    """The residues of every step at as many points as prove an identity; empty where too few are.
+
+    Steps with the same residues have the same value for all values of the symbols.
+    """
+    wanted = POINTS_WITH_ROOTS if instructions.has_roots else POINTS
+    random, found = Random(2305), list[list[int]]()
+    for seed in range(DRAWS):
+        point = [_residue(symbol, random) for symbol in symbols]
+        with suppress(NoPointError):
+            found.append(Residues(instructions, seed).steps_at(point))
+        if len(found) == wanted:
+            return list(zip(*found, strict=True))
+    return []
 
 
 def _residue(symbol: sympy.Symbol, random: Random) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from ..algebra.graph_layers import GraphLayers
 from ..algebra.lazy import now
 from ..algebra.simplify.lowest_terms import eliminated, lowest_terms
 from ..algebra.simplify.quotient_printer import LOOKS, QuotientPrinter
@@ -28,6 +29,7 @@ from ..algebra.simplify.written_terms import size
 from ..errors import ModelError
 from ..formulations.blocks import GaussBlocks
 from ..model.symbols import Coordinate
+from .layered_blocks import layered_blocks
 from .naming import Naming
 
 if TYPE_CHECKING:
@@ -103,24 +105,36 @@ def write(equations: Equations, compact: bool = True) -> Written:
     """
     constants = equations.system.parameters if compact else ()
     turns = helpful_turns(_stated(equations), constants)
+    try:
+        return _derived(equations, compact, constants, turns)
+    except ModelError:
+        if not compact:
+            raise
+    layers, blocks = layered_blocks(equations, turns)
+    return _Writing(equations, compact, layers, blocks, turns).written()
+
+
+def _derived(
+    equations: Equations,
+    compact: bool,
+    constants: Sequence[sympy.Symbol],
+    turns: Sequence[AngleSubstitution],
+) -> Written:
+    """The lines of the derivation in lowest terms."""
     plain, algebra = (
         None,
         SimplifyingAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants),
     )
     try:
-        plain = _Writing(equations, compact, algebra, turns)
+        plain = _Writing(equations, compact, algebra, equations.blocks(algebra), turns)
         if not (compact and algebra.has_long_inverse) or plain.extent() <= SHORT_EXTENT:
             return plain.written()
     except ModelError:
         if not (compact and algebra.has_long_inverse):
             raise
     try:
-        named = _Writing(
-            equations,
-            compact,
-            SimplifyingAlgebra(named=True, turns=turns, constants=constants),
-            turns,
-        )
+        algebra = SimplifyingAlgebra(named=True, turns=turns, constants=constants)
+        named = _Writing(equations, compact, algebra, equations.blocks(algebra), turns)
     except ModelError:
         if plain is None:
             raise
@@ -137,12 +151,13 @@ class _Writing:
         self,
         equations: Equations,
         compact: bool,
-        algebra: SimplifyingAlgebra,
+        algebra: SimplifyingAlgebra | GraphLayers,
+        blocks: GaussBlocks,
         turns: Sequence[AngleSubstitution],
     ) -> None:
         self.equations, self.compact, self.algebra, self.turns = equations, compact, algebra, turns
         self.work, self.looks = Work(WHOLE_EFFORT), Work(WHOLE_LOOKS)
-        self.blocks: GaussBlocks = equations.blocks(self.algebra)
+        self.blocks = blocks
         for block in (
             self.blocks.metric,
             self.blocks.force,
@@ -183,14 +198,16 @@ class _Writing:
         lines = self._kinematics() + self._dynamics()
         if not self.compact:
             return Written(tuple(lines), ())
-        meanings = {
-            name: self._simplify(meaning) for name, meaning in self.algebra.meanings.items()
-        }
+        is_layered, meanings = isinstance(self.algebra, GraphLayers), self.algebra.meanings
+        if not is_layered:
+            meanings = {name: self._simplify(meaning) for name, meaning in meanings.items()}
         inverses = [
             replace(home, matrix=home.matrix.applyfunc(self._simplify))
             for home in self.algebra.inverses
         ]
-        naming = Naming(self.equations, [line.parts for line in lines], inverses, meanings)
+        places = self.algebra.places if isinstance(self.algebra, GraphLayers) else None
+        parts = [line.parts for line in lines]
+        naming = Naming(self.equations, parts, inverses, meanings, places)
         named = [line.with_parts(parts) for line, parts in zip(lines, naming.lines(), strict=True)]
         return Written(tuple(named), naming.names())
 
@@ -297,6 +314,8 @@ class _Writing:
             generators.allow(Work(EFFORT, self.work))
             writer = QuotientPrinter(generators, self.collected, Work(LOOKS, self.looks))
             candidates = [[writer.quotient(quotient) for quotient in way] for way in ways]
+            if isinstance(self.algebra, GraphLayers):  # names are not worth multiplying out
+                candidates.append(expressions)
             smallest = min(
                 candidates, key=lambda way: sum(size(part) for part in way if part not in (1, -1))
             )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 import sympy
 
 from ..algebra.simplify.simplifying_algebra import NamedInverse
-from ..algebra.simplify.written_terms import size
+from ..algebra.simplify.written_terms import primitive_sum, size, sums_in
 
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
@@ -34,6 +33,7 @@ SYMBOLS = {
     "denominator": "D Delta N",
     "inverse": "K Y Z W",
     "matrix": "M G B E",
+    "Jacobian": "A B E H",
 }
 
 
@@ -50,6 +50,9 @@ class Naming:
         Inverses and solutions that the derivation gave names.
     meanings : mapping
         Further names that it gave.
+    places : mapping of name to (kind, place), optional
+        For definitions in layers: those among the names that are entries of matrices, such as
+        ("matrix", "_12"). Nothing else is named then, and each definition uses earlier ones only.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Naming:
         lines: Sequence[Sequence[sympy.Expr]],
         inverses: Sequence[NamedInverse] = (),
         meanings: Mapping[sympy.Symbol, sympy.Expr] | None = None,
+        places: Mapping[sympy.Symbol, tuple[str, str]] | None = None,
     ) -> None:
         self._equations, self._parts = equations, [part for line in lines for part in line]
         self._lengths = [len(line) for line in lines]
@@ -65,13 +69,16 @@ class Naming:
         self._matrices: list[tuple[sympy.Expr, sympy.Expr]] = []
         self._entries: set[sympy.Symbol] = set()
         self._taken = {_base(symbol.name) for symbol in self._symbols(inverses)}
+        if places is not None:
+            self._final_names(self._used_first(), places)
+            return
         self._name_inverses(list(inverses))
         self._name_repeated(self._everything, SAVED)
         long = self._long_lines()
         self._name_repeated(lambda: (self._parts[k] for k in long), SAVED_IN_LONG)
         self._name_long()
         self._drop_second_names()
-        self._projected_step()
+        self._final_names(self._as_they_come_up(), {})
 
     def lines(self) -> list[list[sympy.Expr]]:
         """The coefficients of each line with names in them."""
@@ -174,7 +181,7 @@ class Naming:
         exchange = {}
         for expression in self._everything():
             for same in expression.atoms(sympy.Add):
-                scale, primitive = _primitive(same)
+                scale, primitive = primitive_sum(same)
                 if primitive in (total, -total):
                     exchange[same] = scale * name if primitive == total else -scale * name
         self._exchange(exchange)
@@ -199,7 +206,7 @@ class Naming:
         while len(self._meanings) < MOST_NAMES:
             counts: dict[sympy.Expr, int] = {}
             for expression in expressions():
-                for total in _sums(expression, top=True):
+                for total in sums_in(expression, top=True):
                     counts[total] = counts.get(total, 0) + 1
             rated = [
                 ((count - 1) * size(total), -k, total)
@@ -217,7 +224,7 @@ class Naming:
             candidates = [
                 total
                 for expression in long
-                for total in _sums(expression, top=False)
+                for total in sums_in(expression, top=False)
                 if size(total) > LONG_SUM
             ]
             candidates = [total for total in candidates if size(total) <= LONG] or candidates
@@ -239,8 +246,8 @@ class Naming:
             del self._meanings[symbol]
             self._exchange({symbol: meaning})
 
-    def _projected_step(self) -> None:
-        """Final names, numbered in the order in which they come up."""
+    def _as_they_come_up(self) -> list[sympy.Symbol]:
+        """The provisional names in the order in which they come up."""
         order: list[sympy.Symbol] = []
         pending = list(self._parts) + [
             m for s, m in self._meanings.items() if not isinstance(s, sympy.Dummy)
@@ -254,10 +261,34 @@ class Naming:
                 ):
                     order.append(symbol)
                     pending.append(self._meanings[symbol])
-        kinds = {symbol: self._kind(symbol) for symbol in order}
+        return order
+
+    def _used_first(self) -> list[sympy.Symbol]:
+        """The provisional names, each after those that its meaning contains."""
+        order: dict[sympy.Symbol, None] = {}
+        pending = [(symbol, False) for part in self._parts[::-1] for symbol in _reversed(part)]
+        while pending:
+            symbol, is_ready = pending.pop()
+            if symbol in order or symbol not in self._meanings:
+                continue
+            if is_ready:
+                order[symbol] = None
+            else:
+                pending.append((symbol, True))
+                pending += [(inner, False) for inner in _reversed(self._meanings[symbol])]
+        return list(order)
+
+    def _final_names(
+        self, order: list[sympy.Symbol], places: Mapping[sympy.Symbol, tuple[str, str]]
+    ) -> None:
+        """Final names by kind, numbered in an order, or by their places in a matrix."""
+        kinds = self._kinds(order)
         final: dict[sympy.Symbol, sympy.Symbol] = {}
         for kind in SYMBOLS:
-            same = [symbol for symbol in order if kinds[symbol] == kind]
+            entries = [s for s in order if places.get(s, ("", ""))[0] == kind]
+            base = self._free_base(kind) if entries else ""
+            final |= {s: sympy.Symbol(base + places[s][1], real=True) for s in entries}
+            same = [symbol for symbol in order if symbol not in places and kinds[symbol] == kind]
             base = self._free_base(kind) if same else ""
             for k, symbol in enumerate(same):
                 final[symbol] = sympy.Symbol(
@@ -267,49 +298,41 @@ class Naming:
         self._meanings = {final.get(s, s): self._meanings[s].xreplace(final) for s in listed}
         self._parts = [part.xreplace(final) for part in self._parts]
 
-    def _kind(self, symbol: sympy.Symbol) -> str:
-        if any(node.is_Pow and node.exp.is_negative and node.base == symbol
-               for part in self._everything() for node in part.atoms(sympy.Pow)):  # fmt: skip
-            return "denominator"
-        symbols = self._meaning_symbols(symbol)
+    def _kinds(self, names: Iterable[sympy.Symbol]) -> dict[sympy.Symbol, str]:
+        denominators = {
+            node.base
+            for part in self._everything()
+            for node in part.atoms(sympy.Pow)
+            if node.exp.is_negative
+        }
+        known: dict[sympy.Symbol, set[sympy.Symbol]] = {}
         system = self._equations.system
-        if symbols <= set(system.parameters):
-            return "constant"
-        if symbols <= {*system.parameters, *system.coordinates, *self._entries}:
-            return "configuration"
-        return "motion"
-
-    def _meaning_symbols(self, symbol: sympy.Symbol) -> set[sympy.Symbol]:
-        found: set[sympy.Symbol] = set()
-        for inner in self._meanings[symbol].free_symbols:
-            found |= self._meaning_symbols(inner) if inner in self._meanings else {inner}
+        still = {*system.parameters, *system.coordinates, *self._entries}
+        found = {}
+        for name in names:
+            symbols = self._meaning_symbols(name, known)
+            if name in denominators:
+                found[name] = "denominator"
+            elif symbols <= set(system.parameters):
+                found[name] = "constant"
+            else:
+                found[name] = "configuration" if symbols <= still else "motion"
         return found
 
-
-def _sums(expression: sympy.Expr, top: bool) -> Iterator[sympy.Expr]:
-    """Every sum inside an expression, arguments of functions apart, without a number that all its
-    terms share.
-    """
-    pending = [(expression, top)]
-    while pending:
-        node, counted = pending.pop(0)
-        if node.is_Add:
-            if counted:
-                yield _primitive(node)[1]
-            pending += [(argument, True) for argument in node.args]
-        elif node.is_Mul or node.is_Pow:
-            pending += [(argument, True) for argument in node.args]
+    def _meaning_symbols(
+        self, symbol: sympy.Symbol, known: dict[sympy.Symbol, set[sympy.Symbol]]
+    ) -> set[sympy.Symbol]:
+        """The symbols of the model that a name stands for; those of names are kept in `known`."""
+        if symbol not in known:
+            known[symbol] = set()
+            for inner in self._meanings[symbol].free_symbols:
+                named = inner in self._meanings
+                known[symbol] |= self._meaning_symbols(inner, known) if named else {inner}
+        return known[symbol]
 
 
-def _primitive(total: sympy.Expr) -> tuple[sympy.Rational, sympy.Expr]:
-    """The number that all terms of a sum share, and the sum without it."""
-    numbers = [term.as_coeff_Mul(rational=True)[0] for term in total.args]
-    scale = sympy.Rational(
-        gcd(*(abs(int(n.p)) for n in numbers)), lcm(*(int(n.q) for n in numbers))
-    )
-    if total.could_extract_minus_sign():
-        scale = -scale
-    return scale, total if scale == 1 else sympy.Add(*(term / scale for term in total.args))
+def _reversed(expression: sympy.Expr) -> list[sympy.Symbol]:
+    return list(_in_order(expression))[::-1]
 
 
 def _in_order(expression: sympy.Expr) -> Iterable[sympy.Symbol]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 
 import sympy
 
@@ -16,8 +16,10 @@ __all__ = [
     "common_content",
     "is_mostly_negative",
     "multiplied",
+    "primitive_sum",
     "rational_number",
     "size",
+    "sums_in",
     "times_fourier_term",
 ]
 
@@ -116,3 +118,29 @@ def common_content(polynomial: Polynomial) -> int:
 
 def rational_number(value: Fraction) -> sympy.Rational:
     return sympy.Rational(value.numerator, value.denominator)
+
+
+def sums_in(expression: sympy.Expr, top: bool) -> Iterator[sympy.Expr]:
+    """Every sum inside an expression, arguments of functions apart, without a number that all its
+    terms share.
+    """
+    pending = [(expression, top)]
+    while pending:
+        node, counted = pending.pop(0)
+        if node.is_Add:
+            if counted:
+                yield primitive_sum(node)[1]
+            pending += [(argument, True) for argument in node.args]
+        elif node.is_Mul or node.is_Pow:
+            pending += [(argument, True) for argument in node.args]
+
+
+def primitive_sum(total: sympy.Expr) -> tuple[sympy.Rational, sympy.Expr]:
+    """The number that all terms of a sum share, and the sum without it."""
+    numbers = [term.as_coeff_Mul(rational=True)[0] for term in total.args]
+    scale = sympy.Rational(
+        gcd(*(abs(int(n.p)) for n in numbers)), lcm(*(int(n.q) for n in numbers))
+    )
+    if total.could_extract_minus_sign():
+        scale = -scale
+    return scale, total if scale == 1 else sympy.Add(*(term / scale for term in total.args))
