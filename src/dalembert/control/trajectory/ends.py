@@ -16,7 +16,8 @@ import numpy as np
 from ...errors import StartError
 from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array
-from .program import Ends, LastEnd, StartEnd, Unknowns
+from .pieces import Ends, LastEnd, StartEnd
+from .program import Unknowns
 from .statement import FREE, Range, Statement
 
 __all__ = ["consistent_ends"]
@@ -69,8 +70,8 @@ def _start(statement: Statement, guess: Unknowns, rows: Array, function: ca.Func
 
 
 def _residuals(
-    function: ca.Function, time: float, numbers: Array, chosen: list[int], x: ca.MX
-) -> ca.MX:
+    function: ca.Function, time: float, numbers: Array, chosen: list[int], x: ca.SX
+) -> ca.SX:
     return function(time, x, numbers)[chosen]
 
 

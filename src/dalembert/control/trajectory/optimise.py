@@ -202,7 +202,9 @@ class _Search:
                 " the one before is returned."
             )
             return None
-        again = replay(self.statement, iterate.unknowns, min(1e-8, self.tolerance * 1e-3))
+        again = replay(
+            self.statement, iterate.unknowns, max(1e-11, min(1e-6, self.tolerance * 1e-2))
+        )
         errors, losses = self.assessor.errors(iterate), self.assessor.losses(iterate, program)
         found = _Round(program, iterate, again, errors, losses)
         self.rounds.append(

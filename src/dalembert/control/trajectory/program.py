@@ -1,22 +1,17 @@
-r"""The nonlinear program of a transcribed trajectory, and its solution by IPOPT.
-
-Unknowns are the states at the nodes and at the stages between them, the unknowns z and mu of the
-Gauss problem at every stage (where they are not written out), Bernstein's coefficients of the
-inputs, the free times and the free parameters. One function of an interval states its equations;
-it is mapped over the intervals.
-"""
+"""The nonlinear program of a transcribed trajectory, and its solution by IPOPT."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from ...typing import Array
-from .schemes import Scheme, bernstein
+from .assembly import nonlinear_program
+from .pieces import Ends, Layout, pieces_of
+from .schemes import Scheme
 from .statement import Range, Statement
 
 __all__ = ["Iterate", "Program", "Unknowns"]
@@ -82,6 +77,8 @@ class Iterate:
         The derivatives of the cost by its integrals, those of conditions with their multipliers.
     path_multipliers : array (N, s, k)
         Of the bounds on expressions at the stages.
+    vector : array
+        All unknowns as IPOPT has them.
     """
 
     unknowns: Unknowns
@@ -93,6 +90,7 @@ class Iterate:
     worst: str
     weights: Array
     path_multipliers: Array
+    vector: Array
 
     @property
     def converged(self) -> bool:
@@ -100,7 +98,11 @@ class Iterate:
 
 
 class Program:
-    """The program of a statement on a mesh."""
+    """The program of a statement on a mesh.
+
+    Where it is `elastic`, ends, conditions and bounds on expressions may be violated, and the cost
+    is the sum of the violations: what cannot be met, and by how much.
+    """
 
     def __init__(
         self,
@@ -110,164 +112,17 @@ class Program:
         ends: Ends | None = None,
         options: dict[str, Any] | None = None,
         scale: Array | None = None,
+        elastic: bool = False,
     ) -> None:
         self.statement, self.scheme, self.edges = statement, scheme, np.asarray(edges, dtype=float)
-        self.count = len(edges) - 1
-        d = statement.dynamics
-        self.n, self.m, self.nw = len(d.state), len(d.inputs), int(d.unknowns.numel())
-        self.scale = np.ones(self.nw) if scale is None else scale
+        self.layout = Layout(statement, scheme, self.edges, elastic)
+        self.count = self.layout.count
+        self.scale = np.ones(self.layout.nw) if scale is None else scale
         self.ends = ends or Ends.of(statement)
-        self._build(options or {})
-
-    # -- one interval ------------------------------------------------------------------------------
-
-    def _interval(self) -> ca.Function:
-        """The equations of one interval: defects, balances, path bounds, integrals."""
-        statement, scheme = self.statement, self.scheme
-        d = statement.dynamics
-        quantities = statement.quantities
-        point = ca.Function(
-            "point", d.arguments,
-            [d.rates, d.balance, statement.path_values, quantities.integrands],
-        )  # fmt: skip
-        n, s = self.n, len(scheme.stages)
-        x0, x1 = ca.SX.sym("x0", n), ca.SX.sym("x1", n)
-        own = ca.SX.sym("xs", n, len(scheme.own))
-        w, c = ca.SX.sym("w", self.nw, s), ca.SX.sym("c", self.m, scheme.degree + 1)
-        time, h = ca.SX.sym("t"), ca.SX.sym("h")
-        p = ca.SX.sym("p", len(d.parameters))
-        inputs = c @ ca.DM(bernstein(scheme.degree, scheme.stages)).T
-        states = [own[:, k] for k in range(len(scheme.own))]
-        if scheme.starts_at_node:
-            states = [x0, *states]
-        if scheme.ends_at_node:
-            states = [*states, x1]
-        scale = ca.DM(self.scale)
-        found = [
-            point(time + float(scheme.stages[i]) * h, states[i], w[:, i] * scale, inputs[:, i], p)
-            for i in range(s)
-        ]
-        rates = ca.horzcat(*(each[0] for each in found))
-        mix, weights = ca.DM(scheme.mix), ca.DM(scheme.weights)
-        defects = [
-            states[i] - x0 - h * (rates @ mix[i, :].T)
-            for i in range(s)
-            if not (i == 0 and scheme.starts_at_node)
-        ]
-        if not scheme.ends_at_node:
-            defects.append(x1 - x0 - h * (rates @ weights))
-        balances = ca.vertcat(*(each[1] for each in found)) if self.nw else ca.SX(0, 1)
-        paths = ca.vertcat(*(each[2] for each in found)) if statement.path else ca.SX(0, 1)
-        integrals = h * (ca.horzcat(*(each[3] for each in found)) @ weights)
-        return ca.Function(
-            "interval", [time, h, x0, own, x1, w, c, p],
-            [ca.vertcat(*defects), balances, paths, integrals],
-        )  # fmt: skip
-
-    # -- the whole ---------------------------------------------------------------------------------
-
-    def _build(self, options: dict[str, Any]) -> None:
-        statement, scheme, N, n, m = self.statement, self.scheme, self.count, self.n, self.m
-        s, own = len(scheme.stages), len(scheme.own)
-        X = ca.MX.sym("X", n, N + 1)
-        S = ca.MX.sym("S", n, N * own)
-        W = ca.MX.sym("W", self.nw, N * s)
-        self.columns = N * scheme.degree + 1 if scheme.is_continuous else N * (scheme.degree + 1)
-        C = ca.MX.sym("C", m, self.columns)
-        loose = [k for k, time in enumerate(statement.times) if not time.is_fixed]
-        T = ca.MX.sym("T", len(loose))
-        free = [k for k, each in enumerate(statement.parameters) if not each.is_fixed]
-        P = ca.MX.sym("P", len(free))
-        self.loose, self.free = loose, free
-        first, last = (
-            T[loose.index(k)] if k in loose else ca.MX(time.low)
-            for k, time in enumerate(statement.times)
-        )
-        numbers: list[ca.MX] = [ca.MX(each.low) for each in statement.parameters]
-        for place, k in enumerate(free):
-            numbers[k] = P[place]
-        p = ca.vertcat(*numbers) if numbers else ca.MX(0, 1)
-        widths, duration = np.diff(self.edges), last - first
-        H, starts = ca.DM(widths).T * duration, first + ca.DM(self.edges[:-1]).T * duration
-        inputs = C[:, self._shared().tolist()] if scheme.is_continuous else C
-        piece = self._interval()
-        columns = [starts, H, X[:, :N], S, X[:, 1:], W, inputs, ca.repmat(p, 1, N)]
-        defects, balances, paths, integrals = piece.map(N)(*columns)
-        totals = ca.sum2(integrals)
-        values, numbers_at = self._values(totals, X, inputs, first, last, p)
-        rows = [
-            ca.vec(defects),
-            ca.vec(balances),
-            ca.vec(paths),
-            self._node_paths(starts, last, X, p),
-        ]
-        rows += [values[1:], self._end_rows(X), duration if loose else ca.MX(0, 1)]
-        rows = [ca.reshape(row, int(row.numel()), 1) for row in rows]
-        self.sizes = [int(row.numel()) for row in rows]
-        unknowns = ca.veccat(X, S, W, C, T, P)
-        self._arguments = unknowns, numbers_at
-        self.shapes = [(n, N + 1), (n, N * own), (self.nw, N * s), (m, self.columns)]
-        problem = {"x": unknowns, "f": values[0], "g": ca.vertcat(*rows)}
-        self.problem = problem
-        merged = {"print_time": False, "ipopt": IPOPT | options.pop("ipopt", {})} | options
-        self.solver = ca.nlpsol("trajectory", "ipopt", problem, merged)
-
-    def _shared(self) -> Array:
-        """The columns of continuous inputs that each interval uses."""
-        d = self.scheme.degree
-        return np.array([d * k + j for k in range(self.count) for j in range(d + 1)], dtype=int)
-
-    def _values(
-        self, totals: ca.MX, X: ca.MX, C: ca.MX, first: ca.MX, last: ca.MX, p: ca.MX
-    ) -> tuple[ca.MX, list[ca.MX]]:
-        """The cost and the conditions, and what they are computed from."""
-        statement, q = self.statement, self.statement.quantities
-        d = statement.dynamics
-        none = ca.DM.zeros(self.nw)
-        at = []
-        for column, time, x, u in (
-            (q.starts, first, X[:, 0], C[:, 0]),
-            (q.ends, last, X[:, -1], C[:, -1]),
-        ):
-            function = ca.Function("end", d.arguments, [column])
-            at.append(function(time, x, none, u, p))
-        arguments = [totals, *at, p]
-        return q.value(*arguments), arguments
-
-    def _weights(self, vector: Array, lam: Array) -> Array:
-        """The derivatives of the Lagrange function by the integrals."""
-        value = self.statement.quantities.value
-        symbols = value.sx_in()
-        table = ca.jacobian(value(*symbols), symbols[0])
-        if table.numel() and not table.is_constant():
-            numbers = ca.Function("numbers", [self._arguments[0]], self._arguments[1])(vector)
-            table = ca.SX(ca.Function("weights", symbols, [table])(*numbers))
-        derivatives = np.asarray(ca.densify(ca.DM(table)), dtype=float).reshape(table.shape)
-        first = sum(self.sizes[:4])
-        multipliers = lam[first : first + self.sizes[4]]
-        weights: Array = derivatives[0] + multipliers @ derivatives[1:]
-        return weights
-
-    def _node_paths(self, starts: ca.MX, last: ca.MX, X: ca.MX, p: ca.MX) -> ca.MX:
-        """Bounds on expressions of the state at the nodes, where these are not stages."""
-        statement, d = self.statement, self.statement.dynamics
-        rows = [k for k, bound in enumerate(statement.path) if bound.of_state]
-        self.node_rows = [] if self.scheme.starts_at_node or not rows else rows
-        if not self.node_rows:
-            return ca.MX(0, 1)
-        function = ca.Function("nodes", d.arguments, [statement.path_values[rows]])
-        count = self.count + 1
-        none = ca.DM.zeros(self.nw, count), ca.DM.zeros(self.m, count)
-        times = ca.horzcat(starts, last)
-        return ca.vec(function.map(count)(times, X, *none, ca.repmat(p, 1, count)))
-
-    def _end_rows(self, X: ca.MX) -> ca.MX:
-        """Combinations of the states at the ends that are asked for."""
-        start, end = self.ends.start, self.ends.end
-        return ca.vertcat(
-            start.residuals(X[:, 0]) if start.residuals else ca.MX(0, 1),
-            ca.DM(end.rows) @ X[:, -1],
-        )
+        self.pieces = pieces_of(self.layout, self.ends, self.scale)
+        given = dict(options or {})
+        merged = {"print_time": False, "ipopt": IPOPT | given.pop("ipopt", {})} | given
+        self.solver = nonlinear_program(self.pieces, self.layout.size, "ipopt", merged)
 
     # -- bounds ------------------------------------------------------------------------------------
 
@@ -278,67 +133,78 @@ class Program:
 
     def _sides(self, side: int) -> tuple[Array, Array]:
         """The lower (0) or upper (1) bounds of the unknowns and of the rows."""
-        statement, N, s = self.statement, self.count, len(self.scheme.stages)
-        infinite, ends = (-np.inf, np.inf)[side], self.ends
+        statement, layout, ends = self.statement, self.layout, self.ends
+        N, s, infinite = layout.count, layout.s, (-np.inf, np.inf)[side]
 
         def column(ranges: Sequence[Range]) -> Array:
             return np.array([own[side] for own in ranges], dtype=float)
 
         nodes = np.tile(column(statement.states), (N + 1, 1))
-        nodes[0], nodes[-1] = column(ends.start.ranges), column(ends.end.ranges)
+        if not layout.elastic:
+            nodes[0], nodes[-1] = column(ends.start.ranges), column(ends.end.ranges)
         unknowns = [
             nodes.ravel(),
-            np.tile(column(statement.states), N * len(self.scheme.own)),
-            np.full(N * s * self.nw, infinite),
-            np.tile(column(statement.inputs), self.columns),
-            column([statement.times[k] for k in self.loose]),
-            column([statement.parameters[k] for k in self.free]),
+            np.tile(column(statement.states), N * layout.own),
+            np.full(N * s * layout.nw, infinite),
+            np.tile(column(statement.inputs), layout.columns),
+            column([statement.times[k] for k in layout.loose]),
+            column([statement.parameters[k] for k in layout.free]),
+            np.full(layout.totals, infinite),
+            np.full(2 * layout.slacks + layout.path_slacks, (0.0, np.inf)[side]),
         ]
+        path = self._path_column(side, list(range(len(statement.path))))
         rows = [
-            np.zeros(self.sizes[0] + self.sizes[1]),
-            np.tile(column([own.range for own in statement.path]), N * s),
-            np.tile(column([statement.path[k].range for k in self.node_rows]), N + 1),
+            np.tile(np.concatenate([np.zeros(self._defects + s * layout.nw), np.tile(path, s)]), N),
+            np.zeros(layout.totals),
+            np.tile(self._path_column(side, layout.node_rows), N + 1),
             column([own for _, own in statement.conditions]),
-            np.zeros(ends.start.count),
-            column(ends.end.row_ranges),
-            np.full(1 if self.loose else 0, (LEAST_DURATION, np.inf)[side]),
         ]
+        if layout.elastic:
+            asked = [*statement.start, *statement.end]
+            rows.append(column([asked[k] for k in layout.relaxed_ends]))
+        rows.append(np.zeros(ends.start.count))
+        if not layout.elastic:
+            rows.append(column(ends.end.row_ranges))
+        rows.append(np.full(1 if layout.loose else 0, (LEAST_DURATION, np.inf)[side]))
         return np.concatenate(unknowns), np.concatenate(rows)
+
+    def _path_column(self, side: int, rows: list[int]) -> Array:
+        found = np.array([self.statement.path[k].range[side] for k in rows], dtype=float)
+        if not self.layout.elastic:
+            return found
+        none = np.full(len(rows), np.inf)
+        return np.concatenate([-none, found] if side == 0 else [found, none])
 
     # -- solving -----------------------------------------------------------------------------------
 
     def vector(self, found: Unknowns) -> Array:
         """Unknowns as IPOPT takes them."""
-        inputs = found.inputs
-        if self.scheme.is_continuous:
-            d = self.scheme.degree
-            inputs = np.concatenate([inputs[:, :d].reshape(-1, self.m), inputs[-1:, d]])
-        scaled = found.instant / self.scale if self.nw else found.instant
+        layout, inputs = self.layout, np.zeros((self.layout.columns, self.layout.m))
+        inputs[layout.shared.ravel()] = found.inputs.reshape(-1, layout.m)
+        scaled = found.instant / self.scale if layout.nw else found.instant
         return np.concatenate(
             [
                 found.nodes.ravel(), found.stages.ravel(), scaled.ravel(), inputs.ravel(),
-                np.array([found.times[k] for k in self.loose]), found.parameters[self.free],
+                np.array([found.times[k] for k in layout.loose]), found.parameters[layout.free],
+                np.zeros(layout.totals + 2 * layout.slacks + layout.path_slacks),
             ]
         )  # fmt: skip
 
     def read(self, vector: Array) -> Unknowns:
         """Unknowns from IPOPT's."""
-        N, s, scheme = self.count, len(self.scheme.stages), self.scheme
-        sizes = np.cumsum([rows * columns for rows, columns in self.shapes] + [len(self.loose)])
-        nodes, stages, instant, inputs, times, free = np.split(vector, sizes)
-        coefficients = inputs.reshape(-1, self.m)
-        if scheme.is_continuous:
-            coefficients = coefficients[self._shared()]
+        layout, scheme = self.layout, self.scheme
+        N, n = layout.count, layout.n
+        nodes, stages, instant, inputs, times, free = (vector[layout.block(k)] for k in range(6))
+        coefficients = inputs.reshape(-1, layout.m)[layout.shared.ravel()]
         ends = [time.low for time in self.statement.times]
-        for place, k in enumerate(self.loose):
+        for place, k in enumerate(layout.loose):
             ends[k] = float(times[place])
         parameters = np.array([each.low for each in self.statement.parameters])
-        parameters[self.free] = free
+        parameters[layout.free] = free
         return Unknowns(
-            self.edges, (ends[0], ends[1]), nodes.reshape(N + 1, self.n),
-            stages.reshape(N, len(scheme.own), self.n),
-            instant.reshape(N, s, self.nw) * self.scale,
-            coefficients.reshape(N, scheme.degree + 1, self.m), parameters,
+            self.edges, (ends[0], ends[1]), nodes.reshape(N + 1, n),
+            stages.reshape(N, layout.own, n), instant.reshape(N, layout.s, layout.nw) * self.scale,
+            coefficients.reshape(N, scheme.degree + 1, layout.m), parameters,
         )  # fmt: skip
 
     def solve(self, guess: Unknowns) -> Iterate:
@@ -350,80 +216,81 @@ class Program:
         vector, rows, lam = (np.asarray(found[k], dtype=float).ravel() for k in ("x", "g", "lam_g"))
         missed = np.maximum(rows_low - rows, rows - rows_high)
         worst = int(np.argmax(missed)) if missed.size else 0
-        unknowns = self.read(vector)
+        layout = self.layout
+        table = lam[: self.pieces[0].size].reshape(self.count, -1)
+        paths = layout.s * len(self.statement.path) * (1 + layout.elastic)
         return Iterate(
-            unknowns, float(found["f"]), self._costates(lam, unknowns),
-            int(stats.get("iter_count", 0)), str(stats["return_status"]),
-            float(np.max(missed, initial=0.0)), self.row_name(worst), self._weights(vector, lam),
-            lam[sum(self.sizes[:2]) : sum(self.sizes[:3])].reshape(
-                self.count, len(self.scheme.stages), -1
-            ),
-        )  # fmt: skip
+            unknowns=self.read(vector),
+            cost=float(found["f"]),
+            costates=self._costates(table[:, : self._defects].reshape(self.count, -1, layout.n)),
+            iterations=int(stats.get("iter_count", 0)),
+            status=str(stats["return_status"]),
+            violation=float(np.max(missed, initial=0.0)),
+            worst=self.row_name(worst),
+            weights=self._weights(lam),
+            path_multipliers=table[:, table.shape[1] - paths :].reshape(self.count, layout.s, -1),
+            vector=vector,
+        )
+
+    @property
+    def _defects(self) -> int:
+        """The rows of an interval that are defects."""
+        return self.layout.n * (self.layout.own + 1)
+
+    def _weights(self, lam: Array) -> Array:
+        """The derivatives of the Lagrange function by the integrals."""
+        if not self.layout.totals:
+            return self.layout.factors
+        first = self.pieces[0].size
+        return np.asarray(-lam[first : first + self.layout.totals], dtype=float)
 
     def row_name(self, row: int) -> str:
         """What a row of the program says, in words."""
-        edges = np.cumsum(self.sizes)
-        kind = int(np.searchsorted(edges, row, side="right"))
-        within = row - (int(edges[kind - 1]) if kind else 0)
-        statement = self.statement
-        if kind in (0, 1):
-            return "the equations of motion"
-        if kind == 2:
-            return f"the bound on {statement.path[within % len(statement.path)].name}"
-        if kind == 3:
-            return (
-                f"the bound on {statement.path[self.node_rows[within % len(self.node_rows)]].name}"
-            )
-        if kind == 4:
-            return f"the condition {statement.conditions[within][0]}"
-        return "the ends" if kind == 5 else "the order of the times"
+        statement, layout = self.statement, self.layout
+        for piece in self.pieces[:-1]:
+            if row >= piece.size:
+                row -= piece.size
+                continue
+            place = row % int(piece.rows.numel())
+            if piece is self.pieces[0] and place < self._defects + layout.s * layout.nw:
+                return "the equations of motion"
+            if piece is self.pieces[0]:
+                place = (place - self._defects - layout.s * layout.nw) % len(statement.path)
+                return f"the bound on {statement.path[place].name}"
+            if piece.is_summed:
+                return "an integral"
+            return f"the bound on {statement.path[layout.node_rows[place]].name}"
+        if row < len(statement.conditions):
+            return f"the condition {statement.conditions[row][0]}"
+        return "an end"
 
-    def _costates(self, lam: Array, found: Unknowns) -> tuple[Array, Array]:
-        """Costates from the multipliers of the defects; `stage` is that of the rate there.
+    def unmet(self, iterate: Iterate, least: float = 1e-6) -> list[str]:
+        """What an elastic program had to violate, in words."""
+        layout, statement = self.layout, self.statement
+        slacks = iterate.vector[layout.block(7)].reshape(2, -1)
+        amounts, n = slacks[0] - slacks[1], layout.n
+        names = [f"the condition {name}" for name, _ in statement.conditions]
+        for k in layout.relaxed_ends:
+            where = "start" if k < n else "end"
+            names.append(f"the {where} of {statement.dynamics.state[k % n].name}")
+        names += [f"the bound on {bound.name}" for bound in statement.path]
+        amounts = np.concatenate([amounts, iterate.vector[layout.block(8)]])
+        order = np.argsort(-np.abs(amounts))
+        return [
+            f"{names[k]} (off by {abs(amounts[k]):.3g})" for k in order if abs(amounts[k]) > least
+        ]
+
+    def _costates(self, table: Array) -> tuple[Array, Array]:
+        """Costates from the multipliers (N, rows, n) of the defects.
 
         The multiplier of h b_i f_i in the sum of all rows is the costate of stage i.
         """
-        scheme, N, n = self.scheme, self.count, self.n
-        s = len(scheme.stages)
-        table = lam[: self.sizes[0]].reshape(N, -1, n)
-        rows = [i for i in range(s) if not (i == 0 and scheme.starts_at_node)]
-        mix = scheme.mix[rows]
+        scheme = self.scheme
+        mix = scheme.mix[int(scheme.starts_at_node) :]
         if not scheme.ends_at_node:
             mix = np.vstack([mix, scheme.weights])
         stage = np.einsum("krn,ri->kin", table, mix) / scheme.weights[:, None]
-        nodes = np.empty((N + 1, n))
+        nodes = np.empty((self.count + 1, self.layout.n))
         nodes[:-1] = table.sum(axis=1)
         nodes[-1] = stage[-1, -1] if scheme.ends_at_node else table[-1, -1]
         return nodes, stage
-
-
-@dataclass(frozen=True, eq=False)
-class StartEnd:
-    """Ranges of the state at the start, and residuals of constraints that must vanish there."""
-
-    ranges: tuple[Range, ...]
-    residuals: Callable[[ca.MX], ca.MX] | None = None
-    count: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class LastEnd:
-    """Ranges of the state at the end, and combinations `rows` (k, n) of it with their ranges."""
-
-    ranges: tuple[Range, ...]
-    rows: Array
-    row_ranges: tuple[Range, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """What is asked of the state at both ends, without conditions that constraints repeat."""
-
-    start: StartEnd
-    end: LastEnd
-
-    @staticmethod
-    def of(statement: Statement) -> Ends:
-        """The ends as stated."""
-        n = len(statement.states)
-        return Ends(StartEnd(statement.start), LastEnd(statement.end, np.zeros((0, n))))
