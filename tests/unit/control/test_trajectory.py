@@ -173,6 +173,37 @@ def test_the_least_time_of_the_cart_pole_has_bounded_inputs_and_its_singular_arc
     assert np.max(np.abs(found.inputs["u"].coefficients)) <= 20.0
     assert found.replay_distance <= 1e-6
     assert found.is_within_tolerance
+    (note,) = found.notes
+    assert "singular arc from t = 0.171" in note
+
+
+def test_several_starts_rank_local_optima() -> None:
+    """A pendulum swings up in 4 with a weak torque: 25.16444, or 36.1753 with one swing more."""
+    found = optimise(
+        ROD, integral(u**2), {x: 0, y: -1}, {x: 0, y: 1}, (0, 4), at_rest=True,
+        bounds={u: (-5, 5)}, starts=6, seed=0, tolerance=1e-4, refinements=1,
+    )  # fmt: skip
+    costs = [own.cost for own in found.optima]
+    assert costs == sorted(costs)
+    assert len(costs) > 1
+    assert found.cost == pytest.approx(25.16444, rel=1e-4)
+
+
+def test_progress_is_told_and_an_interruption_keeps_what_was_found() -> None:
+    said: list[float] = []
+
+    def stop(part: float, meshes: float) -> None:
+        said.append(part)
+        if meshes == 2:
+            raise KeyboardInterrupt
+
+    found = optimise(
+        CART, at_end(da.t), span=(0, (0.5, 4)), guess={da.t: 2}, progress=stop, **SWING
+    )
+    assert said == sorted(said)
+    assert len(said) == len(found.rounds) == 2
+    assert "interrupted" in found.notes[0]
+    assert not found.is_within_tolerance
 
 
 @pytest.mark.parametrize("name", ["trapezoid", "hermite-simpson", "gauss4", "radau3"])
@@ -270,7 +301,12 @@ def test_bernstein_polynomials_are_positive_and_sum_to_one() -> None:
         ({"transcription": "simpson"}, ModelError, "no transcription"),
         ({"parameters": {"m": 1}}, ModelError, "no parameter"),
         ({"conditions": [True]}, ModelError, "condition"),
-        ({"bounds": {u: (-1, 1)}}, RunError, "No trajectory"),
+        ({"bounds": {u: (-1, 1)}}, RunError, "the end of x .off by 0.375"),
+        ({"bounds": {x + x.dot: (None, 0.5)}}, RunError, "the bound on x \\+ x_dot"),
+        ({"conditions": [integral(x) - 1, integral(x) - 2]}, RunError, "TimeIntegral.x. - 2"),
+        ({"cost": -integral(u**2)}, RunError, "without limit"),
+        ({"cost": integral(sympy.log(x - 5))}, ModelError, "no finite number"),
+        ({"starts": 0}, ModelError, "starts"),
         ({"bounds": {da.control.reaction("rod", x): (0, 1)}}, ModelError, "no reaction"),
     ],
 )

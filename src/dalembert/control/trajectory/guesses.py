@@ -26,13 +26,23 @@ from .program import Unknowns
 from .schemes import Scheme, bernstein, interpolation
 from .statement import Range, Statement
 
-__all__ = ["Course", "Guess", "course_of_unknowns", "first_course", "gauss_unknowns", "on_mesh"]
+__all__ = [
+    "Course",
+    "Guess",
+    "bent_courses",
+    "course_of_unknowns",
+    "first_course",
+    "gauss_unknowns",
+    "on_mesh",
+]
 
 TimeFunction: TypeAlias = Callable[[float], float]
 #: By symbol: numbers, expressions or functions of time, or values at even times; or a motion.
 Guess: TypeAlias = "BySymbol[Expression | TimeFunction | ArrayLike] | Motion"
 
 PROJECTIONS = 8
+#: Sinusoids of a random course.
+WAVES = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +90,59 @@ def first_course(statement: Statement, guess: Any) -> Course:
         for symbol, each in zip(dynamics.inputs, statement.inputs, strict=True)
     ]
     return Course(times, parameters, _side_by_side(functions), _side_by_side(inputs))
+
+
+def bent_courses(statement: Statement, course: Course, count: int, seed: int) -> list[Course]:
+    """Courses bent at random: sinusoids on the states, smooth inputs, other end times."""
+    random = np.random.default_rng(seed)
+    parts = np.linspace(0.0, 1.0, 33)
+    spread = np.ptp(course.states(parts), axis=0)
+    size = np.array(
+        [_reach(own, width) for own, width in zip(statement.states, spread, strict=True)]
+    )
+    reach = np.array([_reach(own, 0.0) for own in statement.inputs])
+    names = [symbol.name for symbol in statement.dynamics.state]
+    pairs = [
+        (names.index(q.name), names.index(q.dot.name))
+        for q in statement.dynamics.equations.system.coordinates
+        if q.name in names and q.dot.name in names
+    ]
+    found = []
+    for _ in range(count):
+        states = random.normal(size=(WAVES, len(size))) * size * random.uniform(0.2, 1.5)
+        inputs = random.normal(size=(WAVES, len(reach))) * reach
+        first, last = course.times
+        end = statement.times[1]
+        if not end.is_fixed:
+            last = end.clip(first + (last - first) * math.exp(random.normal() * 0.3))
+        along = _waved(course.states, states, pairs, last - first)
+        times = (first, last)
+        found.append(Course(times, course.parameters, along, _waved(course.inputs, inputs, [], 1)))
+    return found
+
+
+def _reach(own: Range, width: float) -> float:
+    """How far a course is bent: by the way that it goes, or within its bounds."""
+    return max(width, (own.high - own.low) / 4 if own.is_finite else 1.0)
+
+
+def _waved(
+    function: Callable[[Array], Array], waves: Array, pairs: list[tuple[int, int]], duration: float
+) -> Callable[[Array], Array]:
+    """A course with sinusoids added; velocities are those of their coordinates."""
+    orders = np.arange(1, len(waves) + 1)
+    rates = [rate for _, rate in pairs]
+    own = waves.copy()
+    own[:, rates] = 0.0
+
+    def along(s: Array) -> Array:
+        angles = np.pi * s[:, None] * orders
+        found: Array = function(s) + (np.sin(angles) / orders) @ own
+        for q, rate in pairs:
+            found[:, rate] += np.pi * np.cos(angles) @ waves[:, q] / duration
+        return found
+
+    return along
 
 
 def _read(statement: Statement, guess: Any) -> dict[str, Callable[[Array], Array]]:

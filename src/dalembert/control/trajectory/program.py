@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import ModelError
 from ...typing import Array
 from .assembly import nonlinear_program
 from .pieces import Ends, Layout, pieces_of
@@ -231,6 +232,19 @@ class Program:
             path_multipliers=table[:, table.shape[1] - paths :].reshape(self.count, layout.s, -1),
             vector=vector,
         )
+
+    def check_finite(self, guess: Unknowns) -> None:
+        """Raise for a cost or a row that is not a number at the guess."""
+        low, high, _, _ = self.bounds()
+        found = self.solver.oracle()(x=np.clip(self.vector(guess), low, high))
+        rows = np.asarray(found["g"], dtype=float).ravel()
+        bad = np.flatnonzero(~np.isfinite(rows))
+        if bad.size or not np.isfinite(float(found["f"])):
+            raise ModelError(
+                "The guess leads to a value that is no finite number",
+                f"in {self.row_name(int(bad[0]))}" if bad.size else "the cost",
+                "give a guess, or bounds, where every expression is defined",
+            )
 
     @property
     def _defects(self) -> int:

@@ -28,6 +28,9 @@ __all__ = ["Assessor", "refined"]
 
 #: Places on each interval at which the minimum of H is compared.
 CHECKS = 9
+#: An arc is singular where an input keeps this part of its range away from its bounds, for longer
+#: than this part of the span.
+SINGULAR_MARGIN, SHORT_ARC = 0.02, 0.02
 #: Most parts of an interval in one refinement.
 MOST_PARTS = 4
 
@@ -57,6 +60,7 @@ class Assessor:
         self.derivatives = ca.Function(
             "H_u", arguments, [ca.densify(each) for each in (H, first, second)]
         )
+        self.is_affine = [bool(second[k].is_zero()) for k in range(u.numel())]
         #: Inputs in bounds on expressions are not driven to their own bounds.
         self.is_mixed = np.array(
             [bool(self.mixed) and ca.depends_on(found[2], u[k]) for k in range(u.numel())]
@@ -133,6 +137,26 @@ class Assessor:
             best = np.minimum(best, np.where(np.isfinite(value), value, best))
         lost = (now - best).reshape(N, CHECKS).mean(axis=1) * widths
         return np.asarray(lost, dtype=float)
+
+    def singular_arcs(self, iterate: Iterate) -> list[tuple[str, float, float]]:
+        """Inputs and times where an input that H is affine in lies between its bounds."""
+        if self.hamiltonian is None:
+            return []
+        found, arcs = iterate.unknowns, []
+        times = found.times[0] + found.edges * (found.times[1] - found.times[0])
+        for k, (symbol, own) in enumerate(
+            zip(self.statement.dynamics.inputs, self.statement.inputs, strict=True)
+        ):
+            if not (self.is_affine[k] and own.is_finite) or own.is_fixed or self.is_mixed[k]:
+                continue
+            margin = SINGULAR_MARGIN * (own.high - own.low)
+            rows = found.inputs[:, :, k]
+            inside = np.all((rows > own.low + margin) & (rows < own.high - margin), axis=1)
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], inside, [0]])))
+            for first, last in edges.reshape(-1, 2):
+                if times[last] - times[first] > SHORT_ARC * (times[-1] - times[0]):
+                    arcs.append((symbol.name, float(times[first]), float(times[last])))
+        return arcs
 
     def _path_multipliers(self, iterate: Iterate, program: Program, places: Array) -> Array:
         """Multipliers of bounds on expressions of inputs as functions of time, (N, k, mixed)."""

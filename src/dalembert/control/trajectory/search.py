@@ -1,0 +1,249 @@
+"""The loop of an optimised trajectory: solve, replay, judge, refine; several starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError, RunError
+from ...typing import Array, Progress
+from .answer import LocalOptimum, MeshRound, Trajectory
+from .ends import consistent_ends
+from .guesses import Course, course_of_unknowns, on_mesh
+from .program import Iterate, Program
+from .refinement import Assessor, refined
+from .replay import Replay, input_tables, replay
+from .schemes import Scheme
+from .statement import Statement
+
+__all__ = ["Search"]
+
+#: Local optima whose costs differ by less than this, relatively, are one.
+SAME = 1e-5
+#: A cost below minus this falls without limit.
+UNBOUNDED = 1e10
+
+
+@dataclass(eq=False)
+class Round:
+    """A solved mesh with its judgement."""
+
+    program: Program
+    iterate: Iterate
+    replay: Replay
+    errors: Array | None
+    losses: Array | None
+
+    @property
+    def loss(self) -> float:
+        return float(np.sum(self.losses)) if self.losses is not None else np.nan
+
+
+class Search:
+    """The loop of solving, replaying and refining."""
+
+    def __init__(
+        self, statement: Statement, scheme: Scheme, tolerance: float, refinements: int,
+        progress: Progress | None,
+    ) -> None:  # fmt: skip
+        self.statement, self.scheme, self.tolerance = statement, scheme, tolerance
+        self.refinements, self.progress = refinements, progress
+        self.assessor = Assessor(statement)
+        self.rounds: list[MeshRound] = []
+        self.optima: list[LocalOptimum] = []
+        self.before: Round | None = None
+        self.notes: list[str] = []
+
+    def run(self, courses: list[Course], edges: Array) -> Trajectory:
+        """The best trajectory from some courses; all but the best stay on the first mesh."""
+        best = self._first(courses, edges)
+        try:
+            for count in range(1, self.refinements + 1):
+                if self.progress is not None:
+                    self.progress(count / (self.refinements + 1), count)
+                finer = None if self._is_enough(best) else self._refined(best)
+                if finer is None:
+                    break
+                self.before, best = best, finer
+            if self.progress is not None:
+                self.progress(1.0, len(self.rounds))
+        except KeyboardInterrupt:
+            self.notes.append("The search was interrupted; the last mesh solved is returned.")
+        return self._answer(best)
+
+    def _refined(self, best: Round) -> Round | None:
+        """The solution on a finer mesh; None if nothing is left to refine, or it fails."""
+        edges = self._finer(best)
+        if len(edges) == len(best.program.edges):
+            return None
+        course = course_of_unknowns(best.iterate.unknowns, self.scheme)
+        iterate, program = self._solved(course, edges, {"mu_init": 1e-4})
+        if iterate.converged:
+            return self._judged(program, iterate)
+        self.notes.append(
+            f"The mesh of {len(edges) - 1} intervals did not converge ({iterate.status}); the one"
+            " before is returned."
+        )
+        return None
+
+    def _first(self, courses: list[Course], edges: Array) -> Round:
+        """The best solution on the first mesh."""
+        found: list[tuple[Iterate, Program]] = []
+        fault: Exception | None = None
+        for course in courses:
+            try:
+                iterate, program = self._solved(course, edges, {})
+                if not iterate.converged:
+                    iterate, program = self._relaxed(iterate, program)
+            except (ModelError, RunError) as error:
+                fault = fault or error
+                continue
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                self.notes.append("The search was interrupted after some of the starts.")
+                break
+            found.append((iterate, program))
+        if not found:
+            assert fault is not None
+            raise fault
+        found.sort(key=lambda pair: pair[0].cost)
+        for iterate, _ in found:
+            last = self.optima[-1].cost if self.optima else np.nan
+            if not abs(iterate.cost - last) <= SAME * max(1e-3, abs(last)):
+                self.optima.append(LocalOptimum(iterate.cost, iterate.status))
+        iterate, program = found[0]
+        return self._judged(program, iterate)
+
+    def _solved(
+        self, course: Course, edges: Array, options: dict[str, Any]
+    ) -> tuple[Iterate, Program]:
+        unknowns = on_mesh(self.statement, self.scheme, edges, course)
+        ends = consistent_ends(self.statement, unknowns)
+        scale = _scale(unknowns.instant)
+        program = Program(self.statement, self.scheme, edges, ends, {"ipopt": options}, scale)
+        program.check_finite(unknowns)
+        return program.solve(unknowns), program
+
+    def _relaxed(self, failed: Iterate, program: Program) -> tuple[Iterate, Program]:
+        """Find out what cannot be met; solve again from a trajectory that meets everything."""
+        if failed.status == "Diverging_Iterates" or failed.cost < -UNBOUNDED:
+            raise RunError(
+                "The cost falls without limit", f"{failed.cost:.3g} when IPOPT gave up",
+                "bound the inputs and the state, or add what they cost",
+            )  # fmt: skip
+        edges, scale = program.edges, program.scale
+        parts = (self.statement, self.scheme, edges, program.ends)
+        elastic = Program(*parts, scale=scale, elastic=True)
+        nearest = elastic.solve(failed.unknowns)
+        unmet = elastic.unmet(nearest)
+        if nearest.converged and unmet:
+            raise RunError(
+                "No trajectory near the guess meets everything that is asked for",
+                "; ".join(unmet[:4]),
+                "relax these or the bounds that stand against them, or give another guess",
+            )
+        again = program.solve(nearest.unknowns) if nearest.converged else failed
+        if not again.converged:
+            raise RunError(
+                f"No trajectory was found: IPOPT ended with {again.status}",
+                f"{again.worst} is off by {again.violation:.2g}",
+                "relax bounds or ends, or give another guess",
+            )
+        return again, program
+
+    def _judged(self, program: Program, iterate: Iterate) -> Round:
+        """A solution replayed and judged."""
+        rtol = max(1e-11, min(1e-6, self.tolerance * 1e-2))
+        again = replay(self.statement, iterate.unknowns, rtol)
+        errors, losses = self.assessor.errors(iterate), self.assessor.losses(iterate, program)
+        found = Round(program, iterate, again, errors, losses)
+        self.rounds.append(
+            MeshRound(program.count, iterate.iterations, iterate.cost, again.distance, found.loss)
+        )
+        return found
+
+    def _size(self, found: Round) -> float:
+        return max(1e-3, abs(found.iterate.cost))
+
+    def _is_enough(self, found: Round) -> bool:
+        if not (found.replay.distance <= self.tolerance):
+            return False
+        if found.replay.violation > self.tolerance:
+            return False
+        if found.losses is not None:
+            return found.loss <= self.tolerance * self._size(found)
+        before = self.before
+        if before is None:
+            return not self.statement.dynamics.inputs
+        return abs(found.iterate.cost - before.iterate.cost) <= self.tolerance * self._size(found)
+
+    def _finer(self, found: Round) -> Array:
+        N = len(found.program.edges) - 1
+        errors, distance = found.errors, found.replay.distance
+        target = np.inf
+        if errors is not None and distance > 0.5 * self.tolerance:
+            growth = min(distance, 1e3) / max(float(np.sum(errors)), 1e-300)
+            target = self.tolerance / max(growth, 1.0) / N / 4.0
+        elif errors is None and distance > 0.5 * self.tolerance:
+            errors, target = np.ones(N), 0.5
+        loss_target = self.tolerance * self._size(found) / N / 2.0
+        losses = found.losses
+        if losses is None and distance <= 0.5 * self.tolerance:
+            errors, target = np.ones(N), 0.5
+        return refined(
+            found.program.edges, errors, losses, found.replay.beyond, self.scheme.order,
+            target, loss_target, 0.5 * self.tolerance,
+        )  # fmt: skip
+
+    def _answer(self, best: Round) -> Trajectory:
+        statement, found, again = self.statement, best.iterate.unknowns, best.replay
+        if again.motion is None:
+            raise RunError(
+                "The inputs that were found cannot be replayed", best.iterate.status,
+                "refine the mesh, or tighten the bounds of states that grow",
+            )  # fmt: skip
+        dynamics = statement.dynamics
+        answer = Trajectory(
+            motion=again.motion,
+            inputs=input_tables(statement, found),
+            cost=again.cost,
+            transcribed_cost=best.iterate.cost,
+            replay_distance=again.distance,
+            bound_violation=again.violation,
+            loss=best.loss,
+            tolerance=self.tolerance,
+            parameters={
+                s.name: float(v) for s, v in zip(dynamics.parameters, found.parameters, strict=True)
+            },
+            t=found.times[0] + found.edges * (found.times[1] - found.times[0]),
+            states=found.nodes.T,
+            costates=best.iterate.costates[0].T,
+            state_names=tuple(s.name for s in dynamics.state),
+            transcription=self.scheme.name,
+            rounds=tuple(self.rounds),
+            status=best.iterate.status,
+            optima=tuple(self.optima),
+        )
+        for name, first, last in self.assessor.singular_arcs(best.iterate):
+            self.notes.append(
+                f"The input {name} follows a singular arc from t = {first:.6g} to {last:.6g}: the"
+                " Hamiltonian does not depend on it there."
+            )
+        if not answer.is_within_tolerance:
+            self.notes.append(
+                f"The tolerance {self.tolerance:g} was not reached: replay distance"
+                f" {again.distance:.1e}, bounds exceeded by {again.violation:.1e}, loss"
+                f" {best.loss:.1e}. Allow more refinements, or start with more intervals."
+            )
+        return replace(answer, notes=tuple(self.notes))
+
+
+def _scale(instant: Array) -> Array:
+    """Sizes of z and mu at the guess, so that the program sees numbers of order one."""
+    if not instant.size:
+        return np.ones(instant.shape[-1])
+    sizes: Array = np.maximum(1.0, np.max(np.abs(instant), axis=(0, 1)))
+    return sizes
