@@ -14,6 +14,7 @@ from .atoms import leaves
 from .constraints import Constraint
 from .constraints.constraint import Place
 from .constraints.images import is_linear
+from .quantities import definitions_in
 from .symbols import (
     Acceleration,
     Coordinate,
@@ -310,7 +311,7 @@ def check_names(system: System, faults: list[DalembertError]) -> None:
             take(symbol.name, f"the {kind} {symbol}")
     for name in system.outputs:
         take(name, f"the output {name}")
-    for quantity in system.definitions:
+    for quantity in definitions_in(system.expressions()):
         take(quantity.name, f"the quantity {quantity.name} = {str(quantity.definition)[:40]}")
     names = [constraint.name for constraint in system.constraints]
     for name in sorted(name for name, count in Counter(names).items() if count > 1):
