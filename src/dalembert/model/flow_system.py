@@ -30,6 +30,7 @@ from .constraints import Constraint, UnilateralConstraint
 from .drawing import Drawing, Drawn
 from .flow_matrices import check_action, read_matrix, symbols_of
 from .frozen_table import FrozenTable
+from .quantities import Quantity, definitions_in
 from .symbols import (
     Acceleration,
     Coordinate,
@@ -327,6 +328,11 @@ class Flow:
         }
         found |= set() if self.drawing is None else self.drawing.parameters
         return tuple(sorted(found, key=lambda symbol: symbol.name))
+
+    @cached_property
+    def definitions(self) -> tuple[Quantity, ...]:
+        """The named quantities that the expressions share, each after those that it contains."""
+        return tuple(definitions_in(self.expressions()))
 
     def expressions(self) -> Iterable[sympy.Expr]:
         """Every expression of the flow."""
