@@ -1,23 +1,27 @@
 """Functions that stay constant where a one-form vanishes, found by simple rules.
 
-The form is exact, or becomes so when it is divided by one or two of its own coefficients; or it is
-a form in two symbols that separates as it stands, or whose coefficients depend on one linear
-combination of them. Every result is verified to be an integral.
+The form is exact, or becomes so when it is divided by one or two of its own coefficients, by their
+common factor, or by a function of one symbol; or it is a form in two symbols that separates as it
+stands, or whose coefficients depend on one linear combination of them. Every result is verified to
+be an integral.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, islice
 
 import sympy
 from sympy.integrals.manualintegrate import manualintegrate
 from sympy.integrals.rationaltools import ratint
 
-__all__ = ["find_integral", "trigonometric_quotient"]
+from ..algebra.simplify.simplifier import simplify
 
-#: The largest expression that is integrated.
-EFFORT = 80
+__all__ = ["antiderivative", "find_integral", "generic_branch", "shortened"]
+__all__ += ["trigonometric_quotient", "twists"]
+
+#: The largest expression that is integrated, and the work of the simplifier on one expression.
+EFFORT, WORK = 80, 10_000
 #: Values that a function has where it is not defined.
 UNDEFINED = (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)
 
@@ -52,6 +56,26 @@ def find_integral(
     return None
 
 
+def twists(
+    form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]
+) -> list[tuple[sympy.Expr, sympy.Expr]]:
+    """The components of form ^ d form with zero, all equal where the form is integrable by itself.
+
+    >>> x, y, z = sympy.symbols("x y z")
+    >>> twists([-y, x, sympy.S.One], [x, y, z])
+    [(2, 0)]
+    """
+    found = []
+    for i, j, k in combinations(range(len(symbols)), 3):
+        turns = ((i, j, k), (j, k, i), (k, i, j))
+        terms = [
+            form[a] * (sympy.diff(form[c], symbols[b]) - sympy.diff(form[b], symbols[c]))
+            for a, b, c in turns
+        ]
+        found.append((sympy.Add(*terms), sympy.S.Zero))
+    return found
+
+
 def _is_integral(
     candidate: sympy.Expr, form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], equal: Equal
 ) -> bool:
@@ -75,8 +99,7 @@ def _candidates(
 ) -> Iterator[sympy.Expr | None]:
     present = [c for c in coefficients if c != 0]
     pairs = (a * b for a, b in combinations_with_replacement(present, 2))
-    factors = [sympy.S.One, *present, *pairs]
-    for factor in factors[:16]:
+    for factor in (*islice((sympy.S.One, *present, *pairs), 16), *_divisors(coefficients, symbols)):
         scaled = [c / factor for c in coefficients]
         crossed = [
             (sympy.diff(scaled[i], symbols[j]), sympy.diff(scaled[j], symbols[i]))
@@ -93,6 +116,32 @@ def _candidates(
             yield from _one_combination(a, b, pair[0], pair[1], equal)
 
 
+def _divisors(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> Iterator[sympy.Expr]:
+    """The common factor of the coefficients, and mu(x_k) with form / mu closed.
+
+    d log mu = f(x_k) dx_k needs da_j/dx_k - da_k/dx_j = f a_j for every j other than k.
+    """
+    if sum(coefficient.count_ops() for coefficient in form) <= EFFORT:
+        common = sympy.gcd_list([sympy.expand(coefficient) for coefficient in form])
+        if common.has(*symbols):
+            yield common
+    for k, x in enumerate(symbols):
+        other = next((j for j, c in enumerate(form) if j != k and c != 0), None)
+        if other is None:
+            continue
+        twist = sympy.diff(form[other], x) - sympy.diff(form[k], symbols[other])
+        rate = shortened(twist / form[other])
+        if rate != 0 and not rate.has(*(set(symbols) - {x})):
+            exponent = antiderivative(rate, x)
+            if exponent is not None:
+                yield sympy.exp(exponent.replace(sympy.Abs, lambda u: u))
+
+
+def shortened(expression: sympy.Expr) -> sympy.Expr:
+    """An expression simplified within little work, or as it is where it is long."""
+    return simplify(expression, WORK) if expression.count_ops() <= 2 * EFFORT else expression
+
+
 def _potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
     """I with dI = form, for an exact form, symbol by symbol.
 
@@ -107,7 +156,7 @@ def _potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> s
                 break
         else:
             return None
-        part = _antiderivative(fixed, symbol)
+        part = antiderivative(fixed, symbol)
         if part is None:
             return None
         total += part
@@ -124,7 +173,7 @@ def _product_form(
         return None
     if not equal([(ratio * fixed, at_x * at_y)]):
         return None
-    parts = _antiderivative(at_x, x), _antiderivative(sympy.simplify(fixed / at_y), y)
+    parts = antiderivative(at_x, x), antiderivative(sympy.simplify(fixed / at_y), y)
     return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
 
 
@@ -143,7 +192,7 @@ def _one_combination(
         if equal([(alpha * b, beta * a)]):
             yield alpha * x + beta * y
             continue
-        part = _antiderivative((b / derivative).subs(along), s)
+        part = antiderivative((b / derivative).subs(along), s)
         yield None if part is None else x - part.subs(s, alpha * x + beta * y)
 
 
@@ -160,7 +209,7 @@ def _linear_combinations(
     return list(found)
 
 
-def _antiderivative(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
+def antiderivative(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:
     """A primitive by rules, with logarithms of absolute values; None where the rules give none."""
     if not expression.has(symbol):
         return expression * symbol
@@ -174,8 +223,13 @@ def _antiderivative(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr 
         found = _by_half_angle(expression, symbol)
     if found is None:
         return None
-    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda n: n.args[0].expr)
+    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), generic_branch)
     return found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
+
+
+def generic_branch(pieces: sympy.Piecewise) -> sympy.Expr:
+    """The first branch that does not rest on an equality of parameters."""
+    return next(own for own, where in pieces.args if not isinstance(where, sympy.Eq))
 
 
 def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr | None:

@@ -20,6 +20,7 @@ from sympy.simplify.fu import TR8
 
 from ...algebra.simplify.simplifier import simplify
 from ...errors import ModelError
+from ...geometry.integrals import generic_branch
 from ..proofs.bounded import differs_nowhere, is_small
 
 __all__ = ["at_numbers", "potential", "primitive"]
@@ -146,7 +147,7 @@ def _by_rules(varying: sympy.Expr, x: sympy.Symbol) -> sympy.Expr | None:
     found = manualintegrate(varying, x)
     if found.has(sympy.Integral):
         return None
-    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), lambda n: n.args[0].expr)
+    found = found.replace(lambda node: isinstance(node, sympy.Piecewise), generic_branch)
     return found.replace(sympy.log, lambda argument: sympy.log(sympy.Abs(argument)))
 
 

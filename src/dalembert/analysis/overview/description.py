@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...errors import DalembertError
@@ -81,6 +82,8 @@ class Description(Report):
     forms : mapping of form to None, or to the reason why it does not apply
     points : int
         The number of generic states that were tried.
+    integrals : tuple of expressions
+        Functions of (q, t) that integrable constraints keep constant, as far as they were found.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Description(Report):
     energy_status: str
     forms: Mapping[str, str | None]
     points: int
+    integrals: tuple[sympy.Expr, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The description as plain data, in the shape of ``dalembert check --json``."""
@@ -133,6 +137,7 @@ class Description(Report):
             "degrees_of_freedom": self.degrees_of_freedom,
             "configuration_freedom": self.configuration_freedom,
             "growth": list(self.growth),
+            "integrals": [str(function) for function in self.integrals],
             "mass_matrix": {"state": self.mass_matrix, "rank": self.mass_rank},
             "admissible": self.admissible,
             "ideal": self.ideal,
@@ -270,6 +275,7 @@ def describe(
         energy_status=energy.status,
         forms=form_reasons(stated, mass_matrix),
         points=len(anatomy.samples),
+        integrals=constraints.functions,
     )
 
 

@@ -10,7 +10,7 @@ affine in the velocities.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -22,7 +22,8 @@ from ...errors import FormError, ModelError, RunError
 from ...formulations.forms.lagrange import lagrangian_and_momenta
 from ...geometry import distributions
 from ...geometry.distributions import Closure, SampledChart
-from ...geometry.integrals import find_integral
+from ...geometry.flow_integrals import IntegralSet, find_integrals
+from ...geometry.integrals import Equal, find_integral, twists
 from ...model.constraints import Constraint
 from ...model.symbols import t
 from ...model.system import System
@@ -86,12 +87,15 @@ class Integrability:
         Whether time counts as a coordinate in `growth`.
     integrals : int or None
         How many independent functions of (q, t) the constraints keep constant.
+    functions : tuple of expressions
+        These functions, as far as they were found, each proved.
     """
 
     constraints: tuple[ConstraintFacts, ...]
     growth: tuple[int, ...]
     over_time: bool
     integrals: int | None
+    functions: tuple[sympy.Expr, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,14 +128,17 @@ def classify(anatomy: Anatomy) -> Integrability:
             place = system.bilateral.index(constraint)
             facts.append(_facts(anatomy, place, constraint, kinds[constraint.name], test))
     growth, over_time = (test.closure.growth, test.over_time) if test is not None else ((), False)
+    facts, functions = _with_common_integrals(anatomy, facts)
+    integrals: int | None = None
     if any(c.integrable is None and c.kind != "unilateral" for c in facts):
-        return Integrability(tuple(facts), growth, over_time, None)
-    if test is not None:
+        integrals = None
+    elif test is not None:
         integrals = test.chart.dimension - test.closure.dimension if test.closure.proved else None
-        return Integrability(tuple(facts), growth, over_time, integrals)
-    places = [system.bilateral.index(constraint) for constraint in holonomic]
-    ranks = [rank(rows[places], GENERIC).rank for rows in anatomy.row_values] if places else [0]
-    return Integrability(tuple(facts), (), False, max(ranks))
+    else:
+        places = [system.bilateral.index(constraint) for constraint in holonomic]
+        ranks = [rank(rows[places], GENERIC).rank for rows in anatomy.row_values] if places else [0]
+        integrals = max(ranks)
+    return Integrability(tuple(facts), growth, over_time, integrals, functions)
 
 
 # -- kinds -----------------------------------------------------------------------------------------
@@ -301,7 +308,7 @@ def _evidence(
         return f"{found}, without a proof"
     if integral is not None:
         return f"it keeps constant: {integral}"
-    return f"{found}; no integral was found in closed form"
+    return found
 
 
 def _image_facts(anatomy: Anatomy, test: _Test | None) -> ConstraintFacts:
@@ -322,16 +329,67 @@ def _image_facts(anatomy: Anatomy, test: _Test | None) -> ConstraintFacts:
 
 
 def _integral(anatomy: Anatomy, constraint: Constraint) -> sympy.Expr | None:
-    """The function that an integrable constraint keeps constant, where simple rules find it."""
-    system = anatomy.system
+    """The function that an integrable constraint keeps constant by itself, where rules find it."""
+    form = _form(anatomy.system, constraint)
+    if form is None:
+        return None
+    symbols, equal = [*anatomy.system.coordinates, t], _equality(anatomy)
+    if not equal(twists(form, symbols)):
+        return None
+    alone = find_integral(form, symbols, equal)
+    return alone or next(iter(_integral_set([form], symbols, equal).functions), None)
+
+
+def _integral_set(
+    forms: Sequence[Sequence[sympy.Expr]], symbols: Sequence[sympy.Symbol], equal: Equal
+) -> IntegralSet:
+    """The integrals of some forms on (q, t), without t where they do not contain it."""
+    still = all(form[-1] == 0 and not any(e.has(t) for e in form) for form in forms)
+    width = len(symbols) - still
+    return find_integrals([form[:width] for form in forms], symbols[:width], equal)
+
+
+def _form(system: System, constraint: Constraint) -> list[sympy.Expr] | None:
+    """(A, a) of A dq + a dt for a constraint linear in the velocities; None if not written."""
+    if constraint.is_position_level:
+        variables = [*system.coordinates, t]
+        return [sympy.diff(constraint.expression, variable) for variable in variables]
     expression = _by_velocities(system, constraint)
     if expression is None:
         return None
     derivatives = [sympy.diff(expression, v) for v in system.velocities]
     if any(derivative.has(*system.velocities) for derivative in derivatives):
         derivatives = [sympy.simplify(derivative) for derivative in derivatives]
-    rest = expression.xreplace(dict.fromkeys(system.velocities, sympy.S.Zero))
-    return find_integral([*derivatives, rest], [*system.coordinates, t], _equality(anatomy))
+    return [*derivatives, expression.xreplace(dict.fromkeys(system.velocities, sympy.S.Zero))]
+
+
+def _with_common_integrals(
+    anatomy: Anatomy, facts: Sequence[ConstraintFacts]
+) -> tuple[list[ConstraintFacts], tuple[sympy.Expr, ...]]:
+    """Integrals of the integrable constraints together, where one of them has none by itself."""
+    own = tuple(c.integral for c in facts if c.integrable and c.integral is not None)
+    lacking = [c.name for c in facts if c.integrable and c.integral is None and c.kind != "image"]
+    if not lacking:
+        return list(facts), own
+    system = anatomy.system
+    integrable = {c.name for c in facts if c.integrable}
+    forms = [_form(system, c) for c in system.bilateral if c.name in integrable]
+    written = [form for form in forms if form is not None]
+    words = "integrable: proved; integrals: not found in closed form; tried integrating factors"
+    found = IntegralSet((), "nothing: momenta are not written in velocities")
+    if len(written) == len(forms) and len(forms) > 1:
+        found = _integral_set(written, [*system.coordinates, t], _equality(anatomy))
+    if found.functions:
+        words = "together they keep constant: " + ", ".join(map(str, found.functions))
+    elif len(forms) > 1:
+        words += f" of each form, and of all together {found.tried}"
+    else:
+        words += " and flows along the coordinates"
+    told = [
+        replace(c, note=f"{c.note}; {words}" if c.note else words) if c.name in lacking else c
+        for c in facts
+    ]
+    return told, found.functions or own
 
 
 def _by_velocities(system: System, constraint: Constraint, effort: int = 150) -> sympy.Expr | None:

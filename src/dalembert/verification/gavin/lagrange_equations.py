@@ -18,7 +18,7 @@ from ...model.symbols import coordinates, parameters
 from ...model.system import System
 from ...typing import Array
 from ..independent.elastic_pendulum_model import pendulum_motion
-from ..numeric import Probe, Residual, derivative, distance
+from ..numeric import Probe, Residual, StateBlocks, derivative, distance
 from ..row_registry import Corrected, listed
 from .pendulum_samples import FREE, PendulumSample, PushedSample, free, pushed
 
@@ -33,16 +33,24 @@ def cartesian_system() -> System:
     return System([x, y], parts=parts, name="Particle on a spring")
 
 
+def _at_rest(s: PendulumSample) -> StateBlocks:
+    """The library's blocks of the pendulum at rest, where M and Q have no terms of velocities."""
+    return s.probe.blocks(0.0, np.concatenate([s.q, np.zeros(2)]))
+
+
 @listed("G-1", over=free)
 def horizontal_position(s: PendulumSample) -> Residual:
     x, y = s.probe.value(SHAPE.position, 0.0, s.state)
-    return distance(x, s.reach * np.sin(s.q[0])), distance(np.arctan2(x, -y), s.q[0])
+    torque = -s.pendulum.M * s.pendulum.g * x
+    return distance(_at_rest(s).f[0], torque), distance(np.arctan2(x, -y), s.q[0])
 
 
 @listed("G-2", over=free)
 def vertical_position(s: PendulumSample) -> Residual:
     x, y = s.probe.value(SHAPE.position, 0.0, s.state)
-    return distance(y, -s.reach * np.cos(s.q[0])), distance(np.hypot(x, y), s.reach)
+    p = s.pendulum
+    height = (_at_rest(s).energy - p.K * s.q[1] ** 2 / 2) / (p.M * p.g) - p.l
+    return distance(y, height), distance(np.hypot(x, y), s.reach)
 
 
 @listed("G-3")
