@@ -299,7 +299,8 @@ def check_names(system: System, faults: list[DalembertError]) -> None:
         take(q.name, f"the coordinate {q.name}")
         take(q.dot.name, f"the velocity of {q.name}")
         take(q.ddot.name, f"the acceleration of {q.name}")
-        take(q.momentum.name, f"the momentum of {q.name}")
+        if system.momenta:  # a flow has none
+            take(q.momentum.name, f"the momentum of {q.name}")
     solved = check_solved_for(system.coordinates, system.constraints, _symbols(system), faults)
     speeds = (*(system.image.speeds if system.image is not None else ()), *system.bundle)
     for kind, symbols in (

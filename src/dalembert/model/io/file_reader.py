@@ -186,6 +186,8 @@ class _ModelReader(RunReader):
                 (q.ddot, "acceleration"),
                 (q.momentum, "momentum"),
             ):
+                if what == "momentum" and "rates" in self.table and symbol.name in coordinates:
+                    continue  # a flow has no momenta, and may call a symbol so
                 self._symbol(symbol, f"the {what} of {name}", checked=True)
         for kind, names in (
             (Parameter, tables["parameters"]),

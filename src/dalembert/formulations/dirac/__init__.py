@@ -1,0 +1,1 @@
+"""Hamiltonian systems on Dirac structures, degenerate Lagrangians, and networks of elements."""
