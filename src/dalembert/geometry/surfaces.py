@@ -3,8 +3,8 @@ r"""Surfaces given by relations f(x) = 0, and linear equations whose rank is dec
 Each relation is solved for a symbol where it is linear or quadratic in one, so that an expression
 on the surface is one of the remaining symbols, and `algebra.structure` says whether it vanishes
 there. What was assumed on the way, such as a coefficient that is not zero or the sign of a root, is
-kept. Relations that cannot be solved so are met by Newton's method: points on the surface then refute,
-and nothing is proved.
+kept. Relations that cannot be solved so are met by Newton's method: points on the surface then
+refute, and nothing is proved.
 """
 
 from __future__ import annotations
