@@ -123,7 +123,9 @@ class Surface:
             x = np.array([float(drawn[s]) for s in names])
             for _ in range(STEPS):
                 value = np.asarray(residual(x), dtype=float).ravel()
-                x[places] -= np.linalg.lstsq(np.asarray(rows(x), dtype=float), value, rcond=None)[0]
+                table = np.asarray(rows(x), dtype=float)
+                gram = table @ table.T + 1e-14 * np.eye(len(value))
+                x[places] -= table.T @ np.linalg.solve(gram, value)
             if np.all(np.isfinite(x)) and np.max(np.abs(residual(x))) < 1e-11:
                 here = {s: float(drawn[s]) for s in others}
                 found.append(here | dict(zip(names, x, strict=True)))
