@@ -62,11 +62,11 @@ class Surface:
 
     def on(self, expression: sympy.Expr) -> sympy.Expr:
         """An expression on the surface, in the symbols that are not solved for."""
-        return simplify(sympy.sympify(expression).xreplace(dict(self.solved)))
+        return simplify((expression + ZERO).xreplace(dict(self.solved)))
 
     def reduced(self, expression: sympy.Expr) -> sympy.Expr:
         """The same by the steady solutions alone: an equal expression without roots."""
-        return simplify(sympy.sympify(expression).xreplace(dict(self.steady)))
+        return simplify((expression + ZERO).xreplace(dict(self.steady)))
 
     def vanish(self, expression: sympy.Expr) -> Verdict:
         """Whether an expression is zero on the surface."""

@@ -34,7 +34,7 @@ from ...errors import ModelError
 from ...geometry.surfaces import Elimination, Surface, eliminate
 from ...model.constraints import holonomic
 from ...model.flow_system import Flow
-from ...model.symbols import Coordinate, Input, t
+from ...model.symbols import Coordinate, Input, as_expression, t
 from ...model.system import System
 from ...typing import Expression
 from .legendre_map import LegendreMap, legendre_map, with_multipliers
@@ -105,7 +105,7 @@ class DegenerateSystem:
 
     def bracket(self, f: Expression, g: Expression) -> sympy.Expr:
         """{f, g} = f_q g_p - f_p g_q."""
-        return _bracket(self.system, sympy.sympify(f), sympy.sympify(g))
+        return _bracket(self.system, as_expression(f), as_expression(g))
 
     def dirac_bracket(self, f: Expression, g: Expression) -> sympy.Expr:
         """{f, g} - {f, chi} C^-1 {chi, g}, with the second-class constraints chi."""
@@ -185,7 +185,7 @@ class DegenerateSystem:
             Where the conditions leave a multiplier arbitrary, or contradict the dynamics.
         """
         given = [
-            BergmannConstraint(f"gauge_{k + 1}", sympy.sympify(e), 0)
+            BergmannConstraint(f"gauge_{k + 1}", as_expression(e), 0)
             for k, e in enumerate(conditions)
         ]
         primary = {c.name: c.expression for c in self.constraints if c.stage == 1}
@@ -309,7 +309,7 @@ def bergmann(
     rank decisions: proved
     """
     stated = with_multipliers(system)
-    found = legendre_map(stated, [sympy.sympify(e) for e in primary])
+    found = legendre_map(stated, [as_expression(e) for e in primary])
     keys = {f"phi_{name}": name for name in found.primary}
     start = LegendreMap(
         found.hamiltonian,
@@ -317,7 +317,7 @@ def bergmann(
         found.verdict,
     )
     given = [BergmannConstraint(name, phi, 1) for name, phi in start.primary.items()]
-    return _run(stated, start, given, keys, [sympy.sympify(e) for e in nonzero])
+    return _run(stated, start, given, keys, [as_expression(e) for e in nonzero])
 
 
 def _run(

@@ -20,7 +20,7 @@ from ...algebra.verdicts import Verdict, conjunction
 from ...errors import ModelError
 from ...geometry.surfaces import Surface, eliminate
 from ...geometry.vanishing import vanish
-from ...model.symbols import Coordinate
+from ...model.symbols import Coordinate, as_expression
 from ...model.system import System
 
 __all__ = ["LegendreMap", "legendre_map", "with_multipliers"]
@@ -77,7 +77,7 @@ def legendre_map(system: System, primary: Sequence[sympy.Expr] = ()) -> Legendre
         none of its own.
     """
     if system.hamiltonian is not None:
-        given = {f"{k + 1}": sympy.sympify(phi) for k, phi in enumerate(primary)}
+        given = {f"{k + 1}": as_expression(phi) for k, phi in enumerate(primary)}
         sure = Verdict("proved", "the Hamiltonian was stated", holds_to_rounding=True)
         return LegendreMap(system.hamiltonian, given, sure)
     v, lagrangian = list(system.velocities), system.energy_function
@@ -175,7 +175,7 @@ def _given(
         )
     verdicts = {"rank of the Hessian": rank}
     for phi in primary:
-        found = vanish([simplify(sympy.sympify(phi).xreplace(values))])
+        found = vanish([simplify(as_expression(phi).xreplace(values))])
         verdicts[str(phi)] = found
         if found.is_refuted:
             raise ModelError(
@@ -192,5 +192,5 @@ def _given(
             seen=f"p . v - L = {simplify(energy)}",
             remedy="state the Hamiltonian: System(hamiltonian=...), with primary=[...]",
         )
-    names = {f"{k + 1}": sympy.sympify(phi) for k, phi in enumerate(primary)}
+    names = {f"{k + 1}": as_expression(phi) for k, phi in enumerate(primary)}
     return LegendreMap(sympy.Integer(0), names, conjunction(verdicts | {"H_c = 0": degree}))
