@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import sympy
 
+from ..algebra.graph import GraphAlgebra
 from ..algebra.simplify.simplifier import simplify
 from ..algebra.verdicts import Verdict, conjunction
 from .vanishing import drawn_points, vanish
@@ -114,8 +116,10 @@ class Surface:
         """Points of the surface, by Newton's method on the relations that are not solved."""
         names = sorted(set().union(*(e.free_symbols for e in self.unsolved)), key=str)
         moving = [s for s in names if s in self.symbols]
-        residual = sympy.lambdify([names], list(self.unsolved), "numpy")
-        rows = sympy.lambdify([names], sympy.Matrix(self.unsolved).jacobian(moving), "numpy")
+        algebra = GraphAlgebra()
+        column, relations = algebra.vector(names), algebra.vector(self.unsolved)
+        residual = ca.Function("residual", [column], [relations])
+        rows = ca.Function("rows", [column], [algebra.jacobian(relations, algebra.vector(moving))])
         places = [names.index(s) for s in moving]
         found = []
         others = [s for s in self.symbols if s not in names]
@@ -126,7 +130,7 @@ class Surface:
                 table = np.asarray(rows(x), dtype=float)
                 gram = table @ table.T + 1e-14 * np.eye(len(value))
                 x[places] -= table.T @ np.linalg.solve(gram, value)
-            if np.all(np.isfinite(x)) and np.max(np.abs(residual(x))) < 1e-11:
+            if np.all(np.isfinite(x)) and np.max(np.abs(np.asarray(residual(x)))) < 1e-11:
                 here = {s: float(drawn[s]) for s in others}
                 found.append(here | dict(zip(names, x, strict=True)))
         return found[:POINTS]
