@@ -310,11 +310,6 @@ class Flow:
         return ()
 
     @property
-    def definitions(self) -> tuple[Quantity, ...]:
-        """The named quantities that the expressions of the flow contain."""
-        return tuple(definitions_in(self.expressions()))
-
-    @property
     def bilateral(self) -> tuple[Constraint, ...]:
         """The invariant relations."""
         return self.constraints
