@@ -31,6 +31,7 @@ __all__ = [
     "DalembertError",
     "DalembertWarning",
     "ExpressionError",
+    "Faults",
     "FileError",
     "FormError",
     "MissingExtraError",
@@ -199,6 +200,14 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
             break
     matches = difflib.get_close_matches(word[:200], compared, n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+class Faults(list["DalembertError"]):
+    """The faults of a model, collected until all are known (`raise_collected`)."""
+
+    def add(self, what: str, seen: object | None = None, remedy: str | None = None) -> None:
+        """Add a `ModelError`."""
+        self.append(ModelError(what, seen, remedy))
 
 
 def raise_collected(faults: Sequence[DalembertError]) -> None:

@@ -147,7 +147,7 @@ def field_constant(value: float) -> int:
         if abs(float(square) - value * value) <= 8 * math.ulp(value * value):
             try:
                 return square_root(field_residue(square)) * (1 if value > 0 else -1) % PRIME
-            except NoPointError:
+            except NoPointError:  # not a square in the field: the value stands for itself
                 pass
     return field_residue(rational)
 

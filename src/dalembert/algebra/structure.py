@@ -322,7 +322,7 @@ class _Question:
 
             try:
                 found = claim(_line(values, point, direction, moved), scale)
-            except NoPointError:
+            except NoPointError:  # a pole at this point; others follow
                 continue
             self.points_found += 1
             entry = next((k for k, one in enumerate(found) if one.value % PRIME), None)
@@ -347,7 +347,7 @@ class _Question:
         for point, _, evaluator, _ in self._field_points():
             try:
                 values = evaluator.at(point)
-            except NoPointError:
+            except NoPointError:  # a pole at this point; others follow
                 continue
             self.points_found += 1
             yield values

@@ -227,7 +227,7 @@ def _near(
     """States next to the start, where there is one on the constraints."""
     try:
         return consistent_states(kernel, parameters, start, 4, determined=False, radii=NEAR)
-    except (ModelError, StartError):
+    except (ModelError, StartError):  # no consistent state is near
         return None
 
 

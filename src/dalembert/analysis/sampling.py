@@ -201,7 +201,7 @@ class _Sampler:
         record = self.kernel.equations
         try:
             solution = solve(G, f, A, b, definite=record.is_definite, gauge=record.has_gauge)
-        except RunError:
+        except RunError:  # not determined there: the state is no sample
             return False
         return record.has_gauge or bool(solution.condition < worst_condition)
 

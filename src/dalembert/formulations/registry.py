@@ -173,7 +173,7 @@ def _fastest_form(system: System) -> str:
         if len(steady_columns(system)) < count:
             return stated
         split = choose_split(system)
-    except FormError:
+    except FormError:  # no steady choice of velocities: the stated form serves
         return stated
     reduction = Reduction.asked(system, split)
     nonlinear = reduction.algebra.without(reduction.frame, reduction.independent) is None

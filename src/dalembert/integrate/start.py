@@ -19,7 +19,7 @@ import sympy
 from ..codegen.dense_function import DenseFunction
 from ..errors import (
     ContradictionError,
-    DalembertError,
+    Faults,
     RunError,
     StartError,
     nearest,
@@ -206,7 +206,7 @@ class StartSolver:
     # -- reading -----------------------------------------------------------------------------------
 
     def _read(self, given: Mapping[Any, Any]) -> dict[str, float]:
-        faults: list[DalembertError] = []
+        faults = Faults()
         known = start_names(self.kernel.equations)
         recognised = set(known)
         values: dict[str, float] = {}
@@ -363,7 +363,7 @@ class StartSolver:
             previous = worst
             try:
                 step = solve(np.eye(len(free)), np.zeros(len(free)), rows, -value.ravel()).z
-            except RunError:
+            except RunError:  # no step from here; another way is tried
                 return False
             y[free] += step
         return False
@@ -427,7 +427,7 @@ class StartSolver:
                 seen=", ".join(names),
                 remedy="remove or correct one of them",
             ) from None
-        except RunError:
+        except RunError:  # singular rows are judged where the start is projected
             return
 
     def _residual_names(self, level: str) -> list[str]:

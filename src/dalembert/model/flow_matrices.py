@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ..errors import DalembertError, ModelError
+from ..errors import DalembertError, Faults, ModelError
 from ..typing import Matrix
 from .symbols import (
     Coordinate,
@@ -26,51 +26,39 @@ def read_matrix(value: Matrix, name: str, reader: Reader) -> sympy.ImmutableMatr
     try:
         matrix = as_matrix(value)
     except (DalembertError, TypeError, ValueError):
-        reader.faults.append(
-            ModelError(
-                f"The matrix `{name}` must be a matrix of expressions", seen=type(value).__name__
-            )
+        reader.faults.add(
+            f"The matrix `{name}` must be a matrix of expressions", seen=type(value).__name__
         )
         return sympy.ImmutableMatrix(sympy.zeros(1, 1))
     for entry in matrix:
         symbols = entry.free_symbols
         bent = any(symbols & sympy.diff(entry, s).free_symbols for s in symbols)
         if symbols - set(reader.coordinates) or bent:
-            reader.faults.append(
-                ModelError(
-                    f"The entries of the matrix `{name}` must be symbols, multiples of them or"
-                    " numbers",
-                    seen=str(entry)[:80],
-                    remedy="make it an output",
-                )
+            reader.faults.add(
+                f"The entries of the matrix `{name}` must be symbols, multiples of them or numbers",
+                seen=str(entry)[:80],
+                remedy="make it an output",
             )
             break
     return sympy.ImmutableMatrix(matrix)
 
 
-def check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> None:
-    """Raise unless X_dot of the rates equals left X - X right at two points of exact numbers.
+def check_action(flow: Flow, action: Action, faults: Faults) -> None:
+    """Add a fault unless X_dot of the rates equals left X - X right at two points of exact numbers.
 
     Methods that rest on the action prove it.
     """
     matrix = flow.matrices.get(action.matrix)
     if matrix is None:
-        faults.append(
-            ModelError(
-                f"An action names the matrix `{action.matrix}`",
-                seen=", ".join(flow.matrices) or "no matrices",
-            )
-        )
+        seen = ", ".join(flow.matrices) or "no matrices"
+        faults.add(f"An action names the matrix `{action.matrix}`", seen=seen)
         return
-    rows, columns = matrix.shape
-    for side, size in ((action.left, rows), (action.right, columns)):
+    for side, size in zip((action.left, action.right), matrix.shape, strict=True):
         if side is not None and side.shape != (size, size):
-            faults.append(
-                ModelError(
-                    f"The action on `{action.matrix}` has the wrong shape",
-                    seen=str(side.shape),
-                    remedy=f"it must be {size} x {size}",
-                )
+            faults.add(
+                f"The action on `{action.matrix}` has the wrong shape",
+                seen=str(side.shape),
+                remedy=f"it must be {size} x {size}",
             )
             return
     symbols = sorted(
@@ -83,56 +71,49 @@ def check_action(flow: Flow, action: Action, faults: list[DalembertError]) -> No
             for k, s in enumerate(symbols, start=1)
         }
         try:
-            here = _numbers(matrix, point)
-            terms = {
-                q: [float(term.xreplace(point)) for term in sympy.Add.make_args(e)]
-                for q, e in flow.rates.items()
-            }
-            moved = _rates_of(matrix, {q: sum(values) for q, values in terms.items()})
-            sizes = _rates_of(
-                matrix, {q: sum(map(abs, values)) for q, values in terms.items()}, abs
-            )
-            left = (
-                _numbers(action.left, point)
-                if action.left is not None
-                else [{} for _ in range(rows)]
-            )
-            right = (
-                _numbers(action.right, point)
-                if action.right is not None
-                else [{} for _ in range(columns)]
-            )
-        except (
-            TypeError,
-            ValueError,
-        ):  # not a real number there; `describe` tries states near a start
-            continue
-        worst = 0.0
-        for i in range(rows):
-            said, size = (
-                dict.fromkeys(range(columns), 0.0),
-                {j: sizes[i].get(j, 0.0) for j in range(columns)},
-            )
-            products = [
-                (j, entry * other) for k, entry in left[i].items() for j, other in here[k].items()
-            ]
-            products += [
-                (j, -entry * other) for k, entry in here[i].items() for j, other in right[k].items()
-            ]
-            for j, product in products:
-                said[j] += product
-                size[j] += abs(product)
-            parts = [(abs(value - moved[i].get(j, 0.0)), size[j]) for j, value in said.items()]
-            worst = max(worst, *(gap / whole if whole else gap for gap, whole in parts))
+            worst = _action_gap(flow, action, matrix, point)
+        except (TypeError, ValueError):
+            continue  # not a real number there; `describe` tries states near a start
         if not worst <= 1e-9:
-            faults.append(
-                ModelError(
-                    f"The rates of `{action.matrix}` are not those of its action",
-                    seen=f"a difference of {worst:.2g} of their terms at a point",
-                    remedy="check left X - X right",
-                )
+            faults.add(
+                f"The rates of `{action.matrix}` are not those of its action",
+                seen=f"a difference of {worst:.2g} of their terms at a point",
+                remedy="check left X - X right",
             )
             return
+
+
+def _action_gap(
+    flow: Flow, action: Action, matrix: sympy.ImmutableMatrix, point: Mapping[Any, Any]
+) -> float:
+    """The largest entry of X_dot - (left X - X right) at a point, relative to its terms."""
+    rows, columns = matrix.shape
+    here = _numbers(matrix, point)
+    terms = {
+        q: [float(term.xreplace(point)) for term in sympy.Add.make_args(e)]
+        for q, e in flow.rates.items()
+    }
+    moved = _rates_of(matrix, {q: sum(values) for q, values in terms.items()})
+    sizes = _rates_of(matrix, {q: sum(map(abs, values)) for q, values in terms.items()}, abs)
+    empty: list[dict[int, float]] = [{} for _ in range(max(rows, columns))]
+    left = empty if action.left is None else _numbers(action.left, point)
+    right = empty if action.right is None else _numbers(action.right, point)
+    worst = 0.0
+    for i in range(rows):
+        said = dict.fromkeys(range(columns), 0.0)
+        size = {j: sizes[i].get(j, 0.0) for j in range(columns)}
+        products = [
+            (j, entry * other) for k, entry in left[i].items() for j, other in here[k].items()
+        ]
+        products += [
+            (j, -entry * other) for k, entry in here[i].items() for j, other in right[k].items()
+        ]
+        for j, product in products:
+            said[j] += product
+            size[j] += abs(product)
+        parts = [(abs(value - moved[i].get(j, 0.0)), size[j]) for j, value in said.items()]
+        worst = max(worst, *(gap / whole if whole else gap for gap, whole in parts))
+    return worst
 
 
 def _numbers(matrix: sympy.ImmutableMatrix, point: Mapping[Any, Any]) -> list[dict[int, float]]:

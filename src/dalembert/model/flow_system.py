@@ -23,7 +23,7 @@ from typing import Any
 
 import sympy
 
-from ..errors import DalembertError, ModelError, raise_collected
+from ..errors import Faults, ModelError, raise_collected
 from ..typing import BySymbol, Expression, Matrix, Values
 from .cache import Cache
 from .constraints import Constraint, UnilateralConstraint
@@ -158,7 +158,7 @@ class Flow:
         name: str = "flow",
         drawing: Drawn | None = None,
     ) -> None:
-        faults: list[DalembertError] = []
+        faults = Faults()
         if not isinstance(rates, Mapping):
             raise ModelError(
                 "A flow needs the rate of each symbol",
@@ -237,7 +237,7 @@ class Flow:
     def __deepcopy__(self, _: object) -> Flow:
         return self
 
-    def _check(self, faults: list[DalembertError]) -> None:
+    def _check(self, faults: Faults) -> None:
         """Check symbols, names, constraints and actions."""
         check_names(self, faults)  # type: ignore[arg-type]
         own = {*self.coordinates, *self.inputs, t}
@@ -250,28 +250,22 @@ class Flow:
             )
             foreign = sorted((s for s in symbols - own if s not in wrong), key=str)
             if wrong:
-                faults.append(
-                    ModelError(
-                        f"The {where} contains {', '.join(map(str, wrong))}",
-                        remedy="a flow is written in its symbols alone",
-                    )
+                faults.add(
+                    f"The {where} contains {', '.join(map(str, wrong))}",
+                    remedy="a flow is written in its symbols alone",
                 )
             if foreign:
-                faults.append(
-                    ModelError(
-                        f"The {where} contains {', '.join(map(str, foreign))}",
-                        remedy="give these symbols rates, too",
-                    )
+                faults.add(
+                    f"The {where} contains {', '.join(map(str, foreign))}",
+                    remedy="give these symbols rates, too",
                 )
         for constraint in self.constraints:
             if not constraint.is_position_level or constraint.work:
-                faults.append(
-                    ModelError(
-                        f"The constraint `{constraint.name}` of a flow must be a relation of its"
-                        " symbols",
-                        seen=type(constraint).__name__,
-                        remedy="use holonomic(...), or state a System",
-                    )
+                faults.add(
+                    f"The constraint `{constraint.name}` of a flow must be a relation of its"
+                    " symbols",
+                    seen=type(constraint).__name__,
+                    remedy="use holonomic(...), or state a System",
                 )
         taken = [
             name
@@ -279,11 +273,9 @@ class Flow:
             if name in {q.name for q in self.coordinates} | {*self.outputs}
         ]
         for name in taken:
-            faults.append(
-                ModelError(
-                    f"The name `{name}` stands for a matrix and for a number",
-                    remedy="rename one of them",
-                )
+            faults.add(
+                f"The name `{name}` stands for a matrix and for a number",
+                remedy="rename one of them",
             )
         for action in self.actions:
             check_action(self, action, faults)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ..errors import DalembertError, ModelError, raise_collected
+from ..errors import Faults, ModelError, raise_collected
 from ..typing import BySymbol, Expression, Symbols, Values
 from .atoms import leaves
 from .builders.renaming import sum_of_terms
@@ -125,7 +125,7 @@ class System:
         name: str = "system",
         drawing: Drawn | None = None,
     ) -> None:
-        faults: list[DalembertError] = []
+        faults = Faults()
         if isinstance(coordinates, sympy.Basic):
             coordinates = (coordinates,)
         reader = Reader(coordinates, faults)

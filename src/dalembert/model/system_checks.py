@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ..errors import DalembertError, ModelError, raise_collected
+from ..errors import Faults, ModelError, raise_collected
 from .atoms import leaves
 from .constraints import Constraint
 from .constraints.constraint import Place
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def check_energies(
-    lagrangian: Any, kinetic: Any, potential: Any, hamiltonian: Any, faults: list[DalembertError]
+    lagrangian: Any, kinetic: Any, potential: Any, hamiltonian: Any, faults: Faults
 ) -> None:
     given = [
         name
@@ -53,19 +53,14 @@ def check_energies(
         if value is not None
     ]
     if len(given) != 1:
-        faults.append(
-            ModelError(
-                "A system needs exactly one of lagrangian, kinetic and hamiltonian",
-                seen=" and ".join(given) or "none of them",
-                remedy="state the energies once",
-            )
+        faults.add(
+            "A system needs exactly one of lagrangian, kinetic and hamiltonian",
+            seen=" and ".join(given) or "none of them",
+            remedy="state the energies once",
         )
     elif potential is not None and kinetic is None:
-        faults.append(
-            ModelError(
-                f"A potential goes with kinetic, not with {given[0]}",
-                remedy=f"put it into {given[0]}",
-            )
+        faults.add(
+            f"A potential goes with kinetic, not with {given[0]}", remedy=f"put it into {given[0]}"
         )
 
 
@@ -83,7 +78,7 @@ _ROLES: dict[str, tuple[tuple[type[sympy.Symbol], ...], str]] = {
 }
 
 
-def check_roles(system: System, faults: list[DalembertError]) -> None:
+def check_roles(system: System, faults: Faults) -> None:
     """Check that each expression contains only symbols of the system that have a place in it."""
     own: set[sympy.Symbol] = {
         *system.coordinates,
@@ -129,67 +124,55 @@ def check_roles(system: System, faults: list[DalembertError]) -> None:
         wrong = sorted((s for s in symbols if not isinstance(s, allowed)), key=str)
         foreign = sorted((s for s in symbols if isinstance(s, allowed) and s not in own), key=str)
         if wrong:
-            faults.append(
-                ModelError(
-                    f"The {where} contains {', '.join(map(str, wrong))}, which has no place there",
-                    remedy=remedy,
-                )
+            faults.add(
+                f"The {where} contains {', '.join(map(str, wrong))}, which has no place there",
+                remedy=remedy,
             )
         if foreign:
-            faults.append(
-                ModelError(
-                    f"The {where} contains {', '.join(map(str, foreign))}, which the system does"
-                    " not have",
-                    seen=", ".join(q.name for q in system.coordinates),
-                    remedy="list its coordinate, speed or input in the system",
-                )
+            faults.add(
+                f"The {where} contains {', '.join(map(str, foreign))}, which the system does"
+                " not have",
+                seen=", ".join(q.name for q in system.coordinates),
+                remedy="list its coordinate, speed or input in the system",
             )
     for constraint in system.constraints:
         faults += constraint.faults()
 
 
-def check_bundle(bundle: Any, energies: list[sympy.Expr], faults: list[DalembertError]) -> None:
+def check_bundle(bundle: Any, energies: list[sympy.Expr], faults: Faults) -> None:
     """Check that v = sigma(q) q_dot, and that the Lagrangian is written in v, not in q_dot."""
     for symbol, value in bundle.items():
         if not isinstance(symbol, Speed):
-            faults.append(
-                ModelError(
-                    "A fibre velocity must be made with speeds(...)",
-                    seen=repr(symbol),
-                    remedy='write v = da.speeds("v")',
-                )
+            faults.add(
+                "A fibre velocity must be made with speeds(...)",
+                seen=repr(symbol),
+                remedy='write v = da.speeds("v")',
             )
         velocities = sorted(value.atoms(Velocity), key=str)
         if not is_linear(value, velocities) or value.has(t):
-            faults.append(
-                ModelError(
-                    f"The fibre velocity `{symbol}` must be linear in the velocities, without a"
-                    " rest and without time",
-                    seen=value,
-                    remedy="write v = sigma(q) q_dot",
-                )
+            faults.add(
+                f"The fibre velocity `{symbol}` must be linear in the velocities, without a"
+                " rest and without time",
+                seen=value,
+                remedy="write v = sigma(q) q_dot",
             )
     if not energies:
-        faults.append(
-            ModelError(
-                "A bundle goes with a Lagrangian or a kinetic energy", remedy="leave the bundle out"
-            )
+        faults.add(
+            "A bundle goes with a Lagrangian or a kinetic energy", remedy="leave the bundle out"
         )
     for energy in energies:
         if bundle and energy.atoms(Velocity):
-            faults.append(
-                ModelError(
-                    "A Lagrangian on a bundle is written in its fibre velocities, not in the"
-                    " velocities",
-                    seen=", ".join(sorted(map(str, energy.atoms(Velocity)))),
-                    remedy="add a fibre velocity for each, or leave the bundle out",
-                )
+            faults.add(
+                "A Lagrangian on a bundle is written in its fibre velocities, not in the"
+                " velocities",
+                seen=", ".join(sorted(map(str, energy.atoms(Velocity)))),
+                remedy="add a fibre velocity for each, or leave the bundle out",
             )
 
 
-def check_kinds(inputs: Mapping[Any, Any], outputs: Any, faults: list[DalembertError]) -> None:
+def check_kinds(inputs: Mapping[Any, Any], outputs: Any, faults: Faults) -> None:
     """Check that inputs are input symbols and outputs have names, before reading on."""
-    found: list[DalembertError] = []
+    found = Faults()
     for key in inputs:
         if not isinstance(key, Input):
             found.append(
@@ -238,7 +221,7 @@ def check_solved_for(
     coordinates: Sequence[Coordinate],
     constraints: Sequence[Constraint],
     symbols: Mapping[sympy.Symbol, sympy.Expr | str],
-    faults: list[DalembertError],
+    faults: Faults,
 ) -> set[str]:
     """Refuse symbols that are solved for at each instant: accelerations and multipliers.
 
@@ -257,43 +240,35 @@ def check_solved_for(
     )
     for symbol in refused:
         what = meaning.get(symbol.name, "an acceleration or a multiplier of another system")
-        faults.append(
-            ModelError(
-                f"`{symbol.name}` is {what}, and forces may not depend on accelerations or"
-                " reactions, nor may any other expression of a model",
-                seen=str(symbols[symbol])[:60],
-                remedy=(
-                    "rename it if it is a parameter; otherwise write coordinates, velocities and t"
-                ),
-            )
+        faults.add(
+            f"`{symbol.name}` is {what}, and forces may not depend on accelerations or"
+            " reactions, nor may any other expression of a model",
+            seen=str(symbols[symbol])[:60],
+            remedy=(
+                "rename it if it is a parameter; otherwise write coordinates, velocities and t"
+            ),
         )
     return {symbol.name for symbol in refused}
 
 
-def check_names(system: System, faults: list[DalembertError]) -> None:
+def check_names(system: System, faults: Faults) -> None:
     """No two symbols of the system may share a name, derived names included."""
     taken: dict[str, str] = {"t": "time"}
 
     def take(name: str, owner: str) -> None:
         if name in taken and taken[name] != owner:
-            faults.append(
-                ModelError(
-                    f"The name `{name}` means both {taken[name]} and {owner}",
-                    remedy="rename one of them",
-                )
+            faults.add(
+                f"The name `{name}` means both {taken[name]} and {owner}",
+                remedy="rename one of them",
             )
         taken.setdefault(name, owner)
         if not (name.isidentifier() or keyword.iskeyword(name)):
-            faults.append(
-                ModelError(f"`{name}` is not a name", remedy="use symbols, digits and underscores")
-            )
+            faults.add(f"`{name}` is not a name", remedy="use symbols, digits and underscores")
 
     shown = (*system.coordinates, *system.inputs, *(system.image.speeds if system.image else ()))
     if "energy" in {*(symbol.name for symbol in shown), *system.outputs}:
-        faults.append(
-            ModelError(
-                "The name `energy` is kept for the energy of a motion", remedy="choose another name"
-            )
+        faults.add(
+            "The name `energy` is kept for the energy of a motion", remedy="choose another name"
         )
     for q in system.coordinates:
         take(q.name, f"the coordinate {q.name}")
@@ -316,8 +291,6 @@ def check_names(system: System, faults: list[DalembertError]) -> None:
         take(quantity.name, f"the quantity {quantity.name} = {str(quantity.definition)[:40]}")
     names = [constraint.name for constraint in system.constraints]
     for name in sorted(name for name, count in Counter(names).items() if count > 1):
-        faults.append(ModelError(f"Two constraints are called `{name}`", remedy="name them apart"))
+        faults.add(f"Two constraints are called `{name}`", remedy="name them apart")
     if sum(not c.is_listed for c in system.constraints) > 1:
-        faults.append(
-            ModelError("A system takes one image constraint", remedy="combine them into one")
-        )
+        faults.add("A system takes one image constraint", remedy="combine them into one")

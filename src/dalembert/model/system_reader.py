@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 from sympy.core.function import AppliedUndef
 
-from ..errors import DalembertError, ModelError
+from ..errors import Faults, ModelError
 from .atoms import leaves
 from .constraints import Constraint, HolonomicConstraint
 from .constraints.kinds import KINDS
@@ -52,7 +52,7 @@ class Reader:
     plain symbols become parameters.
     """
 
-    def __init__(self, coordinates: Sequence[Any], faults: list[DalembertError]) -> None:
+    def __init__(self, coordinates: Sequence[Any], faults: Faults) -> None:
         self.faults = faults
         self.translation: dict[Any, Any] = {}
         found: list[Coordinate] = []
@@ -69,26 +69,17 @@ class Reader:
                 }
                 found.append(q)
             else:
-                faults.append(
-                    ModelError(
-                        "A coordinate must be made with coordinates(...) or dynamicsymbols(...)",
-                        seen=repr(item),
-                    )
+                faults.add(
+                    "A coordinate must be made with coordinates(...) or dynamicsymbols(...)",
+                    seen=repr(item),
                 )
         repeated = sorted(q.name for q, count in Counter(found).items() if count > 1)
         if repeated:
-            faults.append(
-                ModelError(
-                    f"The coordinates {', '.join(repeated)} are listed twice",
-                    remedy="list each once",
-                )
+            faults.add(
+                f"The coordinates {', '.join(repeated)} are listed twice", remedy="list each once"
             )
         if not found and not faults:
-            faults.append(
-                ModelError(
-                    "A system needs at least one coordinate", remedy="pass coordinates=[...]"
-                )
-            )
+            faults.add("A system needs at least one coordinate", remedy="pass coordinates=[...]")
         self.coordinates = tuple(dict.fromkeys(found))
         self._known: dict[Any, Coordinate] = {q: q for q in self.coordinates} | {
             q.name: q for q in self.coordinates
@@ -98,12 +89,10 @@ class Reader:
         key = self.translation.get(key, key)
         if key in self._known:
             return self._known[key]
-        self.faults.append(
-            ModelError(
-                f"The {where} name `{key}`, which is not a coordinate",
-                seen=", ".join(q.name for q in self.coordinates),
-                remedy="use one of the system's coordinates",
-            )
+        self.faults.add(
+            f"The {where} name `{key}`, which is not a coordinate",
+            seen=", ".join(q.name for q in self.coordinates),
+            remedy="use one of the system's coordinates",
         )
         return None
 
@@ -129,17 +118,13 @@ class Reader:
             value = value.doit().xreplace(self.translation)
         ends = leaves(value)
         if not ends.isdisjoint((sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)):
-            self.faults.append(ModelError(f"The {where} is not finite", seen=value))
+            self.faults.add(f"The {where} is not finite", seen=value)
             return ZERO
         beyond = [end for end in ends if end.is_Number and not _is_double(end)]
         if beyond:
             seen = f"about {sympy.Float(beyond[0], 3)}"
-            self.faults.append(
-                ModelError(
-                    f"The {where} has a number outside the range of doubles",
-                    seen,
-                    "choose other units",
-                )
+            self.faults.add(
+                f"The {where} has a number outside the range of doubles", seen, "choose other units"
             )
             return ZERO
         strangers: dict[Any, Any] = {}
@@ -151,11 +136,8 @@ class Reader:
             )
         unknown = sorted(str(f) for f in ends if isinstance(f, AppliedUndef))
         if unknown:
-            self.faults.append(
-                ModelError(
-                    f"The {where} contains {', '.join(unknown)}",
-                    remedy="list it among the coordinates",
-                )
+            self.faults.add(
+                f"The {where} contains {', '.join(unknown)}", remedy="list it among the coordinates"
             )
         return value.xreplace(strangers) if strangers else value
 
@@ -191,24 +173,20 @@ class Reader:
             | (along - {q.name for q in self.coordinates})
         )
         if strange:
-            self.faults.append(
-                ModelError(
-                    f"The drawing contains {', '.join(strange)}",
-                    seen=", ".join(q.name for q in self.coordinates),
-                    remedy="use coordinates of the system",
-                )
+            self.faults.add(
+                f"The drawing contains {', '.join(strange)}",
+                seen=", ".join(q.name for q in self.coordinates),
+                remedy="use coordinates of the system",
             )
         return drawn
 
     def constraint(self, constraint: Constraint, number: int) -> Constraint:
         if not isinstance(constraint, Constraint):
             kinds = [f"{kind.kind}(...)" for kind in KINDS]
-            self.faults.append(
-                ModelError(
-                    f"Constraint {number} is not a constraint",
-                    seen=repr(constraint),
-                    remedy=f"wrap it in {', '.join(kinds[:-1])} or {kinds[-1]}",
-                )
+            self.faults.add(
+                f"Constraint {number} is not a constraint",
+                seen=repr(constraint),
+                remedy=f"wrap it in {', '.join(kinds[:-1])} or {kinds[-1]}",
             )
             return HolonomicConstraint(ZERO, f"c{number}")
         return constraint.read(self, constraint.name or f"c{number}")

@@ -148,7 +148,7 @@ def _described(equations: Equations, scenario: Scenario | None) -> Any | None:
         if scenario is None:
             return system.describe()
         return system.describe(parameters=scenario.parameters, start=scenario.start)
-    except DalembertError:
+    except DalembertError:  # the document goes without the description
         return None
 
 

@@ -278,7 +278,7 @@ class _Writing:
                 lowest_terms(entry, Work(SOLVED_EFFORT), self.turns) for entry in (*metric, *force)
             ]
             solution = eliminated(metric, force, Work(SOLVED_EFFORT), self.turns)
-        except TooMuchWorkError:
+        except TooMuchWorkError:  # then the solved form is not shorter
             return None
         return solution if sum(map(size, solution)) < sum(map(size, terms)) else None
 

@@ -209,7 +209,7 @@ class Kernel:
             return None  # the same solve was tried there
         try:
             return self._unrolled(Budget(SPARSE_OPERATIONS))
-        except TooManyOperationsError:
+        except TooManyOperationsError:  # the native solve serves
             return None
 
     @property

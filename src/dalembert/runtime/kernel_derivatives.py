@@ -125,7 +125,7 @@ def _written_out(kernel: Kernel, kept: Sequence[int], augment: bool) -> Unrolled
             determined=not kernel.equations.has_gauge,
             budget=Budget(MOST_OPERATIONS),
         )
-    except TooManyOperationsError:
+    except TooManyOperationsError:  # a solve that decides rank is used instead
         return None
 
 

@@ -321,7 +321,7 @@ class SimplifyingAlgebra:
                         == 0
                     ):
                         return sympy.S.Zero
-                except TooMuchWorkError:
+                except TooMuchWorkError:  # another exchange may be shorter
                     continue
         return expression
 
@@ -386,7 +386,7 @@ class SimplifyingAlgebra:
             )
             if _operations(inverse) <= (WRITTEN_INVERSE if self._may_name else LONGEST_INVERSE):
                 return inverse
-        except TooMuchWorkError:
+        except TooMuchWorkError:  # the inverse gets a name instead
             pass
         self.has_long_inverse = True
         if self._may_name:

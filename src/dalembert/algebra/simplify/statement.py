@@ -71,7 +71,7 @@ def _terms(expressions: Sequence[sympy.Expr], turns: Sequence[AngleSubstitution]
                 quotients = [
                     Generators([part], Work(TURN_EFFORT), turns).read(part) for part in parts
                 ]
-            except TooMuchWorkError:
+            except TooMuchWorkError:  # too long this way; the other split may do
                 continue
             total += sum(
                 len(q.above) + sum(len(factor) for factor, _ in q.below) for q in quotients

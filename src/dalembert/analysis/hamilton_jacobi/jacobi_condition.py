@@ -175,7 +175,7 @@ def applicability(
     for time, state in zip(samples.times, samples.states, strict=True):
         try:
             rates = context.rates(time, state)
-        except RunError:
+        except RunError:  # no rates at this sample; others follow
             continue
         q, v, chi = state[:count], state[count : 2 * count], state[2 * count :]
         rows, twist, size = condition(time, q, v, rates[count : 2 * count], samples.parameters)

@@ -406,7 +406,7 @@ def _newton(
             return None
         try:
             step = np.linalg.solve(jacobian, -left)
-        except np.linalg.LinAlgError:
+        except np.linalg.LinAlgError:  # singular: Newton's method fails here
             return None
         phases = phases + step
         moved = np.abs(phases - before)

@@ -140,7 +140,7 @@ def _sampled_energy(anatomy: Anatomy, working: list[str]) -> Verdict:
     for derivative, time, state in zip(derivatives, samples.times, samples.states, strict=True):
         try:
             rates = np.append(context.rates(time, state, np.zeros(len(kernel.free_inputs))), 1.0)
-        except RunError:
+        except RunError:  # no rates at this sample; `tried` counts the others
             continue
         tried += 1
         terms = derivative * rates

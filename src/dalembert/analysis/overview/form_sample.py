@@ -88,7 +88,7 @@ def _near(anatomy: Anatomy, equations: Equations, place: int) -> Equations:
     values |= {symbol.name: float(value) for symbol, value in parameters}
     try:
         return equations.rechoose(values)
-    except FormError:
+    except FormError:  # no other choice: that of the start serves
         return equations
 
 

@@ -179,7 +179,7 @@ def _is_curved(anatomy: Anatomy, place: int) -> bool:
         if metrics is not None and allowed.size:
             try:  # in the symbols p a step k of the velocities is H_pp^-1 k
                 steps = np.column_stack([solve(metrics[point], k).z for k in allowed.T])
-            except RunError:
+            except RunError:  # singular metric at this sample
                 continue
         bend = allowed.T @ second @ steps
         curved += bool(bend.size and np.abs(bend).max() > 1e-8 * np.abs(second).max())
@@ -400,7 +400,7 @@ def _by_velocities(system: System, constraint: Constraint, effort: int = 150) ->
         return None
     try:
         _, momenta = lagrangian_and_momenta(system, TreeAlgebra())
-    except FormError:
+    except FormError:  # no Legendre map: the question stays open
         return None
     return constraint.expression.xreplace(dict(zip(system.momenta, momenta, strict=True)))
 
@@ -413,7 +413,7 @@ def _equality(anatomy: Anatomy) -> Callable[[Sequence[tuple[sympy.Expr, sympy.Ex
             return True
         try:
             block = anatomy.kernel.algebra.vector([left - right for left, right in pairs])
-        except ModelError:
+        except ModelError:  # not expressible on the graph: not shown
             return False
         return anatomy.kernel.algebra.vanishing(block).holds_to_rounding
 

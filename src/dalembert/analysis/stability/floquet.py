@@ -191,7 +191,7 @@ def _closed(
             break
         try:
             step = np.linalg.solve(np.eye(len(monodromy)) - monodromy, missed[tangent.places])
-        except np.linalg.LinAlgError:
+        except np.linalg.LinAlgError:  # a multiplier of one: no step closes the orbit
             break
         point = point + tangent.basis @ step
         rates.kernel.plain_context(rates.values).project(0.0, point)

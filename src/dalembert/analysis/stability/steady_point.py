@@ -88,7 +88,7 @@ def polished(field: LinearField, directions: Directions, start: Array) -> tuple[
     for _ in range(40):
         try:
             value = field(y)
-        except RunError:
+        except RunError:  # the start is given back
             return start, np.zeros_like(start)
         xi, X = directions.rates(y, value.rates), directions.at(y)
         left = value.rates - X @ xi
@@ -102,7 +102,7 @@ def polished(field: LinearField, directions: Directions, start: Array) -> tuple[
         try:
             # Normal equations through the Gauss problem: the least change that removes the rest.
             step = solve(J.T @ J, -J.T @ whole, gauge=True).z
-        except RunError:
+        except RunError:  # no step: the start is given back
             return start, np.zeros_like(start)
         length = float(np.max(np.abs(step), initial=0.0))
         if not np.isfinite(length):

@@ -120,5 +120,5 @@ def _generators(constants: Array, given: LieGroup | None) -> tuple[Array, LieGro
     wide[:, k : k + m, -1] = outside
     try:
         return wide, LieGroup.from_generators(wide)
-    except ModelError:
+    except ModelError:  # the closure is no group of matrices
         return wide, None

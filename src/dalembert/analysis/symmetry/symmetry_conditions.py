@@ -303,7 +303,7 @@ class Conditions:
             known = {symbol.name for symbol in touching.parameters}
             values = {name: value for name, value in self.parameters.items() if name in known}
             inner: Conditions | None = None
-            with suppress(StartError):
+            with suppress(StartError):  # without a start in contact `inner` stays None
                 inner = Conditions(touching, values, self._start, consistent=count, seed=5)
             found.append((c.name, inner))
         return found

@@ -51,7 +51,7 @@ def vanishes(expression: sympy.Expr) -> bool | None:
     algebra, general = GraphAlgebra(), without_unrepresented(expression)
     try:
         found = algebra.vanishing(algebra.scalar(general))
-    except (ModelError, TypeError):
+    except (ModelError, TypeError):  # not expressible on the graph: nothing is shown
         return None
     if found.is_proved:
         return True
@@ -121,7 +121,7 @@ def _read(expressions: Sequence[sympy.Expr]) -> tuple[Generators, list[Polynomia
     try:
         generators = Generators(expressions, Work(EFFORT))
         return generators, [generators.read(expression) for expression in expressions]
-    except TooMuchWorkError:
+    except TooMuchWorkError:  # too long to decide
         return None
 
 
@@ -135,7 +135,7 @@ def _is_multiple(expression: sympy.Expr, of: sympy.Expr) -> bool:
         return False
     try:
         return generators.ring.divided(whole.above, factor.above) is not None
-    except TooMuchWorkError:
+    except TooMuchWorkError:  # too long to decide: not shown
         return False
 
 
@@ -240,7 +240,7 @@ class Proofs:
             return None
         try:
             block = self._conditions.anatomy.kernel.lower(list(matrix))
-        except ModelError:
+        except ModelError:  # not expressible on the graph
             return None
         values = self._conditions.values(block, self._conditions.consistent)
         numbers = values[:, :, 0].reshape(-1, *matrix.shape)
@@ -254,7 +254,7 @@ class Proofs:
         rest = sympy.Matrix([-rows[k].xreplace(nothing) for k in independent])
         try:
             solved = eliminated(matrix.extract(independent, pivots), rest, Work(EFFORT))
-        except TooMuchWorkError:
+        except TooMuchWorkError:  # too long to decide
             return None
         return dict(zip(dependent, solved, strict=True))
 
@@ -284,7 +284,7 @@ class Proofs:
         inner, unit = frame.extract(pivots, columns), sympy.eye(len(pivots))
         try:
             inverse = eliminated(inner, unit, Work(EFFORT))
-        except TooMuchWorkError:
+        except TooMuchWorkError:  # too long to decide
             return None
         weights = [inverse * bracket.extract(pivots, [0]) for bracket in brackets]
         pairs = zip(brackets, weights, strict=True)

@@ -65,7 +65,7 @@ def lifted_solution(graph: GaussProblem) -> UnrolledSolution | None:
     allowed = WORTH * _ordinary_operations(hessian, pattern, lifting)
     try:
         factor = LiftedFactor(lifting, Budget(allowed))
-    except TooManyOperationsError:
+    except TooManyOperationsError:  # not worth it: the ordinary solve is shorter
         return None
     if n <= COUNTED and _operations([ca.vertcat(*factor.pivots.values()), factor.health]) > allowed:
         return None

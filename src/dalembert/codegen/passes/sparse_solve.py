@@ -84,7 +84,7 @@ class LargeSystem:
         for augment in (False, True) if problem[2].shape[0] else (False,):
             try:
                 program = self._written(name, problem, symbols, after, augment, determined)
-            except TooManyOperationsError:
+            except TooManyOperationsError:  # another solve serves
                 return None
             if self._is_generically_healthy(program):
                 return program

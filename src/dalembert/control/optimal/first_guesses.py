@@ -86,7 +86,7 @@ def reach(problem: GroupProblem, unknowns: Array, easy: Values | None) -> Shot |
 def _shoot(problem: GroupProblem, arcs: Arcs, boundary: Boundary, unknowns: Array) -> Shot | None:
     try:
         return shoot(arcs, boundary, problem.span, unknowns)
-    except RunError:
+    except RunError:  # this guess leads nowhere; others follow
         return None
 
 
@@ -113,7 +113,7 @@ def approached(
     base, directions = boundary.base, boundary.directions
     try:
         arrived = arcs.run(*span, base + directions @ unknowns, directions)
-    except RunError:
+    except RunError:  # the arc of the guess cannot be followed
         return None
     missed = boundary.end(arrived.state)[0]
 
@@ -124,7 +124,7 @@ def approached(
 
         try:
             return shoot(arcs, Boundary(base, directions, end), span, unknowns)
-        except RunError:
+        except RunError:  # the way to the end cannot be followed
             return None
 
     return continued(attempt, unknowns)

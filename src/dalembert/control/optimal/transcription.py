@@ -131,7 +131,7 @@ def _felt(costates: Array, tables: list[list[Array]], step: float, free: BoolArr
         for before, (A, _) in pairwise(tables):
             right = (one - step / 2 * before[0]).T @ carried[-1]
             carried.append(np.asarray(np.linalg.solve((one + step / 2 * A).T, right), dtype=float))
-    except np.linalg.LinAlgError:
+    except np.linalg.LinAlgError:  # the guess is used as it is
         return costates
     seen = [B.T @ own for (_, B), own in zip(tables, carried, strict=True)]
     seen.append(((one + step / 2 * tables[0][0]).T)[free])

@@ -135,7 +135,7 @@ def _rest(field: Field, x: Array) -> Array | None:
             return x
         try:
             step = solve(derivative.T @ derivative, -derivative.T @ residual, gauge=True).z
-        except RunError:
+        except RunError:  # Newton's method has no step
             return None
         x = x + step * min(1.0, REACH / max(float(np.max(np.abs(step))), 1e-300))
     return None

@@ -116,7 +116,7 @@ def _search(system: System) -> GroupFrame | None:
     q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
     try:
         lagrangian, _ = lagrange.lagrangian_and_momenta(system, algebra)
-    except FormError:
+    except FormError:  # without a Lagrangian there is no frame to look for
         return None
     mass, _ = algebra.hessian(lagrangian, v)
     kinetic = algebra.inner(v, mass @ v) / 2

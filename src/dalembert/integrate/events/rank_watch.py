@@ -275,7 +275,7 @@ def _step(driver: Driver, t: float, y: Array, h: float) -> Array | None:
         second = context.rates(t + h / 2, y + h / 2 * first, u)
         third = context.rates(t + h / 2, y + h / 2 * second, u)
         fourth = context.rates(t + h, y + h * third, u)
-    except RunError:
+    except RunError:  # no rates there; a shorter step is tried
         return None
     after = y + h / 6 * (first + 2 * second + 2 * third + fourth)
     if driver.kernel.is_constrained and context.project(t + h, after, 0, 1, 8) != 0:

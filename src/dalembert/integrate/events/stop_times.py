@@ -223,7 +223,7 @@ def _centres_of(argument: sympy.Expr, low: float, high: float) -> list[tuple[flo
     for expression, rate in ((argument, first), (first, second)):
         try:
             times = times_of_value(expression, [0.0], low, high)
-        except UnknownTimesError:
+        except UnknownTimesError:  # times that cannot be bounded are no stops
             continue
         rates = np.abs(function_of_one(t, rate)(times)) if len(times) else np.zeros(0)
         with np.errstate(divide="ignore"):

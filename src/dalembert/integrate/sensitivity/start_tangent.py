@@ -280,7 +280,7 @@ class _DifferentiatedStep:
         for _ in range(80):
             try:
                 lifted, derivatives = self._once(y, derivatives)
-            except (RunError, FloatingPointError):
+            except (RunError, FloatingPointError):  # the goal is not met
                 return False, y, derivatives
             y = y + lifted
             if not np.all(np.isfinite(y)):

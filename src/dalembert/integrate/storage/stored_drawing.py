@@ -59,7 +59,7 @@ def drawing_record(motion: Motion) -> Any:
             }
             for shape in drawing.shapes
         ]
-    except DalembertError:
+    except DalembertError:  # a shape that no file can hold; the motion is kept without it
         return None
     return {"shapes": parts, "limits": plain(drawing.limits, False), "labels": list(drawing.labels)}
 

@@ -150,5 +150,5 @@ def _laws(scenario: Scenario) -> list[tuple[str, Any]]:
             for item in conserved_momenta(anatomy)
             if item.status == "proved"
         ]
-    except DalembertError:
+    except DalembertError:  # the list is an extra of the page
         return []

@@ -67,7 +67,7 @@ def _rests(
     room = MARGIN * (high - low)
     try:
         found = equilibria(scenario, within={x: (low - room, high + room)}).found
-    except DalembertError:
+    except DalembertError:  # the portrait is drawn without points of rest
         return []
     return [(rest.point[x], 0.0, rest.stability) for rest in found]
 

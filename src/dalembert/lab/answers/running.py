@@ -163,7 +163,7 @@ def _conserved(sampled: Motion, scenario: Scenario, times: Array) -> dict[str, l
                 found[name] = column(sampled[name])
             else:
                 found[name] = column(evaluate(sampled, [expression], times)[0])
-        except DalembertError:
+        except DalembertError:  # a curve that has no values is left out
             continue
     return found
 

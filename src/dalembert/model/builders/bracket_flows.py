@@ -103,10 +103,12 @@ def orbit_flow(
     basis, labels = _basis(algebra)
     size = basis[0].shape[0]
     symbols = {key: [Coordinate(f"{key}_{label}") for label in labels] for key in ("x", "p")}
-    x, p = (
-        sum((c * e for c, e in zip(symbols[key], basis, strict=True)), sympy.zeros(size, size))
-        for key in ("x", "p")
-    )
+
+    def combined(coefficients: Sequence[sympy.Expr]) -> sympy.Matrix:
+        products = (c * e for c, e in zip(coefficients, basis, strict=True))
+        return sum(products, sympy.zeros(size, size))
+
+    x, p = combined(symbols["x"]), combined(symbols["p"])
     constants = _structure_constants(basis)
     weights = (
         [sympy.Integer(1)] * len(basis)
@@ -121,7 +123,6 @@ def orbit_flow(
         )
     moments = _bracket(symbols["p"], symbols["x"], constants)
     controls = [c / w for c, w in zip(moments, weights, strict=True)]
-    control = sum((c * e for c, e in zip(controls, basis, strict=True)), sympy.zeros(size, size))
     stored = _potential(x, potential, brockett, basis)
     force = [
         sympy.diff(stored, symbol) / _inner(e, e)
@@ -137,23 +138,16 @@ def orbit_flow(
     )
     integrals = {"energy": kinetic + stored} | _traces("x", x)
     if stored == 0:
-        momentum = sum(
-            (c * e for c, e in zip(moments, basis, strict=True)), sympy.zeros(size, size)
-        )
-        integrals |= _traces("w", momentum)
+        integrals |= _traces("w", combined(moments))
         if inertia is None:
-            integrals |= {
-                f"w_{label}": moment for label, moment in zip(labels, moments, strict=True)
-            }
-    generator = sympy.ImmutableMatrix(-control)
-    actions = [Action("x", generator, generator)] + (
-        [Action("p", generator, generator)] if stored == 0 else []
-    )
+            integrals |= {f"w_{label}": c for label, c in zip(labels, moments, strict=True)}
+    generator = sympy.ImmutableMatrix(-combined(controls))
+    moving = ("x", "p") if stored == 0 else ("x",)
     return Flow(
         dict(zip([*symbols["x"], *symbols["p"]], [*moved, *driven], strict=True)),
         integrals=integrals,
         matrices={"x": x, "p": p},
-        actions=actions,
+        actions=[Action(key, generator, generator) for key in moving],
         name=name,
     )
 

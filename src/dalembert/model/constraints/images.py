@@ -72,7 +72,7 @@ class ImageConstraint(Constraint):
         missing = [q.name for q in reader.coordinates if q not in table]
         if missing:
             what = f"The image `{name}` gives no velocity for {', '.join(missing)}"
-            reader.faults.append(ModelError(what, remedy="give one for each"))
+            reader.faults.add(what, remedy="give one for each")
         full = FrozenTable({q: table.get(q, ZERO) for q in reader.coordinates})
         return changes | {"velocities": full}
 

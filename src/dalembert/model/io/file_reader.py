@@ -121,37 +121,24 @@ class _ModelReader(RunReader):
         )
         if self.faults:
             raise UnreadableError
-        if flow is not None:
-            return Scenario(
-                flow,  # type: ignore[arg-type]
-                parameters,
-                start,
-                options,
-                texts.get("source", ""),
-                texts.get("summary", ""),
-                drawing,
+        system = (
+            flow
+            if flow is not None
+            else System(
+                [Coordinate(name) for name in coordinates],
+                constraints=constraints,
+                forces=forces,
+                dissipation=dissipation,
+                inputs=inputs,
+                outputs=outputs,
+                bundle=bundle,
+                name=texts.get("name", "system"),
+                drawing=drawing,
+                **energies,
             )
-        system = System(
-            [Coordinate(name) for name in coordinates],
-            constraints=constraints,
-            forces=forces,
-            dissipation=dissipation,
-            inputs=inputs,
-            outputs=outputs,
-            bundle=bundle,
-            name=texts.get("name", "system"),
-            drawing=drawing,
-            **energies,
         )
-        return Scenario(
-            system,
-            parameters,
-            start,
-            options,
-            texts.get("source", ""),
-            texts.get("summary", ""),
-            drawing,
-        )
+        about = (texts.get("source", ""), texts.get("summary", ""))
+        return Scenario(system, parameters, start, options, *about, drawing)  # type: ignore[arg-type]
 
     def _flow(
         self,

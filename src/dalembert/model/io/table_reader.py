@@ -11,6 +11,7 @@ import sympy
 from ...errors import (
     DalembertError,
     ExpressionError,
+    Faults,
     FileError,
     ModelError,
     nearest,
@@ -37,7 +38,7 @@ class TableReader:
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self.table = table
-        self.faults: list[DalembertError] = []
+        self.faults = Faults()
         self.symbols: dict[str, sympy.Symbol] = {"t": t}
         self.owners: dict[str, str] = {"t": "time"}
         self.values: dict[Any, float] = {}

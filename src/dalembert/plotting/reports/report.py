@@ -197,7 +197,7 @@ def _plots(motion: Motion) -> str:
         return ""
     try:
         panels = chosen_panels(motion, None, None)[:MOST_PANELS]
-    except DalembertError:
+    except DalembertError:  # the page goes without plots
         return ""
     marks, title, named = event_marks(motion), "", []
     for panel in panels:  # what continues another panel has its title, because it stands alone here
