@@ -74,7 +74,7 @@ PARTS = (
     ),
     Part(
         "analysis", "Analysis", "Equilibria and stability, principles, structures and integrals.",
-        ("analysis",), ("equilibria", "linearise", "stability", "floquet"),
+        ("analysis",), ("equilibria", "linearise", "linear_matrices", "stability", "floquet"),
     ),
     Part(
         "symmetry", "Symmetry and reduction", "Groups that a system does not notice, and what they leave. Guide: "

@@ -79,6 +79,7 @@ DOORS = {
     ("formulations/equations.py", "export"),
     ("integrate/motion_pictures.py", "plotting"),
     ("analysis/sensitivity/fitted.py", "plotting"),
+    ("analysis/stability/modes.py", "plotting"),
     ("analysis/symmetry/height.py", "plotting"),
     ("control/ports/energy_balance.py", "plotting"),
     ("control/trajectory/answer.py", "plotting"),

@@ -10,6 +10,7 @@ from .sensitivity.lyapunov import lyapunov as lyapunov
 from .stability.bifurcation import bifurcation_diagram as bifurcation_diagram
 from .stability.equilibria import equilibria as equilibria
 from .stability.floquet import floquet as floquet
+from .stability.linear_matrices import linear_matrices as linear_matrices
 from .stability.linearisation import linearise as linearise
 from .stability.linearisation import linearise_along as linearise_along
 from .stability.separatrices import separatrices as separatrices

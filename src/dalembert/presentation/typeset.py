@@ -19,7 +19,7 @@ from .latex_symbols import GREEK
 if TYPE_CHECKING:
     from .equation_printer import Term, Written
 
-__all__ = ["latex", "lines_latex", "symbol_latex", "text"]
+__all__ = ["latex", "lines_latex", "matrix_latex", "symbol_latex", "text"]
 
 #: The rank of sums of velocities among the factors of a product; what has a higher one stands
 #: behind fractions.
@@ -51,6 +51,22 @@ def lines_latex(written: Written) -> list[tuple[str, str]]:
     for place, (name, meaning) in enumerate(written.names):
         lines.append((rf"\text{{with }}{show(name)}" if place == 0 else show(name), show(meaning)))
     return lines
+
+
+def matrix_latex(table: sympy.MatrixBase) -> str:
+    r"""A matrix of expressions between brackets; floating numbers have six digits.
+
+    >>> matrix_latex(sympy.Matrix([[sympy.Symbol("m"), 0], [0, 0.5]]))
+    '\\begin{bmatrix} m & 0 \\\\ 0 & 0.5 \\end{bmatrix}'
+    """
+    show = _Setter(()).show
+
+    def cell(entry: sympy.Expr) -> str:
+        return f"{float(entry):.6g}" if entry.is_Float else show(entry)
+
+    rows = [" & ".join(map(cell, table.row(k))) for k in range(table.rows)]
+    body = r" \\ ".join(rows)
+    return rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"
 
 
 def _side(terms: Sequence[Term], show: Callable[[sympy.Expr], str]) -> str:

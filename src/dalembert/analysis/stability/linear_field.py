@@ -66,8 +66,11 @@ class FieldValue:
 class LinearField:
     """F(y, t) of a kernel for given parameters; `structure` tells on which variables it depends."""
 
-    def __init__(self, kernel: Kernel, values: Array) -> None:
+    def __init__(self, kernel: Kernel, values: Array, inputs: Array | None = None) -> None:
         self.kernel, self.values = kernel, values
+        self.inputs = np.zeros(len(kernel.free_inputs)) if inputs is None else inputs
+        #: What a reader should know of the equations.
+        self.notes: tuple[str, ...] = ()
         self.names: tuple[str, ...] = tuple(symbol.name for symbol in kernel.equations.state)
         kept = kernel.cache.get("linear field", lambda: _functions(kernel))
         self._gauss: DenseFunction = kept["gauss"]
@@ -78,9 +81,9 @@ class LinearField:
         self.is_timed: bool = kept["is_timed"]
 
     def __call__(self, point: Array, time: float = 0.0, inputs: Array | None = None) -> FieldValue:
-        """The field at a point; inputs are zero unless given."""
+        """The field at a point; inputs are those of the field unless given."""
         kernel, n = self.kernel, self.kernel.n
-        u = np.zeros(len(kernel.free_inputs)) if inputs is None else inputs
+        u = self.inputs if inputs is None else inputs
         K, r, r_size, G, f, A, b = self._gauss(time, point, self.values, u, np.zeros(n + kernel.m))
         inverse = self._inverse(K, G, f.ravel(), A, b.ravel())
         w = _solution(inverse, K, -r.ravel())
@@ -118,8 +121,8 @@ class LinearField:
         """Whether an operation such as |x| or Max switches at a point (no derivatives there)."""
         if self._switches is None:
             return False
-        none = np.zeros(len(self.kernel.free_inputs)), np.zeros(self.kernel.n + self.kernel.m)
-        found, size = self._switches(0.0, point, self.values, *none)
+        none = np.zeros(self.kernel.n + self.kernel.m)
+        found, size = self._switches(0.0, point, self.values, self.inputs, none)
         return bool(np.any(np.abs(found) <= 1e-9 * size))
 
     def has_rank(self, number: int) -> bool:

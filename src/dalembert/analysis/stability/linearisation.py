@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import FormError, RunError
+from ...errors import FormError, ModelError, RunError
 from ...formulations.equations import Equations
 from ...formulations.registry import derive, fastest_form
 from ...geometry.actions import GroupAction
@@ -42,6 +43,9 @@ from .tangent_space import (
     eigenvalues_with_errors,
     scales,
 )
+
+if TYPE_CHECKING:
+    from .modes import Modes
 
 __all__ = ["LinearMotion", "LinearPoint", "Linearisation", "linearise", "linearise_along"]
 
@@ -74,7 +78,7 @@ class Linearisation(Report):
     residual : float
         The largest rate that is left at the point.
     inputs : tuple of str (k,)
-        Inputs that are not imposed; they are zero at the point.
+        Inputs that are not imposed.
     input_matrix : array (d, k)
         dw_dot/du.
     moved : dict of name to (float or None, float)
@@ -86,6 +90,8 @@ class Linearisation(Report):
         The directions that are divided out; empty at an equilibrium unless a symmetry was given.
     grounds : tuple of str
         What is not proved: symmetries and ranks that hold at tried states, derivatives at a switch.
+    notes : tuple of str
+        What a reader should know: independent velocities that could not be chosen at the point.
     """
 
     symbols: tuple[str, ...]
@@ -102,6 +108,7 @@ class Linearisation(Report):
     steady: dict[str, float] = field(default_factory=dict)
     symmetry: tuple[str, ...] = ()
     grounds: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def _title(self) -> str:
         return "Linearised steady motion" if self.steady else "Linearised equilibrium"
@@ -122,7 +129,22 @@ class Linearisation(Report):
             lines.append(("steady rates", rates))
         if self.symmetry:
             lines.append(("modulo", ", ".join(self.symmetry)))
-        return lines + [("not proved", ground) for ground in self.grounds]
+        lines += [("not proved", ground) for ground in self.grounds]
+        return lines + [("note", note) for note in self.notes]
+
+    def modes(self) -> Modes:
+        """Frequencies, damping ratios and shapes: the eigenvectors of the matrix.
+
+        >>> import dalembert as da
+        >>> x = da.coordinates("x")
+        >>> spring = da.System([x], kinetic=x.dot**2/2, potential=2*x**2, forces={x: -0.4*x.dot})
+        >>> print(linearise(spring).modes().table())
+        mode  frequency  damping ratio  growth rate  shape
+           1          2            0.1         -0.2  x = 1
+        """
+        from .modes import modes_of
+
+        return modes_of(self)
 
 
 def written(values: ComplexArray) -> str:
@@ -137,6 +159,7 @@ def linearise(
     parameters: Values | None = None,
     polish: bool = True,
     symmetry: Symbols | Fields | GroupAction | None = None,
+    inputs: Values | None = None,
 ) -> Linearisation:
     """The equations linearised at an equilibrium or steady motion, on the constraint tangent space.
 
@@ -151,6 +174,8 @@ def linearise(
     symmetry : sequence of cyclic variables, mapping of name to field, or GroupAction, optional
         Symmetries beside the variables that no equation contains; they are divided out. Without it,
         cyclic variables are divided out where the motion runs along them.
+    inputs : mapping of free input to value, optional
+        Their values at the point, such as a holding torque; zero by default.
 
     Raises
     ------
@@ -170,11 +195,14 @@ def linearise(
     >>> found.independent, found.eigenvalues.round(12).tolist()
     (('x', 'x_dot'), [2j, -2j])
     """
-    return LinearPoint(model, at, parameters, polish, symmetry).linearisation()
+    return LinearPoint(model, at, parameters, polish, symmetry, inputs).linearisation()
 
 
 def field_of(
-    model: Equations | System | Scenario, parameters: Values | None, asked: Mapping[str, float]
+    model: Equations | System | Scenario,
+    parameters: Values | None,
+    asked: Mapping[str, float],
+    inputs: Values | None = None,
 ) -> LinearField:
     """The field of a model; values of the call override those of a scenario.
 
@@ -187,6 +215,7 @@ def field_of(
     stated = equations.system
     p = parameter_values(stated.parameters, numbers_by_name(values, parameters))
     symbols = [s.name for s in (*stated.coordinates, *stated.velocities)]
+    notes: tuple[str, ...] = ()
     can_choose = equations.rechoose is not None and not equations.chart_is_steady
     if can_choose and set(asked) <= set(symbols):
         whole = kernel_of(derive(stated, "lagrange"), stated.parameters)
@@ -196,10 +225,27 @@ def field_of(
             place = dict(zip(names, [*near, *p], strict=True))
             assert equations.rechoose is not None
             equations = equations.rechoose(place | {"t": 0.0})
-        except (FormError, RunError):
-            pass  # the point is evaluated again below, in the form as it is
+        except (FormError, RunError) as error:  # the point is evaluated in the form as it is
+            reason = str(error).splitlines()[0].rstrip(".")
+            notes = (f"independent velocities were not chosen at the point: {reason}",)
     kernel = kernel_of(equations, stated.parameters)
-    return LinearField(kernel, p)
+    found = LinearField(kernel, p, _input_values(kernel, inputs))
+    found.notes = notes
+    return found
+
+
+def _input_values(kernel: Kernel, inputs: Values | None) -> Array:
+    """Values of the free inputs, zero where none is given."""
+    given = numbers_by_name(inputs)
+    names = [symbol.name for symbol in kernel.free_inputs]
+    for name in given:
+        if name not in names:
+            raise ModelError(
+                f"There is no free input `{name}`",
+                seen=", ".join(names) or "none",
+                remedy="use one of these" if names else "leave it out",
+            )
+    return np.array([given.get(name, 0.0) for name in names])
 
 
 class LinearPoint:
@@ -212,9 +258,10 @@ class LinearPoint:
         parameters: Values | None,
         polish: bool = True,
         symmetry: Symbols | Fields | GroupAction | None = None,
+        inputs: Values | None = None,
     ) -> None:
         asked = numbers_by_name(at)
-        self.field = field_of(model, parameters, asked)
+        self.field = field_of(model, parameters, asked, inputs)
         if self.field.is_timed:
             what = "The equations depend on time: their linear part at one instant decides nothing"
             seen = self.field.kernel.equations.system.name
@@ -316,6 +363,7 @@ class LinearPoint:
             steady=steady,
             symmetry=names,
             grounds=(*proofs, *tangent.grounds, *switch),
+            notes=field.notes,
         )
 
     def _error_of_point(self) -> Array:

@@ -78,8 +78,7 @@ def check_gaps(field: LinearField, point: Array) -> None:
 
 def _evaluated(field: LinearField, point: Array, expressions: Sequence[sympy.Expr]) -> Any:
     program = field.kernel.event_program("point", expressions)
-    none = np.zeros(len(field.kernel.free_inputs))
-    return interpret(program, (np.zeros(1), point, field.values, none, np.zeros(0)))
+    return interpret(program, (np.zeros(1), point, field.values, field.inputs, np.zeros(0)))
 
 
 def polished(field: LinearField, directions: Directions, start: Array) -> tuple[Array, Array]:
