@@ -18,6 +18,7 @@ from ..formulations.equations import Equations
 from ..model.io.expressions import format, parse
 from ..model.symbols import name_of, t
 from .events.events import Event
+from .input_table import InputTable
 from .methods.fixed.step_density import ReversibleSteps, read_adapt, written_size
 from .methods.table import find_method
 
@@ -39,7 +40,14 @@ def call_of(task: Task) -> dict[str, Any]:
         "span": list(task.span),
         "at": task.at,
         "events": [_written_event(event, task.equations) for event in task.events],
-        "functions": sorted(task.inputs),
+        "functions": sorted(
+            name for name, law in task.inputs.items() if not isinstance(law, InputTable)
+        ),
+        "tables": {
+            name: {"times": law.times.tolist(), "coefficients": law.coefficients.tolist()}
+            for name, law in task.inputs.items()
+            if isinstance(law, InputTable)
+        },
         "method": task.method,
         "method_reason": task.method_reason,
         "project": bool(task.project),
@@ -77,6 +85,11 @@ def task_of(call: Mapping[str, Any], equations: Equations, parameters: Mapping[s
         "at": call["at"],
         "project": call["project"],
     }
+    if call.get("tables"):
+        given["inputs"] = {
+            name: InputTable(table["times"], table["coefficients"])
+            for name, table in call["tables"].items()
+        }
     given |= {"project_start": call["project_start"], "max_steps": call["max_steps"]}
     given["events"] = [_read_event(words, equations) for words in call["events"]]
     if find_method(call["method"]).is_fixed:

@@ -10,6 +10,7 @@ so that the least and the greatest coefficient of a piece bound the input on it.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,14 +18,18 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model.read_only import read_only
+from ..model.scenario import Scenario
+from ..model.symbols import name_of
+from ..model.values import real_number
 from .events.stop_times import SPACINGS, Stop, merged, stop_times
 
 if TYPE_CHECKING:
     from ..runtime.kernel import Kernel
-    from ..typing import Array, ArrayLike
+    from ..typing import Array, ArrayLike, IntArray
+    from .options import Inputs, Model
     from .task import Task
 
-__all__ = ["InputTable", "all_stops", "input_table"]
+__all__ = ["InputTable", "all_stops", "constant", "input_table", "packed", "with_constants"]
 
 
 class InputTable:
@@ -131,6 +136,41 @@ def input_table(times: ArrayLike, values: ArrayLike, between: str = "linear") ->
             'pass between="linear" or "hold"',
         )  # fmt: skip
     return InputTable(times, table[:-1, None])
+
+
+def with_constants(inputs: Inputs | None, model: Model, method: str | None) -> Inputs | None:
+    """Inputs whose numbers are tables, so that no equations are built for another number.
+
+    That is so for free inputs of a model that is run by "dop853", the default.
+    """
+    if not isinstance(inputs, Mapping) or method not in (None, "dop853"):
+        return inputs
+    if isinstance(model, Scenario) and "method" in model.simulate:
+        return inputs
+    system = getattr(model, "system", model)
+    free = {s.name for s, law in getattr(system, "inputs", {}).items() if law is None}
+    return {
+        key: constant(real_number(value))
+        if name_of(key) in free and not callable(value) and np.isfinite(real_number(value))
+        else value
+        for key, value in inputs.items()
+    }
+
+
+def constant(value: float) -> InputTable:
+    """An input that does not change."""
+    return InputTable([0.0, 1.0], [[value]])
+
+
+def packed(tables: list[InputTable]) -> tuple[IntArray, Array]:
+    """Tables as native code reads them: sizes (4 for each) and data; see `KernelFields`."""
+    sizes, data, place = [], [], 0
+    for table in tables:
+        pieces, width = table.coefficients.shape
+        sizes += [pieces, width, place, place + pieces + 1]
+        data += [table.times, table.coefficients.ravel()]
+        place += pieces + 1 + pieces * width
+    return np.array(sizes, dtype=np.int64), np.concatenate(data)
 
 
 def all_stops(kernel: Kernel, task: Task) -> list[Stop]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..typing import Array
+from .input_table import InputTable, packed
 
 if TYPE_CHECKING:
     from ..runtime.kernel import Kernel
@@ -26,7 +27,8 @@ class InputCallback:
 
     `state` maps the names of the state symbols to values. An exception inside a function cannot
     cross native code: it is kept in `error`, and the input becomes NaN, which stops the run. The
-    last value that was not finite is kept in words.
+    last value that was not finite is kept in words. Where all functions are tables, native code
+    reads these and calls nobody.
     """
 
     def __init__(self, kernel: Kernel, functions: Mapping[str, Callable[..., Any]]) -> None:
@@ -49,6 +51,8 @@ class InputCallback:
 
         self._function = _SIGNATURE(fill)
         self.address = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
+        tables = [function for function in self._ordered if isinstance(function, InputTable)]
+        self.tables = packed(tables) if len(tables) == len(self._ordered) else None
 
     def values(self, t: float, y: Doubles | Array) -> list[float]:
         """The inputs at a state, in the order of the kernel's free inputs."""

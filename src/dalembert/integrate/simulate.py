@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, overload
 
 from .. import integrate
@@ -117,7 +118,8 @@ def simulate(
         Where the motion is stored; at every step by default, of many runs at the last time. Between
         fixed steps there is `Motion.sol`.
     events : sequence of `event(...)` or expressions
-    inputs : mapping of input to an expression, or to a function ``f(t, state) -> float``
+    inputs : mapping of input to a number, an expression, a table, or ``f(t, state) -> float``
+        For numbers and tables (`dalembert.control.input_table`) nothing is built anew.
     project : bool
         Whether every step ends on the constraints.
     project_start : bool
@@ -167,6 +169,7 @@ def simulate(
     )  # fmt: skip
     if is_many(parameters, start):
         return integrate.ensemble_of(model, start, span, options, workers)
+    options = replace(options, inputs=integrate.with_constants(inputs, model, method))
     if workers is not None:
         raise ModelError(
             "One run takes one thread",

@@ -29,6 +29,8 @@ class NativeCallback(Protocol):
 
     @property
     def address(self) -> int: ...
+    @property
+    def tables(self) -> tuple[IntArray, Array] | None: ...
 
 
 class Context:
@@ -88,9 +90,14 @@ class Context:
             self.complete()
 
     def call_for_inputs(self, callback: NativeCallback) -> None:
-        """Ask a callback for the free inputs at every evaluation, and keep it alive."""
+        """Ask a callback, or its tables, for the free inputs at every evaluation; keep it alive."""
         self.callback = callback
         self.fields.inputs = callback.address
+        if callback.tables is not None:
+            sizes, data = callback.tables
+            self.fields.bind("table_sizes", sizes)
+            self.fields.bind("table_data", data)
+            self.fields.n_tables = len(sizes) // 4
 
     @property
     def info(self) -> Array:

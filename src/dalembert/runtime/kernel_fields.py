@@ -47,6 +47,11 @@ class KernelFields(Record):
     order: Integers
     info: Reals
     out: Reals
+    # Inputs as tables instead of a program: how many, and for each its pieces, coefficients of a
+    # piece, and where its times and coefficients begin in the data.
+    n_tables: int
+    table_sizes: Integers
+    table_data: Reals
     # The program for the unknowns of a large sparse system; which rows count (see `row_choice`).
     sparse: int
     active_rows: Integers

@@ -20,6 +20,7 @@ __all__ = [
     "evaluate",
     "evaluate_on_constraints",
     "evaluate_points",
+    "fill_inputs",
     "is_finite",
     "map_rows",
     "observe_points",
@@ -65,6 +66,39 @@ def run_program(context: KernelFields, address: int, y: Reals, out: Reals) -> No
 
 
 @native
+def fill_inputs(context: KernelFields, y: Reals) -> None:
+    """input_values <- the free inputs: piecewise polynomials of tables, or those of a program."""
+    if context.n_tables == 0:
+        run_program(context, context.inputs, y, context.input_values)
+        return
+    clock, sizes, data, values = (
+        context.time,
+        context.table_sizes,
+        context.table_data,
+        context.input_values,
+    )
+    time = clock[0]
+    for k in range(context.n_tables):
+        width = sizes[4 * k + 1]
+        times = data + sizes[4 * k + 2]
+        low, high = 0, sizes[4 * k] - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if times[middle] <= time:
+                low = middle
+            else:
+                high = middle - 1
+        row = data + (sizes[4 * k + 3] + low * width)
+        tau = min(max((time - times[low]) / (times[low + 1] - times[low]), 0.0), 1.0)
+        value, power, binomial = row[0], 1.0, 1.0
+        for j in range(1, width):  # Horner's rule in Bernstein's basis
+            power *= tau
+            binomial *= float(width - j) / float(j)
+            value = value * (1.0 - tau) + binomial * power * row[j]
+        values[k] = value
+
+
+@native
 def evaluate(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
     """Evaluate the rates: by straight-line code if well conditioned, else by the Gauss solve.
 
@@ -74,7 +108,7 @@ def evaluate(context: KernelFields, time: float, y: Reals, out: Reals) -> int:
     clock, info, choice = context.time, context.info, context.active_rows
     clock[0] = time
     if context.inputs != 0:
-        run_program(context, context.inputs, y, context.input_values)
+        fill_inputs(context, y)
     if context.fast != 0 and choice[0] <= 0:
         run_program(context, context.fast, y, out)
         if out[ns] > HEALTHY and is_finite(ns, out):
@@ -349,7 +383,7 @@ def observe_points(
         clock[0] = times[point]
         y = states + point * ns
         if context.inputs != 0:
-            run_program(context, context.inputs, y, values)
+            fill_inputs(context, y)
             for i in range(nu):
                 inputs[point * nu + i] = values[i]
         before = choice[0]

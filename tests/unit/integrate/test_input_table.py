@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import sympy
 from scipy.interpolate import BPoly
 
 import dalembert as da
@@ -47,3 +50,35 @@ def test_breaks_are_where_something_jumps() -> None:
 def test_tables_that_make_no_sense_are_refused(times: list[float], rows: list[list[float]]) -> None:
     with pytest.raises(ModelError):
         InputTable(times, rows)
+
+
+def test_numbers_and_tables_do_not_build_equations_anew() -> None:
+    """The same equations, and so the same kernel, serve every number and every table."""
+    motions = [
+        da.simulate(MASS, {}, (0, 1), inputs={u: law})
+        for law in (1.0, 2, sympy.Rational(5, 2), input_table([0, 1], [0, 1]))
+    ]
+    assert len({id(motion.equations) for motion in motions}) == 1
+    assert [round(float(motion["x"][-1]), 12) for motion in motions] == [
+        0.5, 1.0, 1.25, round(1 / 6, 12),
+    ]  # fmt: skip
+    assert motions[1]["u"].tolist() == [2.0] * len(motions[1].t)
+
+
+def test_native_code_reads_tables_as_python_does() -> None:
+    random = np.random.default_rng(5)
+    times, rows = np.linspace(0, 2, 8), random.normal(size=(7, 5))
+    table = InputTable(times, rows)
+    at = np.sort(random.uniform(0, 2, 40))
+    motion = da.simulate(MASS, {}, (0, 2), inputs={u: table}, at=at)
+    same = da.simulate(MASS, {}, (0, 2), inputs={u: lambda t, _: table(t)}, at=at)
+    assert np.allclose(motion["u"], table.at(at), atol=1e-13)
+    assert np.allclose(motion["x"], same["x"], atol=1e-9)
+    exact = BPoly(rows.T, times).antiderivative(2)
+    assert np.allclose(motion["x"], exact(at), atol=1e-11)
+
+
+def test_a_saved_motion_with_tables_can_be_run_again(tmp_path: Path) -> None:
+    motion = da.simulate(MASS, {}, (0, 2), inputs={u: input_table([0, 1, 2], [0, 3, 1])})
+    motion.save(tmp_path / "motion.nc")
+    assert str(da.rerun(tmp_path / "motion.nc")) == "The rerun gives the same bits."

@@ -74,7 +74,8 @@ def is_controlled(kernel: Kernel, task: Task) -> bool:
     which knows the beginnings of its steps alone, also where time stands in the equations.
     """
     by_expansion = task.method == "taylor"
-    return bool(task.inputs) or kernel.cache.get(
+    functions = any(not hasattr(function, "breaks") for function in task.inputs.values())
+    return functions or kernel.cache.get(
         ("controlled", by_expansion), lambda: _may_pass_unseen(kernel, by_expansion)
     )
 

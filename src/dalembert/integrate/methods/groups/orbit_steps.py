@@ -14,7 +14,7 @@ which symbols stand where.
 from __future__ import annotations
 
 from ....codegen.native.language import Reals, native
-from ....runtime.projection import run_program
+from ....runtime.projection import fill_inputs, run_program
 from ...run_fields import FixedFields
 from .matrices import add_product, orthogonal_less_one, transpose
 
@@ -44,7 +44,7 @@ def call_generators(context: FixedFields, time: float, y: Reals) -> None:
     clock = context.time
     clock[0] = time
     if context.inputs != 0:
-        run_program(context, context.inputs, y, context.input_values)
+        fill_inputs(context, y)
     run_program(context, context.generator_program, y, context.generators)
 
 
