@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..model.scenario import Scenario
     from ..presentation.equation_printer import Written
     from ..typing import ArrayLike, Parameters, Span, Values
+    from .velocity_frames import Frame
+    from .velocity_splits import Split
 
 __all__ = ["Equations"]
 
@@ -61,6 +63,8 @@ class Equations:
         The independent velocities by name, for forms that choose them.
     chart_is_steady : bool
         Whether that choice is as good at every state.
+    choice : Split, Frame or None
+        That choice itself.
     options : mapping
         What `derive` was asked for beside the form.
     hypotheses : mapping of statement to Verdict
@@ -94,6 +98,7 @@ class Equations:
     rechoose: Callable[[Any], Equations] | None = field(default=None, repr=False, compare=False)
     chart: tuple[str, ...] = ()
     chart_is_steady: bool = False
+    choice: Split | Frame | None = field(default=None, repr=False, compare=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     hypotheses: Mapping[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
     #: The kernel, the equations written out, and other results that are computed once from these.

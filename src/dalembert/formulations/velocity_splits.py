@@ -29,7 +29,9 @@ class Split:
 
     `quality` is the least |determinant| of the solved columns over generic states, with the rows
     scaled to length one, more where the split is preferred; `is_steady` says that these columns do
-    not depend on the state, so that it never degenerates.
+    not depend on the state, so that it never degenerates. `is_implicit` says that the rows are not
+    affine in the dependent velocities: these are functions of the others on each branch of the
+    constraints, by the implicit function theorem.
     """
 
     independent: tuple[int, ...]
@@ -37,12 +39,19 @@ class Split:
     rows: tuple[int, ...]
     quality: float
     is_steady: bool = False
+    is_implicit: bool = False
+
+    @property
+    def freedom(self) -> int:
+        """The number of independent velocities."""
+        return len(self.independent)
 
 
 def choose_split(
     system: System,
     near: Mapping[str, float] | None = None,
     allowed: Callable[[Split], bool] | None = None,
+    implicit: bool = False,
 ) -> Split:
     """The split whose worst quality over generic states is best, or the best one near a state.
 
@@ -52,6 +61,9 @@ def choose_split(
         Values of coordinates, velocities, parameters and t.
     allowed : callable
         Which splits the form can use; all by default.
+    implicit : bool
+        Whether to take dependent velocities in which the constraints are not affine, if they are
+        affine in no others.
 
     Raises
     ------
@@ -65,17 +77,22 @@ def choose_split(
             remedy='use the form "implicit-lagrangian"',
         )
     if near is None and allowed is None:
-        return system.cache.get("split", lambda: _first_split(system, None, None))
-    return _first_split(system, near, allowed)
+        return system.cache.get(("split", implicit), lambda: _first(system, None, None, implicit))
+    return _first(system, near, allowed, implicit)
 
 
-def _first_split(
-    system: System, near: Mapping[str, float] | None, allowed: Callable[[Split], bool] | None
+def _first(
+    system: System,
+    near: Mapping[str, float] | None,
+    allowed: Callable[[Split], bool] | None,
+    implicit: bool,
 ) -> Split:
-    general = choose_split(system, None, allowed) if near is not None else None
-    for split in _splits(system, near, general):
-        if allowed is None or allowed(split):
-            return split
+    general = choose_split(system, None, allowed, implicit) if near is not None else None
+    kinds = (False, True) if general is None else (general.is_implicit,)
+    for kind in kinds if implicit else (False,):
+        for split in _splits(system, near, general, kind):
+            if allowed is None or allowed(split):
+                return split
     raise FormError(
         (
             "The constraints cannot be solved for as many velocities as they bind, with each affine"
@@ -89,7 +106,7 @@ def _first_split(
 
 
 def _splits(
-    system: System, near: Mapping[str, float] | None, general: Split | None
+    system: System, near: Mapping[str, float] | None, general: Split | None, implicit: bool
 ) -> Iterator[Split]:
     """Every split that the constraints allow, best first; the `general` one before all if good."""
     n = len(system.coordinates)
@@ -131,11 +148,12 @@ def _splits(
             np.median(sizes[places]) < LEAST_QUALITY
         ):  # it degenerates in most places, not only in some
             continue
-        if not algebra.depends(
+        if implicit or not algebra.depends(
             algebra.part(rows.matrix, chosen, places), algebra.part(v, places, [0])
         ):
             independent = tuple(k for k in range(n) if k not in places)
-            yield Split(independent, places, tuple(chosen), quality, steady.issuperset(places))
+            is_steady = steady.issuperset(places)
+            yield Split(independent, places, tuple(chosen), quality, is_steady, implicit)
 
 
 def _check_agreement(system: System, found: tuple[int, float] | None) -> None:

@@ -111,7 +111,9 @@ def in_velocities(
         equations.system,
         {name_of(key): real_number(value) for key, value in given.items()},
     )
-    both = [s.name for s in (*system.velocities, *system.momenta) if s.name in values]
+    kept = {s.name for s in equations.state}
+    moving = (s.name for s in (*system.velocities, *system.momenta))
+    both = [name for name in moving if name in values and name not in kept]
     wrong = [name for name in own if not np.isfinite(values[name])]
     if both or wrong:
         raise StartError(

@@ -89,10 +89,11 @@ def states_with_velocities(
         return states
     u = np.zeros(len(kernel.free_inputs))
     if kernel.graph.own_symbols is not None:
+        # Some velocities may be symbols of the state themselves.
+        given = ca.SX.sym("velocities", n_q)
         symbols = kernel.algebra.vector(system.velocities)
-        function = ca.Function(
-            "own_symbols", [*kernel._inputs(), symbols], [kernel.graph.own_symbols]
-        )
+        values = ca.substitute(kernel.graph.own_symbols, symbols, given)
+        function = ca.Function("own_symbols", [*kernel._inputs(), given], [values])
         for y, time, target in zip(states, times, velocities, strict=True):
             y[level] = np.asarray(function(time, y, p, u, np.zeros(0), target), dtype=float).ravel()
         return states

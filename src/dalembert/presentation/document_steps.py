@@ -8,7 +8,7 @@ and the symbols A; Hamel's the quasi-velocities; and so on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -28,7 +28,7 @@ from ..formulations.forms import (
 from ..formulations.forms.bates_sniatycki import ConstraintManifold
 from ..formulations.forms.canonical_voronets import canonical_symbols
 from ..formulations.forms.hamel_orthonormal import orthonormal_frame
-from ..formulations.independent_velocities import Reduction, choose_split
+from ..formulations.independent_velocities import Frame, Reduction
 from ..model.legendre import conjugate
 from .document_layout import paragraph
 from .document_writer import TOO_LONG, DerivationWriter
@@ -133,11 +133,7 @@ def _in_momenta(writer: DerivationWriter) -> str:
 
 def reduction_of(equations: Equations, algebra: Algebra) -> Reduction:
     """The reduction that the equations were derived on."""
-    system = equations.system
-    places = tuple(k for k, v in enumerate(system.velocities) if v.name in equations.chart)
-    return Reduction(
-        system, algebra, choose_split(system, allowed=lambda split: split.independent == places)
-    )
+    return Reduction(equations.system, algebra, equations.choice)
 
 
 def _on(writer: DerivationWriter) -> Reduction:
@@ -148,13 +144,29 @@ def _independent(reduction: Reduction) -> list[Any]:
     return [reduction.system.coordinates[k] for k in reduction.split.independent]
 
 
+def _names(symbols: Iterable[Any]) -> str:
+    return ", ".join(f"${symbol_latex(symbol)}$" for symbol in symbols)
+
+
 def _dependent(reduction: Reduction) -> list[Any]:
     return [reduction.system.coordinates[k] for k in reduction.split.dependent]
 
 
 def _solved(writer: DerivationWriter) -> str:
     reduction = _on(writer)
-    chosen = ", ".join(f"${symbol_latex(q.dot)}$" for q in _independent(reduction))
+    speeds = entries_of(reduction.independent)
+    if reduction.is_implicit:
+        return paragraph(
+            f"The speeds are {_names(speeds)}. They determine the other velocities on the"
+            " constraints, by the implicit function theorem; all velocities stay in the equations."
+        )
+    if isinstance(reduction.choice, Frame):
+        table = zip(reduction.system.velocities, writer.entries(reduction.velocities), strict=True)
+        lines = [(symbol_latex(v), e) for v, e in table if e != v]
+        return paragraph(f"The speeds are {_names(speeds)}; the velocities are") + writer.lines(
+            lines
+        )
+    chosen = _names(speeds)
     pairs = [
         (symbol_latex(q.dot), e)
         for q, e in zip(_dependent(reduction), writer.entries(reduction.solved), strict=True)
@@ -168,7 +180,7 @@ def _solved(writer: DerivationWriter) -> str:
 
 def _frame(writer: DerivationWriter) -> str:
     reduction = _on(writer)
-    return writer.table(r"\mathsf{F}", reduction.frame) if reduction.split.dependent else ""
+    return writer.table(r"\mathsf{F}", reduction.frame) if reduction.choice.rows else ""
 
 
 def _drift(writer: DerivationWriter) -> str:
@@ -263,7 +275,8 @@ def _forces_of_kane(writer: DerivationWriter) -> str:
         here(algebra.gradient(kinetic, reduction.q)) - reduction.rate(momenta)
     )
     active = reduction.applied - reduction.frame.T @ here(algebra.gradient(potential, reduction.q))
-    symbols = _independent(reduction)
+    places = {v: q for q, v in zip(system.coordinates, system.velocities, strict=True)}
+    symbols = [places.get(speed, speed) for speed in entries_of(reduction.independent)]
     return writer.column("F", symbols, active) + writer.column("F^*", symbols, inertia)
 
 
@@ -286,15 +299,9 @@ def _eliminated(writer: DerivationWriter) -> str:
 # -- quasi-velocities, momenta on the constraints --------------------------------------------------
 
 
-def _quasi(writer: DerivationWriter) -> hamel.QuasiVelocities | None:
+def _quasi(writer: DerivationWriter) -> Reduction | None:
     """The quasi-velocities of the form; None where the velocities were given in terms of them."""
-    options = writer.equations.options
-    if options.get("velocities") is not None:
-        return None
-    stated = options.get("quasi_velocities")
-    return hamel.QuasiVelocities(
-        _on(writer), None if stated is None else hamel._stated(writer.equations.system, stated)
-    )
+    return None if writer.equations.options.get("velocities") is not None else _on(writer)
 
 
 def _definitions(writer: DerivationWriter) -> str:
@@ -311,15 +318,16 @@ def _definitions(writer: DerivationWriter) -> str:
         return paragraph(
             "The velocities are given in terms of the quasi-velocities:"
         ) + writer.lines(pairs)
-    names = [symbol_latex(s) for s in entries_of(quasi.free)]
-    bound = [writer.show(writer.short(s)) for s in entries_of(quasi.bound)]
+    names = [symbol_latex(s) for s in entries_of(quasi.independent)]
+    bound = [writer.show(writer.short(s)) for s in hamel.bound_symbols(quasi)]
     pairs = list(zip([*names, *bound], writer.entries(quasi.definition), strict=True))
     new = [pair for pair in pairs if writer.show(pair[1]) != pair[0]]
-    say = (
-        "The quasi-velocities are"
-        if len(new) == len(pairs)
-        else "The free quasi-velocities are the independent velocities; the bound ones are"
-    )
+    kept = [name for name, value in pairs if writer.show(value) == name]
+    say = "The quasi-velocities are" if not kept else "The free quasi-velocities are"
+    if kept and len(kept) == quasi.freedom:
+        say = "The free quasi-velocities are the independent velocities; the bound ones are"
+    elif kept:
+        say = f"The quasi-velocities are ${', '.join(kept)}$ and"
     return paragraph(say) + writer.lines(new)
 
 
@@ -327,9 +335,9 @@ def _in_quasi_velocities(writer: DerivationWriter) -> str:
     quasi = _quasi(writer)
     if quasi is None:
         return ""
-    return writer.lines(
-        [("L^*", writer.short(entries_of(quasi.at(quasi.reduction.lagrangian))[0]))]
-    )
+    known = hamel.is_extendable(quasi)
+    found = hamel.extended_lagrangian(quasi)[0] if known else quasi.here(quasi.lagrangian)
+    return writer.lines([("L^*", writer.short(entries_of(found)[0]))])
 
 
 def _hamel_symbols(writer: DerivationWriter) -> str:
@@ -338,7 +346,8 @@ def _hamel_symbols(writer: DerivationWriter) -> str:
         return ""
     table = now(hamel.transitivity(quasi))
     names = [
-        writer.show(writer.short(s)) for s in (*entries_of(quasi.free), *entries_of(quasi.bound))
+        writer.show(writer.short(s))
+        for s in (*entries_of(quasi.independent), *hamel.bound_symbols(quasi))
     ]
     pairs = [
         (f"W^{{{names[r]}}}_{{{names[s]}}}", writer.short(table[r, s]))
@@ -358,9 +367,8 @@ def _orthonormal(writer: DerivationWriter) -> str:
 
 def _canonical(writer: DerivationWriter) -> str:
     reduction = _on(writer)
-    algebra = reduction.algebra
-    symbols = canonical_symbols(reduction.system, reduction.split).state
-    momenta = algebra.gradient(reduction.here(reduction.lagrangian), reduction.independent)
+    symbols = canonical_symbols(reduction.system, reduction.choice).state
+    momenta = reduction.map.speed_gradient(reduction.here(reduction.lagrangian))
     return writer.lines(
         [(symbol_latex(y), e) for y, e in zip(symbols, writer.entries(momenta), strict=True)]
     )
@@ -368,8 +376,10 @@ def _canonical(writer: DerivationWriter) -> str:
 
 def _canonical_hamiltonian(writer: DerivationWriter) -> str:
     reduction = _on(writer)
+    if reduction.is_implicit:
+        return ""
     algebra = reduction.algebra
-    y = algebra.vector(canonical_symbols(reduction.system, reduction.split).state)
+    y = algebra.vector(canonical_symbols(reduction.system, reduction.choice).state)
     function, _ = conjugate(algebra, reduction.here(reduction.lagrangian), reduction.independent, y)
     return writer.lines([("H", writer.short(entries_of(function)[0]))])
 

@@ -28,7 +28,7 @@ from ..algebra.simplify.trigonometric_ring import Polynomial, TooMuchWorkError, 
 from ..algebra.simplify.written_terms import size
 from ..errors import ModelError
 from ..formulations.blocks import GaussBlocks
-from ..model.symbols import Coordinate
+from ..model.symbols import Coordinate, Velocity
 from .layered_blocks import layered_blocks
 from .naming import Naming
 
@@ -229,6 +229,8 @@ class _Writing:
             name = (
                 symbol.dot
                 if isinstance(symbol, Coordinate)
+                else symbol.coordinate.ddot
+                if isinstance(symbol, Velocity)
                 else sympy.Symbol(f"{symbol.name}_dot", real=True)
             )
             if rate in solutions:

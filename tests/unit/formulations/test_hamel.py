@@ -18,12 +18,9 @@ from core_systems import random_system
 from dalembert.algebra.graph import GraphAlgebra
 from dalembert.errors import FormError, ModelError
 from dalembert.formulations.forms import voronets
-from dalembert.formulations.forms.hamel import (
-    QuasiVelocities,
-    transitivity,
-    transitivity_of_inverse,
-)
+from dalembert.formulations.forms.hamel import transitivity, transitivity_of_inverse
 from dalembert.formulations.independent_velocities import Reduction, choose_split
+from dalembert.formulations.quasi_velocities import stated_speeds
 
 BOTH = ("first", "second")
 
@@ -46,6 +43,12 @@ def quasi_velocities(system: da.System, kind: str, seed: int = 0) -> dict[str, A
         )
         found[f"eta{number + 1}"] = row + (cos(q[0]) * sin(da.t) if kind == "affine" else 0)
     return found
+
+
+def on_speeds(system: da.System, stated: dict[str, Any] | None) -> Reduction:
+    """The system on quasi-velocities, or on independent velocities."""
+    choice = None if stated is None else stated_speeds(system, stated).near()
+    return Reduction(system, GraphAlgebra(), choice)
 
 
 def skate(**further: Any) -> da.System:
@@ -75,15 +78,14 @@ def along_and_turn(system: da.System) -> dict[str, Any]:
 def test_the_two_kinds_of_symbols_are_related(kinds: str, stated: str) -> None:
     """W_s^r = -f_ri T_s^i (Rumyantsev 1.21), for quasi-velocities that need not be integrable."""
     system = random_system(3, n=4, kinds=kinds)
-    reduction = Reduction(system, GraphAlgebra())
+    reduction = on_speeds(system, quasi_velocities(system, stated) if stated else None)
     algebra = reduction.algebra
-    quasi = QuasiVelocities(reduction, quasi_velocities(system, stated) if stated else None)
-    derivative = quasi.bound_to_zero(quasi.at(algebra.jacobian(quasi.definition, reduction.v)))
-    first, second = transitivity(quasi), transitivity_of_inverse(quasi)
+    derivative = reduction.here(algebra.jacobian(reduction.definition, reduction.v))
+    first, second = transitivity(reduction), transitivity_of_inverse(reduction)
     gap = numbers_of(algebra, first + derivative @ second, 1)
     assert np.abs(gap).max() < 1e-10 * (1 + np.abs(numbers_of(algebra, first, 1)).max())
     assert np.abs(numbers_of(algebra, first, 1)).max() > 1e-3
-    inverse = numbers_of(algebra, derivative @ quasi.frame, 1)
+    inverse = numbers_of(algebra, derivative @ reduction.frame, 1)
     assert np.allclose(inverse, np.eye(*inverse.shape), atol=1e-12)
 
 
@@ -101,8 +103,7 @@ def test_the_symbols_of_solved_constraints_are_those_of_voronets(power: int) -> 
     system = da.System([q1, q2, q3, q4], kinetic=kinetic, constraints=constraints)
     reduction = Reduction(system, GraphAlgebra())
     assert reduction.split.dependent == (2, 3)
-    quasi = QuasiVelocities(reduction)
-    symbols = numbers_of(reduction.algebra, transitivity(quasi), 2)
+    symbols = numbers_of(reduction.algebra, transitivity(reduction), 2)
     of_voronets = numbers_of(reduction.algebra, voronets.transitivity(reduction), 2)
     assert np.abs(of_voronets).max() > 0.1
     assert np.allclose(symbols[:2], 0, atol=1e-12)
@@ -114,9 +115,8 @@ def test_the_symbols_of_a_constraint_that_is_a_derivative_vanish() -> None:
     and theirs are not zero.
     """
     system = random_system(8, n=3, kinds="r")
-    reduction = Reduction(system, GraphAlgebra())
-    quasi = QuasiVelocities(reduction, quasi_velocities(system, "linear"))
-    symbols = numbers_of(reduction.algebra, transitivity(quasi), 1)
+    reduction = on_speeds(system, quasi_velocities(system, "linear"))
+    symbols = numbers_of(reduction.algebra, transitivity(reduction), 1)
     assert np.allclose(symbols[-1], 0, atol=1e-12)
     assert np.abs(symbols[:-1]).max() > 1e-2
 

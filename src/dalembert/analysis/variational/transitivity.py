@@ -119,25 +119,21 @@ class Transitivity(Report):
     @cached_property
     def W(self) -> sympy.ImmutableMatrix:
         """W_s^i of (1.21) on the constraints, (n x k): free quasi-velocities first."""
-        return _shortened(hamel.transitivity(self._quasi))
+        return _shortened(hamel.transitivity(self._tree))
 
     @cached_property
     def T(self) -> sympy.ImmutableMatrix:
         """T_s^r of (1.21) on the constraints, (n x k), by coordinate."""
-        return _shortened(hamel.transitivity_of_inverse(self._quasi))
+        return _shortened(hamel.transitivity_of_inverse(self._tree))
 
     @cached_property
     def derivatives(self) -> sympy.ImmutableMatrix:
         """df_i/dv_r of the quasi-velocities on the constraints, (n x n)."""
-        return _shortened(_derivatives(self._quasi))
+        return _shortened(_derivatives(self._tree))
 
     @cached_property
     def _tree(self) -> Reduction:
         return Reduction(self.system, TreeAlgebra(), self.split)
-
-    @cached_property
-    def _quasi(self) -> hamel.QuasiVelocities:
-        return hamel.QuasiVelocities(self._tree)
 
     # -- numbers -----------------------------------------------------------------------------------
 
@@ -247,9 +243,9 @@ class _Numeric:
 
     def __init__(self, reduction: Reduction) -> None:
         algebra = reduction.algebra
-        quasi = hamel.QuasiVelocities(reduction)
-        inverse, derivatives = hamel.transitivity_of_inverse(quasi), _derivatives(quasi)
-        blocks = [voronets.transitivity(reduction), hamel.transitivity(quasi), inverse, derivatives]
+        inverse, derivatives = hamel.transitivity_of_inverse(reduction), _derivatives(reduction)
+        symbols = hamel.transitivity(reduction)
+        blocks = [voronets.transitivity(reduction), symbols, inverse, derivatives]
         record = voronets.derive_on(reduction)
         given = {symbol: law for symbol, law in reduction.system.inputs.items() if law is not None}
         names = algebra.vector(list(given))
@@ -290,10 +286,9 @@ class _Numeric:
         return found
 
 
-def _derivatives(quasi: hamel.QuasiVelocities) -> Block:
+def _derivatives(reduction: Reduction) -> Block:
     """df_i/dv_r on the constraints."""
-    reduction = quasi.reduction
-    return reduction.here(reduction.algebra.jacobian(quasi.definition, reduction.v))
+    return reduction.here(reduction.algebra.jacobian(reduction.definition, reduction.v))
 
 
 def _shortened(matrix: sympy.MatrixBase) -> sympy.ImmutableMatrix:

@@ -14,24 +14,39 @@ eta but is so in the eta_s on the constraints, H* is not written out: its deriva
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...algebra.graph import GraphAlgebra
 from ...errors import FormError
 from ...model.legendre import conjugate, conjugate_symbols
 from ...model.symbols import Parameter
 from ...model.system import System
+from ...typing import Expression
 from ..blocks import GaussBlocks
 from ..equations import Equations
 from ..form import Form
-from ..independent_velocities import Reduction, reduced_equations
-from .canonical_voronets import canonical_blocks, canonical_symbols, check_restricted_legendre
-from .hamel import KINDS, QuasiVelocities, transitivity, transitivity_of_inverse
+from ..independent_velocities import Reduction, best_choice
+from ..quasi_velocities import stated_speeds
+from .canonical_voronets import (
+    canonical_blocks,
+    canonical_equations,
+    canonical_symbols,
+    check_regular,
+    implicit_canonical_blocks,
+)
+from .hamel import (
+    KINDS,
+    extended_lagrangian,
+    is_extendable,
+    quasi_momenta,
+    transitivity,
+    transitivity_of_inverse,
+)
 from .hamel import hypotheses as hamel_hypotheses
 
 if TYPE_CHECKING:
-    from ...algebra.protocol import Block, Scalar
+    from ...algebra.protocol import Block
 
 __all__ = ["FORM", "derive", "hypotheses"]
 
@@ -41,64 +56,96 @@ CITATION = "Canonical equations in quasi-velocities (Rumyantsev eqs. 3.5-3.7)"
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
     hamel_hypotheses(system)
-    check_restricted_legendre(Reduction.asked(system))
+    check_regular(Reduction.asked(system, best_choice(system)))
 
 
-def derive(system: System, kind: str = "first") -> Equations:
-    """Rates of the momenta of the free quasi-velocities, with W ("first") or T ("second")."""
-    hypotheses(system)
+def derive(
+    system: System,
+    kind: str = "first",
+    quasi_velocities: Mapping[str, Expression] | None = None,
+) -> Equations:
+    """Rates of the momenta of the free quasi-velocities.
+
+    Parameters
+    ----------
+    kind : "first" or "second"
+        With W (Rumyantsev 3.6) or with T (3.7).
+    quasi_velocities : mapping of name to expression of q, q_dot and t
+        The free quasi-velocities, as many as degrees of freedom; by default a global frame of the
+        constraint distribution, or some of the velocities. The momentum of ``w`` is ``y_w``.
+    """
     if kind not in KINDS:
         raise FormError(
             "The canonical equations are of two kinds",
             seen=kind,
             remedy='pass kind="first" or kind="second"',
         )
-    derivation = partial(derive_on, kind=kind, written_out=_has_hamiltonian(system))
-    return reduced_equations(system, FORM, derivation, symbols=canonical_symbols, variant=kind)
-
-
-def _has_hamiltonian(system: System) -> bool:
-    """Whether L* is quadratic and regular in all quasi-velocities, so that H* is explicit."""
-    quasi = QuasiVelocities(Reduction(system, GraphAlgebra()))
-    algebra = quasi.reduction.algebra
-    second, _ = algebra.hessian(quasi.at(quasi.reduction.lagrangian), quasi.eta)
-    return algebra.without(second, quasi.eta) is not None and bool(
-        algebra.rank(second).value == quasi.eta.shape[0]
+    stated = None if quasi_velocities is None else stated_speeds(system, quasi_velocities)
+    if stated is None:
+        hypotheses(system)
+    else:
+        system = stated.system
+        check_regular(Reduction.asked(system, stated.near()))
+    return canonical_equations(
+        system,
+        FORM,
+        partial(derive_on, kind=kind),
+        best_choice if stated is None else lambda _: stated.near(),
+        stated=stated,
+        frames=True,
+        variant=(kind, stated and stated.table),
     )
 
 
-def derive_on(reduction: Reduction, kind: str = "first", written_out: bool = True) -> GaussBlocks:
+def derive_on(reduction: Reduction, kind: str = "first") -> GaussBlocks:
     """The blocks on a reduction."""
-    algebra = reduction.algebra
-    symbols = canonical_symbols(reduction.system, reduction.split)
+    algebra, here = reduction.algebra, reduction.here
+    if kind == "second":
+        turning = transitivity_of_inverse(reduction).T @ here(reduction.momenta_at_velocity)
+    symbols = canonical_symbols(reduction.system, reduction.choice)
     y, rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
-    quasi = QuasiVelocities(reduction)
-    lagrangian = quasi.at(reduction.lagrangian)
-    if written_out:
-        independent, derivative, momenta = _from_hamiltonian(quasi, lagrangian, y)
+    if is_extendable(reduction) and _has_hamiltonian(reduction):
+        independent, derivative, momenta = _from_hamiltonian(reduction, y)
     else:
-        independent = conjugate_symbols(algebra, quasi.bound_to_zero(lagrangian), quasi.free, y)
-        derivative = algebra.substitute(
-            -quasi.bound_to_zero(algebra.gradient(lagrangian, reduction.q)), quasi.free, independent
-        )
-        momenta = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
+        momenta = quasi_momenta(reduction)
+        if not reduction.is_implicit:
+            lagrangian = here(reduction.lagrangian)
+            independent = conjugate_symbols(algebra, lagrangian, reduction.independent, y)
+            derivative = algebra.substitute(
+                -algebra.gradient(lagrangian, reduction.q), reduction.independent, independent
+            )
     if kind == "first":
-        turning = -(transitivity(quasi).T @ momenta)
-    else:
-        turning = transitivity_of_inverse(quasi).T @ quasi.bound_to_zero(
-            quasi.at(reduction.momenta_at_velocity)
+        turning = -(transitivity(reduction).T @ momenta)
+    turning = turning + reduction.applied
+    if reduction.is_implicit:
+        return implicit_canonical_blocks(reduction, turning)
+    return canonical_blocks(reduction, y, rates, independent, derivative, turning)
+
+
+def _has_hamiltonian(reduction: Reduction) -> bool:
+    """Whether L* is quadratic and regular in all quasi-velocities, so that H* is explicit."""
+    asked = Reduction.asked(reduction.system, reduction.choice)
+
+    def found() -> bool:
+        algebra = asked.algebra
+        lagrangian, bound = extended_lagrangian(asked)
+        eta = algebra.stack([asked.independent, bound])
+        second, _ = algebra.hessian(lagrangian, eta)
+        return algebra.without(second, eta) is not None and bool(
+            algebra.rank(second).value == eta.shape[0]
         )
-    return canonical_blocks(
-        reduction, y, rates, independent, derivative, turning + reduction.applied
-    )
+
+    return reduction.system.cache.get(("quasi Hamiltonian", reduction.choice), found)
 
 
-def _from_hamiltonian(quasi: QuasiVelocities, lagrangian: Scalar, y: Block) -> tuple[Any, Any, Any]:
+def _from_hamiltonian(reduction: Reduction, y: Block) -> tuple[Any, Any, Any]:
     """eta_s(q, y_s, t), dH*/dq and all momenta y_r, with dH*/dy_a = 0 solved for the y_a."""
-    reduction, algebra = quasi.reduction, quasi.reduction.algebra
-    bound = algebra.vector([Parameter(f"y bound {k + 1}") for k in range(quasi.bound.shape[0])])
-    hamiltonian, _ = conjugate(algebra, lagrangian, quasi.eta, algebra.stack([y, bound]))
-    solved = conjugate_symbols(algebra, hamiltonian, bound, algebra.zeros(bound.shape[0]))
+    algebra, rows = reduction.algebra, len(reduction.choice.rows)
+    lagrangian, eta = extended_lagrangian(reduction)
+    bound = algebra.vector([Parameter(f"y bound {k + 1}") for k in range(rows)])
+    every = algebra.stack([reduction.independent, eta])
+    hamiltonian, _ = conjugate(algebra, lagrangian, every, algebra.stack([y, bound]))
+    solved = conjugate_symbols(algebra, hamiltonian, bound, algebra.zeros(rows))
 
     def on_constraints(block: Block) -> Block:
         return algebra.substitute(block, bound, solved)

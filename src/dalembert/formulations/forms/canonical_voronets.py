@@ -14,15 +14,27 @@ equations are implicit in P_dot.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...algebra.tree import TreeAlgebra
 from ...errors import FormError
 from ...model.legendre import conjugate
 from ...model.system import System
 from ..blocks import GaussBlocks
 from ..equations import Equations
 from ..form import Form
-from ..independent_velocities import FormSymbols, Reduction, Split, reduced_equations
+from ..independent_velocities import (
+    FormSymbols,
+    Frame,
+    Reduction,
+    Split,
+    choose_split,
+    reduced_equations,
+    speed_symbols,
+)
+from ..quasi_velocities import StatedSpeeds
 from .voronets import transitivity
 
 if TYPE_CHECKING:
@@ -31,10 +43,14 @@ if TYPE_CHECKING:
 __all__ = [
     "FORM",
     "canonical_blocks",
+    "canonical_equations",
     "canonical_symbols",
+    "check_regular",
     "check_restricted_legendre",
     "derive",
+    "has_formula",
     "hypotheses",
+    "implicit_canonical_blocks",
 ]
 
 CITATION = "Canonical form of Voronets' equations (Rumyantsev eqs. 3.19, 3.20)"
@@ -42,20 +58,34 @@ CITATION = "Canonical form of Voronets' equations (Rumyantsev eqs. 3.19, 3.20)"
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    check_restricted_legendre(Reduction.asked(system))
+    check_regular(Reduction.asked(system, choose_split(system, implicit=True)))
 
 
 def check_restricted_legendre(reduction: Reduction) -> None:
     """Check that L on the constraints is quadratic and regular in the independent velocities."""
-    algebra = reduction.algebra
-    metric, _ = algebra.hessian(reduction.here(reduction.lagrangian), reduction.independent)
-    if algebra.without(metric, reduction.independent) is None:
+    if not has_formula(reduction):
         raise FormError(
             "The momenta of the Lagrangian on the constraints cannot be solved for the velocities",
             seen="a kinetic energy that is not quadratic in the independent velocities",
             remedy='use the form "voronets"',
         )
-    rank, freedom = algebra.rank(metric).value, len(reduction.split.independent)
+    check_regular(reduction)
+
+
+def has_formula(reduction: Reduction) -> bool:
+    """Whether L on the constraints is quadratic in the speeds: v(q, y, t) is a linear solve."""
+    algebra = reduction.algebra
+    if reduction.is_implicit:
+        return False
+    metric, _ = algebra.hessian(reduction.here(reduction.lagrangian), reduction.independent)
+    return algebra.without(metric, reduction.independent) is not None
+
+
+def check_regular(reduction: Reduction) -> None:
+    """Check that the momenta of L on the constraints determine the velocities, generically."""
+    algebra, freedom = reduction.algebra, reduction.freedom
+    momenta = reduction.map.speed_gradient(reduction.here(reduction.lagrangian))
+    rank = algebra.rank(reduction.map.by_speeds(momenta)).value
     if rank < freedom:
         raise FormError(
             "The Legendre transformation on the constraints is singular",
@@ -67,28 +97,94 @@ def check_restricted_legendre(reduction: Reduction) -> None:
 def derive(system: System) -> Equations:
     """Rates of the momenta of the Lagrangian on the constraints."""
     hypotheses(system)
-    return reduced_equations(system, FORM, derive_on, symbols=canonical_symbols)
+    return canonical_equations(
+        system, FORM, derive_on, lambda stated: choose_split(stated, implicit=True)
+    )
 
 
-def canonical_symbols(system: System, split: Split) -> FormSymbols:
-    """One momentum for each independent velocity, named after its coordinate."""
-    return FormSymbols.named(f"y_{system.coordinates[k].name}" for k in split.independent)
+def canonical_equations(
+    system: System,
+    form: Form,
+    derivation: Callable[[Reduction], GaussBlocks],
+    general: Callable[[System], Split | Frame],
+    *,
+    stated: StatedSpeeds | None = None,
+    frames: bool = False,
+    variant: Hashable = None,
+) -> Equations:
+    """The record of a canonical form, with momenta as state where v(q, y, t) has a formula.
+
+    Otherwise the state has all velocities, and the momenta are outputs y(q, v, t): no equation is
+    solved for the velocities (see `velocity_maps`).
+    """
+    choice = general(system)
+    explicit = has_formula(Reduction.asked(system, choice))
+    if not explicit:
+        system = _with_momenta(system, replace(choice, is_implicit=True))
+        stated = stated and replace(stated, system=system, kind="implicit")
+    return reduced_equations(
+        system,
+        form,
+        derivation,
+        symbols=canonical_symbols,
+        variant=variant,
+        frames=frames,
+        implicit=True,
+        stated=None if stated is None else stated.near,
+        written_out=explicit,
+    )
+
+
+def _with_momenta(system: System, choice: Split | Frame) -> System:
+    """The system with the momenta of L on the constraints among its outputs."""
+    reduction = Reduction(system, TreeAlgebra(), choice)
+    momenta = reduction.map.speed_gradient(reduction.lagrangian)
+    names = [symbol.name for symbol in canonical_symbols(system, choice).state]
+    table = dict(zip(names, momenta, strict=True))
+    return system.replacing(outputs={**system.outputs, **table})
+
+
+def canonical_symbols(system: System, choice: Split | Frame) -> FormSymbols:
+    """One momentum for each speed, named after it, or after the coordinate of a velocity."""
+    speeds = speed_symbols(system, choice).state
+    names = {q.dot: q.name for q in system.coordinates}
+    return FormSymbols.named(f"y_{names.get(speed, speed.name)}" for speed in speeds)
 
 
 def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra, here = reduction.algebra, reduction.here
+    dependent_momenta = algebra.part(
+        here(reduction.momenta_at_velocity), reduction.split.dependent, [0]
+    )
+    turning = transitivity(reduction) @ dependent_momenta + reduction.applied
+    if reduction.is_implicit:
+        return implicit_canonical_blocks(reduction, turning)
     symbols = canonical_symbols(reduction.system, reduction.split)
     y, rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
     hamiltonian, independent = conjugate(
         algebra, here(reduction.lagrangian), reduction.independent, y
     )
-    dependent_momenta = algebra.part(
-        here(reduction.momenta_at_velocity), reduction.split.dependent, [0]
-    )
-    turning = transitivity(reduction) @ dependent_momenta + reduction.applied
     derivative = algebra.gradient(hamiltonian, reduction.q)
     return canonical_blocks(reduction, y, rates, independent, derivative, turning)
+
+
+def implicit_canonical_blocks(reduction: Reduction, turning: Block) -> GaussBlocks:
+    """Blocks of y_dot - F^T dL*/dq - turning = 0 where v(q, y, t) has no formula.
+
+    With y = dL*/dw as a function of (q, v, t), dH*/dq = -dL*/dq, and z = w_dot from y_dot =
+    (dy/dw) z + what is left of dy/dt where z = 0.
+    """
+    algebra, k = reduction.algebra, reduction.freedom
+    rates = algebra.vector(canonical_symbols(reduction.system, reduction.choice).rates)
+    momenta = reduction.map.speed_gradient(reduction.lagrangian)
+    by_speeds = reduction.map.by_speeds(momenta)
+    rest = algebra.substitute(reduction.rate(momenta), reduction.z, algebra.zeros(k))
+    moved = algebra.solve(by_speeds, rates - rest)
+    force = reduction.frame.T @ reduction.map.place_gradient(reduction.lagrangian) + turning
+    residual = rates - algebra.substitute(force, reduction.z, moved)
+    # Measured in dw/dy, as in `canonical_blocks`.
+    return reduction.in_rates(algebra.solve(by_speeds, residual), rates, moved)
 
 
 def canonical_blocks(

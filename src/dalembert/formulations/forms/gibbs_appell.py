@@ -8,13 +8,15 @@ without z.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...model.system import System
+from ...typing import Expression
 from ..blocks import GaussBlocks
 from ..equations import Equations
 from ..form import Form
-from ..independent_velocities import Reduction, choose_split, reduced_equations
+from ..independent_velocities import Reduction, choose_split, speed_equations_of
 
 __all__ = ["FORM", "appell_function", "derive", "hypotheses"]
 
@@ -23,13 +25,21 @@ CITATION = "Gibbs-Appell equations (Appell 1899)"
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    choose_split(system)
+    choose_split(system, implicit=True)
 
 
-def derive(system: System) -> Equations:
-    """Accelerations of the independent velocities from the energy of acceleration."""
+def derive(system: System, quasi_velocities: Mapping[str, Expression] | None = None) -> Equations:
+    """Accelerations of the independent velocities from the energy of acceleration.
+
+    Parameters
+    ----------
+    quasi_velocities : mapping of name to expression of q, q_dot and t
+        Speeds of the caller's own, as many as degrees of freedom, which become symbols of the
+        equations; by default a global frame of the constraint distribution, or some of the
+        velocities.
+    """
     hypotheses(system)
-    return reduced_equations(system, FORM, derive_on)
+    return speed_equations_of(system, FORM, derive_on, quasi_velocities)
 
 
 def appell_function(reduction: Reduction) -> Any:

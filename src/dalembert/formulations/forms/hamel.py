@@ -31,12 +31,15 @@ from ..equations import Equations
 from ..form import Form
 from ..independent_velocities import (
     FormSymbols,
+    Frame,
     Reduction,
     Split,
     choose_split,
     reduced_equations,
-    velocity_symbols,
+    speed_equations_of,
 )
+from ..quasi_velocities import check_names
+from ..velocity_maps import velocities_at
 from .lagrange import lagrangian_and_momenta
 
 if TYPE_CHECKING:
@@ -45,9 +48,12 @@ if TYPE_CHECKING:
 __all__ = [
     "FORM",
     "KINDS",
-    "QuasiVelocities",
+    "bound_symbols",
     "derive",
+    "extended_lagrangian",
     "hypotheses",
+    "is_extendable",
+    "quasi_momenta",
     "second_kind",
     "transitivity",
     "transitivity_of_inverse",
@@ -60,7 +66,7 @@ KINDS = ("first", "second")
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    if not choose_split(system).dependent:
+    if not choose_split(system, implicit=True).dependent:
         raise FormError(
             "Hamel's form in quasi-velocities adapted to constraints needs constraints",
             seen="none",
@@ -79,9 +85,9 @@ def derive(
     Parameters
     ----------
     quasi_velocities : mapping of name to expression of q, q_dot and t
-        The free quasi-velocities, affine in the independent velocities once the constraints are
-        solved; the independent velocities themselves by default. There are as many as degrees of
-        freedom; they become symbols of the state.
+        The free quasi-velocities, as many as degrees of freedom; by default a global frame of the
+        constraint distribution, or some of the velocities. They are symbols of the state where they
+        can be solved for the velocities; where they are nonlinear, the state keeps the velocities.
     kind : "first" or "second"
         With W (Rumyantsev 3.2) or with T (3.3).
     velocities : mapping of coordinate to expression of q, t and speeds
@@ -118,17 +124,8 @@ def derive(
             seen=kind,
             remedy='pass kind="first" or kind="second"',
         )
-    if quasi_velocities is None:
-        return reduced_equations(system, FORM, partial(derive_on, kind=kind), variant=kind)
-    stated = _stated(system, quasi_velocities)
-    symbols = FormSymbols.named(stated)
-    return reduced_equations(
-        system,
-        FORM,
-        partial(derive_on, kind=kind, stated=stated),
-        allowed=lambda split: _fits(system, split, stated),
-        symbols=lambda _system, _split: symbols,
-        variant=(kind, tuple(stated.items())),
+    return speed_equations_of(
+        system, FORM, partial(derive_on, kind=kind), quasi_velocities, variant=kind
     )
 
 
@@ -142,7 +139,7 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
     speeds = tuple(
         sorted({s for value in table.values() for s in value.atoms(Speed)}, key=lambda s: s.name)
     )
-    freedom = len(choose_split(system).independent)
+    freedom = choose_split(system, implicit=True).freedom
     if missing or strange or len(speeds) != freedom:
         raise FormError(
             "The velocities must be given for each coordinate, in as many speeds as degrees of"
@@ -162,26 +159,20 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
             seen=", ".join(foreign),
             remedy="write them in the system's coordinates, its parameters, t and speeds",
         )
-    _check_names(system, [s.name for s in speeds])
+    check_names(system, [s.name for s in speeds])
     obeyed = _check_inverse(system, given, speeds)
-    symbols = FormSymbols(speeds, FormSymbols.named(s.name for s in speeds).rates)
-
-    def derivation(reduction: Reduction) -> GaussBlocks:
-        algebra = reduction.algebra
-        eta, rates, inverse = (
-            algebra.vector(speeds),
-            algebra.vector(symbols.rates),
-            algebra.vector(given),
-        )
-        residual = second_kind(reduction, eta, rates, inverse)
-        independent = algebra.part(inverse, reduction.split.independent, [0])
-        return reduction.in_symbols(residual, eta, rates, independent)
-
+    frame = Frame(
+        speeds=speeds,
+        rates=FormSymbols.named(s.name for s in speeds).rates,
+        definition=(),
+        rows=choose_split(system, implicit=True).rows,
+        velocities=given,
+    )
     return reduced_equations(
         system,
         FORM,
-        derivation,
-        symbols=lambda _system, _split: symbols,
+        partial(derive_on, kind="second"),
+        stated=lambda _: frame,
         variant=given,
         hypotheses={"the given velocities obey the constraints": obeyed},
     )
@@ -215,165 +206,49 @@ def _check_inverse(
     return found
 
 
-def _stated(system: System, quasi_velocities: Mapping[str, Any]) -> dict[str, sympy.Expr]:
-    """The caller's quasi-velocities by name, in the system's own symbols."""
-    found = {
-        str(getattr(name, "name", name)): as_expression(value)
-        for name, value in quasi_velocities.items()
-    }
-    freedom = len(choose_split(system).independent)
-    if len(found) != freedom:
-        raise FormError(
-            "The quasi-velocities must be as many as the degrees of freedom",
-            seen=f"{len(found)} given, {freedom} degrees of freedom",
-            remedy="give the free ones; the constraints are the others",
-        )
-    _check_names(system, list(found))
-    for name, value in found.items():
-        strange = value.free_symbols - {
-            *system.coordinates,
-            *system.velocities,
-            *system.parameters,
-            t,
-        }
-        if strange:
-            raise FormError(
-                f"The quasi-velocity `{name}` contains symbols that have no place there",
-                seen=", ".join(sorted(s.name for s in strange)),
-                remedy="write it in the system's coordinates, velocities, parameters and t",
-            )
-    return found
-
-
-def _check_names(system: System, names: list[str]) -> None:
-    """A quasi-velocity is a symbol of the motion, beside all others."""
-    state = (
-        *system.coordinates,
-        *system.velocities,
-        *system.momenta,
-        *(q.ddot for q in system.coordinates),
-    )
-    taken = {
-        "t",
-        "energy",
-        *system.outputs,
-        *(s.name for s in (*state, *system.inputs)),
-        *(f"{name}_dot" for name in names),
-    }
-    for name in names:
-        if name in taken or not name.isidentifier():
-            raise FormError(
-                f"A quasi-velocity cannot be called `{name}`", remedy="give it a name of its own"
-            )
-
-
-def _fits(system: System, split: Split, stated: Mapping[str, sympy.Expr]) -> bool:
-    """Whether the quasi-velocities can be solved for the independent velocities of a split."""
-    reduction = Reduction(system, GraphAlgebra(), split)
-    algebra = reduction.algebra
-    derivative = algebra.jacobian(
-        reduction.here(algebra.vector(stated.values())), reduction.independent
-    )
-    if algebra.without(derivative, reduction.independent) is None:
-        return False
-    return bool(algebra.rank(derivative).value == len(stated))
-
-
-class QuasiVelocities:
-    """eta = f(q, v, t) and its inverse v = F(q, eta, t) on a reduction.
-
-    Attributes
-    ----------
-    free, bound : columns of symbols (k x 1), (r x 1)
-        eta_s and eta_a.
-    rates : column of symbols (k x 1)
-        d eta_s / dt.
-    definition : column (n x 1)
-        f(q, v, t), free ones first.
-    velocities : column (n x 1)
-        F(q, eta, t), by coordinate.
-    frame : matrix (n x k)
-        dF / d eta_s on the constraints: the virtual displacements are frame @ anything.
-    """
-
-    def __init__(
-        self, reduction: Reduction, stated: Mapping[str, sympy.Expr] | None = None
-    ) -> None:
-        algebra, split = reduction.algebra, reduction.split
-        self.reduction = reduction
-        symbols = (
-            velocity_symbols(reduction.system, split)
-            if stated is None
-            else FormSymbols.named(stated)
-        )
-        self.free, self.rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
-        names = [reduction.system.bilateral[k].name for k in split.rows]
-        self.bound = algebra.vector(
-            [Parameter(f"eta of {name}") for name in names]
-        )  # no symbol of a model has such a name
-        constraints = algebra.part(reduction.level.residual, split.rows, [0])
-        given = reduction.independent if stated is None else algebra.vector(stated.values())
-        self.definition = algebra.stack([given, constraints])
-        dependent = self._solved(constraints, reduction.dependent, self.bound)
-        independent = self.free
-        if stated is not None:
-            on_constraints = algebra.substitute(given, reduction.dependent, dependent)
-            independent = self._solved(on_constraints, reduction.independent, self.free)
-            dependent = algebra.substitute(dependent, reduction.independent, independent)
-        order = [*split.independent, *split.dependent]
-        together = algebra.stack([independent, dependent])
-        self.velocities = algebra.part(together, [order.index(k) for k in range(len(order))], [0])
-        self.eta = algebra.stack([self.free, self.bound])
-        self.independent = self.bound_to_zero(independent)
-        self.frame = self.bound_to_zero(algebra.jacobian(self.velocities, self.free))
-
-    def _solved(self, equations: Block, symbols: Block, values: Block) -> Block:
-        """The symbols from equations(symbols) = values that are affine in them."""
-        algebra = self.reduction.algebra
-        if not symbols.shape[0]:
-            return algebra.zeros(0)
-        matrix = algebra.jacobian(equations, symbols)
-        rest = algebra.substitute(equations, symbols, algebra.zeros(symbols.shape[0]))
-        return algebra.solve_square(matrix, values - rest)
-
-    def at(self, block: Block) -> Block:
-        """A block of q and v as one of q and eta."""
-        return self.reduction.algebra.substitute(block, self.reduction.v, self.velocities)
-
-    def bound_to_zero(self, block: Block) -> Block:
-        """A block on the constraints."""
-        algebra = self.reduction.algebra
-        return algebra.substitute(block, self.bound, algebra.zeros(self.bound.shape[0]))
-
-    def rate(self, block: Block) -> Block:
-        """The time derivative of a column of (q, eta, t) on the constraints, with eta_a = 0."""
-        return self.bound_to_zero(
-            self.reduction.rate_of(block, self.free, self.rates, self.velocities)
-        )
-
-
-def transitivity(quasi: QuasiVelocities) -> Any:
-    """W_s^r of (1.21), (n x k) over r, s, on the constraints."""
-    reduction, algebra = quasi.reduction, quasi.reduction.algebra
-    rows = []
-    for r in range(quasi.definition.shape[0]):
-        entry = algebra.part(quasi.definition, [r], [0])
-        derivative = quasi.at(algebra.jacobian(entry, reduction.v).T)
-        turn = quasi.rate(derivative) - quasi.bound_to_zero(
-            quasi.at(algebra.jacobian(entry, reduction.q).T)
-        )
-        rows.append((quasi.frame.T @ turn).T)
+def transitivity(reduction: Reduction) -> Any:
+    """W_s^r of (1.21), (n x k) over r, s, on the constraints: free quasi-velocities first."""
+    algebra, rows = reduction.algebra, []
+    for r in range(reduction.definition.shape[0]):
+        entry = algebra.part(reduction.definition, [r], [0])
+        derivative = reduction.here(algebra.jacobian(entry, reduction.v).T)
+        turn = reduction.rate(derivative) - reduction.here(algebra.jacobian(entry, reduction.q).T)
+        rows.append((reduction.frame.T @ turn).T)
     return algebra.stack(rows)
 
 
-def transitivity_of_inverse(quasi: QuasiVelocities) -> Any:
+def transitivity_of_inverse(reduction: Reduction) -> Any:
     """T_s^i of (1.21), (n x k) over i, s, on the constraints."""
-    reduction, algebra = quasi.reduction, quasi.reduction.algebra
-    frame = algebra.jacobian(quasi.velocities, quasi.free)
-    spread = quasi.bound_to_zero(algebra.jacobian(quasi.velocities, reduction.q)) @ quasi.frame
+    algebra, frame = reduction.algebra, reduction.frame
+    spread = reduction.map.by_places(reduction.velocities) @ frame
     places = range(len(reduction.system.coordinates))
-    turns = [quasi.rate(algebra.part(frame, places, [s])) for s in range(quasi.free.shape[0])]
+    turns = [reduction.rate(algebra.part(frame, places, [s])) for s in range(reduction.freedom)]
     return algebra.columns(turns) - spread
+
+
+def quasi_momenta(reduction: Reduction) -> Any:
+    """dL*/deta_r of all quasi-velocities on the constraints, (n x 1), free ones first."""
+    return reduction.map.inverse.T @ reduction.here(reduction.momenta_at_velocity)
+
+
+def is_extendable(reduction: Reduction) -> bool:
+    """Whether the velocities are written out for any values of the constraints."""
+    choice = reduction.choice
+    return not reduction.is_implicit and (isinstance(choice, Split) or bool(choice.definition))
+
+
+def extended_lagrangian(reduction: Reduction) -> tuple[Any, Any]:
+    """L*(q, eta, t) in all quasi-velocities, and symbols of those that the constraints are."""
+    algebra = reduction.algebra
+    bound = algebra.vector(bound_symbols(reduction))
+    velocities = velocities_at(reduction, bound)
+    return algebra.substitute(reduction.lagrangian, reduction.v, velocities), bound
+
+
+def bound_symbols(reduction: Reduction) -> list[sympy.Symbol]:
+    """Symbols of the quasi-velocities that the constraints are; no model has such names."""
+    names = [reduction.system.bilateral[k].name for k in reduction.choice.rows]
+    return [Parameter(f"eta of {name}") for name in names]
 
 
 def second_kind(reduction: Reduction, eta: Block, rates: Block, velocities: Block) -> Block:
@@ -399,31 +274,21 @@ def second_kind(reduction: Reduction, eta: Block, rates: Block, velocities: Bloc
     )
 
 
-def derive_on(
-    reduction: Reduction, kind: str = "first", stated: Mapping[str, sympy.Expr] | None = None
-) -> GaussBlocks:
+def derive_on(reduction: Reduction, kind: str = "first") -> GaussBlocks:
     """The blocks on a reduction."""
-    algebra = reduction.algebra
-    quasi = QuasiVelocities(reduction, stated)
-    stated_at_velocity = algebra.part(quasi.definition, range(quasi.free.shape[0]), [0])
-    if kind == "second":
-        residual = second_kind(
-            reduction, quasi.free, quasi.rates, quasi.bound_to_zero(quasi.velocities)
-        )
-        return reduction.in_symbols(
-            residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity
-        )
-    lagrangian = quasi.at(reduction.lagrangian)
-    derivative = quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta))
-    force = algebra.gradient(lagrangian, reduction.q) + quasi.at(reduction.applied_force)
+    lagrangian = reduction.here(reduction.lagrangian)
+    if kind == "first":
+        turning = transitivity(reduction).T @ quasi_momenta(reduction)
+    else:
+        momenta = reduction.here(reduction.momenta_at_velocity)
+        turning = -(transitivity_of_inverse(reduction).T @ momenta)
     residual = (
-        quasi.rate(algebra.gradient(lagrangian, quasi.free))
-        + transitivity(quasi).T @ derivative
-        - quasi.frame.T @ quasi.bound_to_zero(force)
+        reduction.rate(reduction.map.speed_gradient(lagrangian))
+        + turning
+        - reduction.frame.T @ reduction.map.place_gradient(lagrangian)
+        - reduction.applied
     )
-    return reduction.in_symbols(
-        residual, quasi.free, quasi.rates, quasi.independent, stated_at_velocity
-    )
+    return reduction.from_residual(residual)
 
 
 FORM = Form("hamel", CITATION, hypotheses, derive)

@@ -19,7 +19,8 @@ from ...model.system import System
 from ..blocks import GaussBlocks
 from ..equations import Equations
 from ..form import Form
-from ..independent_velocities import FormSymbols, Reduction, Split, reduced_equations
+from ..independent_velocities import FormSymbols, Frame, Reduction, Split, reduced_equations
+from ..velocity_frames import global_frame
 from .hamel import second_kind
 
 __all__ = ["FORM", "derive", "hypotheses", "orthonormal_frame"]
@@ -31,9 +32,9 @@ CITATION = (
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    reduction = Reduction.asked(system)
+    reduction = Reduction.asked(system, global_frame(system))
     algebra = reduction.algebra
-    if not reduction.split.independent:
+    if not reduction.freedom:
         raise FormError(
             "There is no frame: the constraints leave no freedom", remedy='use the form "lagrange"'
         )
@@ -56,7 +57,7 @@ def hypotheses(system: System) -> None:
         @ algebra.jacobian(reduction.momenta_at_velocity, reduction.v)
         @ reduction.frame
     )
-    rank, freedom = algebra.rank(metric).value, len(reduction.split.independent)
+    rank, freedom = algebra.rank(metric).value, reduction.freedom
     if rank < freedom:
         raise FormError(
             "There is no orthonormal frame: the kinetic metric is singular on the constraints",
@@ -68,17 +69,17 @@ def hypotheses(system: System) -> None:
 def derive(system: System) -> Equations:
     """Rates of the components of the velocity in the frame."""
     hypotheses(system)
-    return reduced_equations(system, FORM, derive_on, symbols=_symbols)
+    return reduced_equations(system, FORM, derive_on, frames=True, symbols=_symbols)
 
 
-def _symbols(system: System, split: Split) -> FormSymbols:
-    return FormSymbols.named(f"eta_{k + 1}" for k in range(len(split.independent)))
+def _symbols(_: System, choice: Split | Frame) -> FormSymbols:
+    return FormSymbols.named(f"eta_{k + 1}" for k in range(choice.freedom))
 
 
 def orthonormal_frame(reduction: Reduction) -> Any:
     """R(q, t), (k x k) upper triangular, v_I = R eta: frame @ R is orthonormal in the metric."""
     algebra = reduction.algebra
-    k = len(reduction.split.independent)
+    k = reduction.freedom
     metric = _metric(reduction)
     unit = algebra.jacobian(reduction.independent, reduction.independent)
     columns: list[Any] = []
@@ -99,7 +100,7 @@ def _metric(reduction: Reduction) -> Any:
 def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra = reduction.algebra
-    symbols = _symbols(reduction.system, reduction.split)
+    symbols = _symbols(reduction.system, reduction.choice)
     eta, rates = algebra.vector(symbols.state), algebra.vector(symbols.rates)
     turned = orthonormal_frame(reduction)
     independent = turned @ eta

@@ -9,12 +9,15 @@ other force is active.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...errors import FormError
 from ...model.system import System
+from ...typing import Expression
 from ..blocks import GaussBlocks
 from ..equations import Equations
 from ..form import Form
-from ..independent_velocities import Reduction, choose_split, reduced_equations
+from ..independent_velocities import Reduction, choose_split, speed_equations_of
 
 __all__ = ["FORM", "derive", "hypotheses"]
 
@@ -23,7 +26,7 @@ CITATION = "Kane's equations (Kane and Levinson 1985)"
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    choose_split(system)
+    choose_split(system, implicit=True)
     if system.kinetic is None:
         raise FormError(
             "Kane's form keeps inertia and active forces apart, and needs the kinetic and the"
@@ -33,10 +36,18 @@ def hypotheses(system: System) -> None:
         )
 
 
-def derive(system: System) -> Equations:
-    """Accelerations of the independent velocities from active and inertia forces."""
+def derive(system: System, quasi_velocities: Mapping[str, Expression] | None = None) -> Equations:
+    """Accelerations of the independent velocities from active and inertia forces.
+
+    Parameters
+    ----------
+    quasi_velocities : mapping of name to expression of q, q_dot and t
+        Speeds of the caller's own, as many as degrees of freedom, which become symbols of the
+        equations; by default a global frame of the constraint distribution, or some of the
+        velocities.
+    """
     hypotheses(system)
-    return reduced_equations(system, FORM, derive_on)
+    return speed_equations_of(system, FORM, derive_on, quasi_velocities)
 
 
 def derive_on(reduction: Reduction) -> GaussBlocks:

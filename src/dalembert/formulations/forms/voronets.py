@@ -27,13 +27,13 @@ CITATION = "Voronets' equations (Rumyantsev eqs. 2.6, 1.10)"
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    choose_split(system)
+    choose_split(system, implicit=True)
 
 
 def derive(system: System) -> Equations:
     """Accelerations of the independent velocities from the Lagrangian on the constraints."""
     hypotheses(system)
-    return reduced_equations(system, FORM, derive_on)
+    return reduced_equations(system, FORM, derive_on, implicit=True)
 
 
 def transitivity(reduction: Reduction) -> Any:
@@ -42,9 +42,9 @@ def transitivity(reduction: Reduction) -> Any:
     columns = []
     for place in range(len(split.dependent)):
         phi = algebra.part(reduction.solved, [place], [0])
-        derivative = algebra.jacobian(phi, reduction.independent).T
+        derivative = reduction.map.by_speeds(phi).T
         columns.append(
-            reduction.rate(derivative) - reduction.frame.T @ algebra.jacobian(phi, reduction.q).T
+            reduction.rate(derivative) - reduction.frame.T @ reduction.map.by_places(phi).T
         )
     return algebra.columns(columns) if columns else algebra.zeros(len(split.independent), 0)
 
@@ -53,13 +53,13 @@ def derive_on(reduction: Reduction) -> GaussBlocks:
     """The blocks on a reduction."""
     algebra, here = reduction.algebra, reduction.here
     constrained = here(reduction.lagrangian)
-    derivative = algebra.gradient(constrained, reduction.independent)
+    derivative = reduction.map.speed_gradient(constrained)
     dependent_momenta = algebra.part(
         here(reduction.momenta_at_velocity), reduction.split.dependent, [0]
     )
     residual = (
         reduction.rate(derivative)
-        - reduction.frame.T @ algebra.gradient(constrained, reduction.q)
+        - reduction.frame.T @ reduction.map.place_gradient(constrained)
         - transitivity(reduction) @ dependent_momenta
         - reduction.applied
     )

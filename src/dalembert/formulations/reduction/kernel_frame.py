@@ -35,7 +35,7 @@ from ...algebra.structure import numeric_rank
 if TYPE_CHECKING:
     from ...typing import Array
 
-__all__ = ["kernel_frame"]
+__all__ = ["kernel_frame", "oriented", "signed_minors"]
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 #: Shapes at which axes of reflections are compared.
@@ -77,7 +77,7 @@ def kernel_frame(
         whole = [ZERO] * k
         for place, entry in zip(held, column, strict=True):
             whole[place] = entry
-        columns.append((held[number], _oriented(whole)))
+        columns.append((held[number], oriented(whole)))
     columns.sort(key=lambda pair: pair[0])
     return sympy.Matrix([column for _, column in columns]).T if columns else sympy.zeros(k, 0)
 
@@ -113,10 +113,21 @@ def _joined_minors(
     for free in (place for place in range(k) if place not in dependent):
         places = sorted([*dependent, free])
         column = [ZERO] * k
-        for number, place in enumerate(places):
-            column[place] = (-1) ** number * _minor(rows, [p for p in places if p != place])
+        minors = signed_minors(rows.extract(list(range(rows.rows)), places))
+        for place, minor in zip(places, minors, strict=True):
+            column[place] = minor
         found.append((free, column))
     return found
+
+
+def signed_minors(rows: sympy.Matrix) -> list[sympy.Expr]:
+    """The vector that m rows of m + 1 columns annihilate: their minors with alternating signs.
+
+    >>> signed_minors(sympy.Matrix([[1, 2, 3], [0, 1, 4]]))
+    [5, -4, 1]
+    """
+    places = range(rows.cols)
+    return [(-1) ** k * _minor(rows, [p for p in places if p != k]) for k in places]
 
 
 def _reflected(
@@ -175,7 +186,7 @@ def _unit(place: int, k: int) -> list[sympy.Expr]:
     return [ONE if other == place else ZERO for other in range(k)]
 
 
-def _oriented(column: list[sympy.Expr]) -> list[sympy.Expr]:
+def oriented(column: list[sympy.Expr]) -> list[sympy.Expr]:
     """A column of the kernel, by its sign: along one basis vector it is that vector."""
     present = [entry for entry in column if entry != 0]
     if len(present) == 1:

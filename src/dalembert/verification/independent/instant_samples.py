@@ -17,11 +17,13 @@ import casadi as ca
 import numpy as np
 
 from ...algebra.graph import GraphAlgebra
-from ...formulations.forms.hamel import QuasiVelocities, transitivity_of_inverse
+from ...formulations.forms.hamel import bound_symbols, quasi_momenta, transitivity_of_inverse
 from ...formulations.forms.hamel import transitivity as quasi_transitivity
 from ...formulations.forms.voronets import transitivity
 from ...formulations.independent_velocities import Reduction, choose_split
+from ...formulations.quasi_velocities import stated_speeds
 from ...formulations.registry import derive
+from ...formulations.velocity_maps import velocities_at
 from ...integrate.simulate import simulate
 from ...model.system import System
 from ...typing import Array
@@ -88,6 +90,13 @@ def library_reduction(kind: str) -> ReductionProbe:
 
 
 @cache
+def _quasi_reduction(kind: str) -> Reduction:
+    """The library's reduction to the random quasi-velocities of a system."""
+    stated = stated_speeds(constrained_system(kind).system, quasi_system(kind).expressions())
+    return Reduction(stated.system, GraphAlgebra(), stated.near())
+
+
+@cache
 def library_quasi(kind: str, stated: bool = True) -> Callable[..., dict[str, Any]]:
     """The library's quasi-velocities of a system: random straight ones, or independent velocities.
 
@@ -95,22 +104,22 @@ def library_quasi(kind: str, stated: bool = True) -> Callable[..., dict[str, Any
     ``velocities`` (n,), ``frame`` (n, k), ``W`` and ``T`` (n, k), ``lagrangian_by_eta`` (n,),
     ``lagrangian_by_pi`` (k,).
     """
-    reduction = library_reduction(kind).reduction
+    reduction = _quasi_reduction(kind) if stated else library_reduction(kind).reduction
     algebra, n = reduction.algebra, len(reduction.system.coordinates)
-    quasi = QuasiVelocities(reduction, quasi_system(kind).expressions() if stated else None)
-    lagrangian = quasi.at(reduction.lagrangian)
-    by_position = quasi.bound_to_zero(algebra.gradient(lagrangian, reduction.q))
+    bound = algebra.vector(bound_symbols(reduction))
+    by_position = reduction.map.place_gradient(reduction.here(reduction.lagrangian))
     vectors = {
-        "velocities": quasi.velocities,
-        "lagrangian_by_eta": quasi.bound_to_zero(algebra.gradient(lagrangian, quasi.eta)),
-        "lagrangian_by_pi": quasi.frame.T @ by_position,
+        "velocities": velocities_at(reduction, bound),
+        "lagrangian_by_eta": quasi_momenta(reduction),
+        "lagrangian_by_pi": reduction.frame.T @ by_position,
     }
     matrices = {
-        "frame": quasi.frame,
-        "W": quasi_transitivity(quasi),
-        "T": transitivity_of_inverse(quasi),
+        "frame": reduction.frame,
+        "W": quasi_transitivity(reduction),
+        "T": transitivity_of_inverse(reduction),
     }
-    inputs = [reduction.time, reduction.q, quasi.eta, quasi.rates]
+    eta = algebra.stack([reduction.independent, bound])
+    inputs = [reduction.time, reduction.q, eta, reduction.z]
     function = ca.Function("quasi", inputs, [*vectors.values(), *matrices.values()])
 
     def values(time: float, q: Array, eta: Array, rates: Array) -> dict[str, Any]:
@@ -127,10 +136,9 @@ def library_quasi(kind: str, stated: bool = True) -> Callable[..., dict[str, Any
 @cache
 def library_definition(kind: str) -> Callable[..., Any]:
     """The library's eta = f(q, v, t) as a function of (time, q, v)."""
-    reduction = library_reduction(kind).reduction
-    quasi = QuasiVelocities(reduction, quasi_system(kind).expressions())
+    reduction = _quasi_reduction(kind)
     inputs = [reduction.time, reduction.q, reduction.v]
-    function = ca.Function("definition", inputs, [quasi.definition])
+    function = ca.Function("definition", inputs, [reduction.definition])
     return lambda time, q, v: np.array(function([time], q, v), dtype=float).ravel()
 
 
