@@ -1,3 +1,4 @@
+from .overview.branches import velocity_branches as velocity_branches
 from .overview.comparison import compare as compare
 from .overview.description import describe as describe
 from .proofs.existence import existence_bound as existence_bound

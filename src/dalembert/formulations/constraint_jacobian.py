@@ -39,8 +39,8 @@ class ConstraintRows:
 
     Attributes
     ----------
-    matrix : expression (m x n)
-        f_v.
+    residual, matrix : expressions (m x 1), (m x n)
+        f of all constraints at velocity level, and f_v.
     function : callable
         The symbols of the algebra to f_v.
     landing : callable
@@ -54,6 +54,7 @@ class ConstraintRows:
     """
 
     algebra: GraphAlgebra
+    residual: ca.SX
     matrix: ca.SX
     function: ca.Function
     landing: ca.Function
@@ -168,6 +169,7 @@ def _constraint_rows(system: System) -> ConstraintRows:
     holding, derivatives = holding / units, derivatives / ca.repmat(units, 1, derivatives.shape[1])
     return ConstraintRows(
         algebra,
+        level.residual,
         rows,
         ca.Function("rows", variables, [rows]),
         ca.Function("landing", variables, [ca.densify(holding), ca.densify(derivatives)]),

@@ -44,7 +44,6 @@ __all__ = [
     "Frame",
     "Reduction",
     "Split",
-    "best_choice",
     "choose_split",
     "reduced_equations",
     "speed_equations_of",
@@ -413,8 +412,3 @@ def speed_equations_of(
         symbols=symbols,
         variant=(variant, stated.table),
     )
-
-
-def best_choice(system: System) -> Split | Frame:
-    """The speeds of a form that takes any: a global frame, or independent velocities."""
-    return global_frame(system) or choose_split(system, implicit=True)

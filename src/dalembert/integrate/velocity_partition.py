@@ -15,6 +15,7 @@ import sympy
 
 from ..codegen.dense_function import DenseFunction
 from ..errors import FormError
+from ..formulations.velocity_branches import branch_at
 from .events.events import Event
 from .outcome import Termination
 from .state_symbols import reported_symbols, state_with_velocities
@@ -68,14 +69,8 @@ class VelocityPartition:
         ):
             self.threshold = None
             return False
-        names = [
-            symbol.name for symbol in (*current.system.coordinates, *current.system.velocities)
-        ]
-        values = dict(zip(names, full, strict=True)) | {"t": t}
-        parameters = driver.task.equations.system.parameters
-        values |= {s.name: v for s, v in zip(parameters, driver.task.parameters, strict=True)}
         try:
-            better = current.rechoose(values)
+            better = current.rechoose(self._values(driver, t, full))
         except FormError:
             better = current
         changed = better is not current
@@ -84,6 +79,13 @@ class VelocityPartition:
         driver.kernel = driver.kernel_for(driver.mode)
         self.threshold = self._next_threshold(driver, t, self.state(driver, t, full), changed)
         return changed
+
+    def _values(self, driver: Driver, t: float, full: Array) -> dict[str, float]:
+        """A state (q, q_dot) and the parameters by name."""
+        system = driver.task.equations.system
+        symbols = (*system.coordinates, *system.velocities, *system.parameters)
+        numbers = (*full, *driver.task.parameters)
+        return {s.name: float(value) for s, value in zip(symbols, numbers, strict=True)} | {"t": t}
 
     def _next_threshold(self, driver: Driver, t: float, y: Array, changed: bool) -> float | None:
         """The quality below which the choice is checked again, well below the present one."""
@@ -123,8 +125,9 @@ class VelocityPartition:
                 f'the form "{form}" has no independent velocities there. Use the form "lagrange"',
             )
         if changed:
-            self.switches.append(
-                (t, f"independent velocities {', '.join(driver.kernel.equations.chart)}")
-            )
+            equations = driver.kernel.equations
+            named = f"independent velocities {', '.join(equations.chart)}"
+            branch = branch_at(equations, self._values(driver, t, full))
+            self.switches.append((t, f"{named}; {branch}" if branch else named))
         driver.switch(driver.mode, t, self.state(driver, t, full), abs(step))
         return None

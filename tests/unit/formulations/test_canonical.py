@@ -13,7 +13,6 @@ import dalembert as da
 from agreement import instants, numbered, symbols_at, worst_gap
 from core_systems import random_system
 from dalembert.errors import FormError
-from dalembert.formulations.registry import applicability
 
 FORMS = ("canonical-voronets", "canonical-quasi")
 
@@ -144,22 +143,19 @@ def test_nonlinear_constraints_whose_lagrangian_on_them_is_quadratic() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_lagrangian_that_is_not_quadratic_on_the_constraints_is_refused(form: str) -> None:
-    system = random_system(3, n=3, kinds="s")
-    with pytest.raises(
-        FormError, match=r'not quadratic in the independent velocities.*use the form "voronets"'
-    ):
-        da.derive(system, form)
-    assert applicability(system)["voronets"] is None
+def test_a_lagrangian_that_is_not_quadratic_on_the_constraints(form: str) -> None:
+    """Without a formula for v(q, y, t) the state keeps the velocities, and y are outputs."""
     x, y = da.coordinates("x y")
     relativistic = da.System(
         [x, y],
         lagrangian=-sqrt(1 - x.dot**2 - y.dot**2),
         constraints=[da.velocity(y.dot - x * x.dot, name="f")],
     )
-    with pytest.raises(FormError, match="not quadratic"):
-        da.derive(relativistic, form)
-    assert worst_gap(relativistic, [da.derive(relativistic, "voronets")]) < 1e-10
+    for system in (random_system(3, n=3, kinds="s"), relativistic):
+        equations = da.derive(system, form)
+        assert equations.state == (*system.coordinates, *system.velocities)
+        assert all(symbol.name.startswith("y_") for symbol in equations.unknowns)
+        assert worst_gap(system, [equations]) < 1e-10
 
 
 @pytest.mark.parametrize("form", FORMS)

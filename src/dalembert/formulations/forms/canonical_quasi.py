@@ -15,6 +15,7 @@ eta but is so in the eta_s on the constraints, H* is not written out: its deriva
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +27,16 @@ from ...typing import Expression
 from ..blocks import GaussBlocks
 from ..equations import Equations
 from ..form import Form
-from ..independent_velocities import Reduction, best_choice
+from ..independent_velocities import Frame, Reduction, Split
 from ..quasi_velocities import stated_speeds
+from ..velocity_frames import global_frame
 from .canonical_voronets import (
     canonical_blocks,
     canonical_equations,
     canonical_symbols,
     check_regular,
     implicit_canonical_blocks,
+    regular_partition,
 )
 from .hamel import (
     KINDS,
@@ -56,7 +59,16 @@ CITATION = "Canonical equations in quasi-velocities (Rumyantsev eqs. 3.5-3.7)"
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
     hamel_hypotheses(system)
-    check_regular(Reduction.asked(system, best_choice(system)))
+    _best(system)
+
+
+def _best(system: System) -> Split | Frame:
+    """A global frame, or a partition on which the Legendre transformation is regular."""
+    frame = global_frame(system)
+    if frame is None:
+        return regular_partition(system)
+    check_regular(Reduction.asked(system, frame))
+    return frame
 
 
 def derive(
@@ -84,13 +96,15 @@ def derive(
     if stated is None:
         hypotheses(system)
     else:
-        system = stated.system
+        # Quasi-velocities are columns of a motion, and starts may name them, beside the momenta.
+        system = stated.system.replacing(outputs={**stated.system.outputs, **dict(stated.table)})
+        stated = replace(stated, system=system)
         check_regular(Reduction.asked(system, stated.near()))
     return canonical_equations(
         system,
         FORM,
         partial(derive_on, kind=kind),
-        best_choice if stated is None else lambda _: stated.near(),
+        _best if stated is None else lambda _: stated.near(),
         stated=stated,
         frames=True,
         variant=(kind, stated and stated.table),

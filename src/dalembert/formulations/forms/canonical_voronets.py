@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...algebra.tree import TreeAlgebra
@@ -51,6 +52,7 @@ __all__ = [
     "has_formula",
     "hypotheses",
     "implicit_canonical_blocks",
+    "regular_partition",
 ]
 
 CITATION = "Canonical form of Voronets' equations (Rumyantsev eqs. 3.19, 3.20)"
@@ -58,7 +60,7 @@ CITATION = "Canonical form of Voronets' equations (Rumyantsev eqs. 3.19, 3.20)"
 
 def hypotheses(system: System) -> None:
     """Raise FormError where the form does not apply."""
-    check_regular(Reduction.asked(system, choose_split(system, implicit=True)))
+    regular_partition(system)
 
 
 def check_restricted_legendre(reduction: Reduction) -> None:
@@ -83,9 +85,7 @@ def has_formula(reduction: Reduction) -> bool:
 
 def check_regular(reduction: Reduction) -> None:
     """Check that the momenta of L on the constraints determine the velocities, generically."""
-    algebra, freedom = reduction.algebra, reduction.freedom
-    momenta = reduction.map.speed_gradient(reduction.here(reduction.lagrangian))
-    rank = algebra.rank(reduction.map.by_speeds(momenta)).value
+    rank, freedom = _legendre_rank(reduction), reduction.freedom
     if rank < freedom:
         raise FormError(
             "The Legendre transformation on the constraints is singular",
@@ -94,12 +94,38 @@ def check_regular(reduction: Reduction) -> None:
         )
 
 
+def _legendre_rank(reduction: Reduction) -> int:
+    momenta = reduction.map.speed_gradient(reduction.here(reduction.lagrangian))
+    return int(reduction.algebra.rank(reduction.map.by_speeds(momenta)).value)
+
+
+def _is_regular(system: System, split: Split) -> bool:
+    """Whether the momenta of the independent velocities of a partition determine these.
+
+    Under constraints that are nonlinear in the velocities that depends on the partition.
+    """
+    key = ("regular partition", split.independent)
+    reduction = partial(Reduction.asked, system, split)
+    return system.cache.get(key, lambda: _legendre_rank(reduction()) == split.freedom)
+
+
+def regular_partition(system: System) -> Split:
+    """A partition of the velocities on which the Legendre transformation is regular."""
+    split = choose_split(system, implicit=True)
+    if not split.is_implicit or _is_regular(system, split):
+        check_regular(Reduction.asked(system, split))
+        return split
+    try:
+        return choose_split(system, None, partial(_is_regular, system), implicit=True)
+    except FormError:
+        check_regular(Reduction.asked(system, split))
+        raise
+
+
 def derive(system: System) -> Equations:
     """Rates of the momenta of the Lagrangian on the constraints."""
     hypotheses(system)
-    return canonical_equations(
-        system, FORM, derive_on, lambda stated: choose_split(stated, implicit=True)
-    )
+    return canonical_equations(system, FORM, derive_on, regular_partition)
 
 
 def canonical_equations(
@@ -118,7 +144,9 @@ def canonical_equations(
     solved for the velocities (see `velocity_maps`).
     """
     choice = general(system)
-    explicit = has_formula(Reduction.asked(system, choice))
+    explicit, allowed = has_formula(Reduction.asked(system, choice)), None
+    if isinstance(choice, Split) and choice.is_implicit:
+        allowed = partial(_is_regular, system)
     if not explicit:
         system = _with_momenta(system, replace(choice, is_implicit=True))
         stated = stated and replace(stated, system=system, kind="implicit")
@@ -126,6 +154,7 @@ def canonical_equations(
         system,
         form,
         derivation,
+        allowed=allowed,
         symbols=canonical_symbols,
         variant=variant,
         frames=frames,
