@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import casadi as ca
 import numpy as np
@@ -172,7 +172,7 @@ def split_of(system: System, independent: Symbols | None = None) -> Split:
     """The independent velocities: by name of velocity or coordinate, or the best generic choice."""
     check_rows(system)
     if independent is None:
-        return choose_split(system)
+        return choose_split(system, implicit=True)
     names = {str(getattr(item, "name", item)) for item in independent}
     known = [name for q in system.coordinates for name in (q.name, q.dot.name)]
     for name in names:
@@ -181,7 +181,7 @@ def split_of(system: System, independent: Symbols | None = None) -> Split:
             remedy = f"did you mean {guess}" if guess else "name coordinates or velocities"
             raise ModelError(f"The system has no velocity `{name}`", ", ".join(known), remedy)
     places = tuple(k for k, q in enumerate(system.coordinates) if names & {q.name, q.dot.name})
-    return choose_split(system, None, lambda split: split.independent == places)
+    return choose_split(system, None, lambda split: split.independent == places, implicit=True)
 
 
 def reduction_along(
@@ -195,7 +195,8 @@ def reduction_along(
         candidates = [split_of(system, independent)]
     else:
         states = (path.state(place) for place in places)
-        candidates = [choose_split(system), *(choose_split(system, state) for state in states)]
+        chosen = partial(choose_split, system, implicit=True)
+        candidates = [chosen(), *(chosen(state) for state in states)]
     rows = _rows_along(path)
     for split in candidates:
         columns = rows[np.ix_(range(len(rows)), split.rows, split.dependent)]

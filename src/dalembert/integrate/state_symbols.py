@@ -30,6 +30,7 @@ __all__ = [
     "shown_states",
     "state_with_velocities",
     "states_with_velocities",
+    "symbols_by_velocities",
 ]
 
 
@@ -89,10 +90,7 @@ def states_with_velocities(
         return states
     u = np.zeros(len(kernel.free_inputs))
     if kernel.graph.own_symbols is not None:
-        # Some velocities may be symbols of the state themselves.
-        given = ca.SX.sym("velocities", n_q)
-        symbols = kernel.algebra.vector(system.velocities)
-        values = ca.substitute(kernel.graph.own_symbols, symbols, given)
+        given, values = symbols_by_velocities(kernel)
         function = ca.Function("own_symbols", [*kernel._inputs(), given], [values])
         for y, time, target in zip(states, times, velocities, strict=True):
             y[level] = np.asarray(function(time, y, p, u, np.zeros(0), target), dtype=float).ravel()
@@ -123,6 +121,17 @@ def states_with_velocities(
                 remedy='give velocities that obey the constraints, or use the form "lagrange"',
             )
     return states
+
+
+def symbols_by_velocities(kernel: Kernel) -> tuple[ca.SX, ca.SX]:
+    """A column of velocities (n x 1), and the symbols of a form as functions of it.
+
+    Some velocities may be symbols of the state themselves, and are other symbols here.
+    """
+    velocities = kernel.equations.system.velocities
+    given = ca.SX.sym("velocities", len(velocities))
+    own = ca.substitute(kernel.graph.own_symbols, kernel.algebra.vector(velocities), given)
+    return given, own
 
 
 def _matched(

@@ -154,7 +154,7 @@ class _Flow:
         accelerations = reduction.frame @ reduction.z + reduction.drift
         reaction = reduction.here(full.metric) @ accelerations - reduction.here(full.force)
         self.reaction = self._moving(algebra.part(reaction, split.dependent, [0]))
-        through = algebra.jacobian(reduction.solved, reduction.q)
+        through = reduction.map.by_places(reduction.solved)
         self.turning = -algebra.part(through, range(len(split.dependent)), split.dependent).T
         rest = algebra.zeros(len(split.independent))
         self.conditions = [(self._moving(transitivity(reduction)), rest)]
@@ -175,11 +175,7 @@ class _Flow:
 
     def along(self, block: ca.SX) -> Block:
         """The derivative of a matrix of (q, v_I, t) along the motion."""
-        reduction, algebra = self.reduction, self.algebra
-        column = ca.vec(block)
-        rate = algebra.along(column, reduction.q, reduction.velocities)
-        rate = rate + algebra.along(column, reduction.independent, self.z)
-        rate = rate + algebra.jacobian(column, reduction.time)
+        rate = self.algebra.substitute(self.reduction.rate(ca.vec(block)), self.reduction.z, self.z)
         return ca.reshape(rate, block.shape[0], block.shape[1])
 
     def condition(self, order: int) -> tuple[ca.SX, ca.SX] | None:

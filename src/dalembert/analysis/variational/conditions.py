@@ -95,9 +95,9 @@ def _conditions(reduction: Reduction) -> StationarityConditions | None:
     integrable = all(entry == 0 for entry in coefficients)
     coefficients = _on_motion(reduction, coefficients)
     constrained = here(reduction.lagrangian)
-    pushed = algebra.gradient(constrained, reduction.q) + here(reduction.applied_force)
+    pushed = reduction.map.place_gradient(constrained) + here(reduction.applied_force)
     obeys = all(_short(entry) == 0 for entry in algebra.part(pushed, split.dependent, [0]))
-    by_places, every = algebra.jacobian(reduction.solved, reduction.q), range(len(split.dependent))
+    by_places, every = reduction.map.by_places(reduction.solved), range(len(split.dependent))
     through = algebra.part(by_places, every, split.dependent)
     names = [system.coordinates[k].name for k in split.dependent]
     constants: tuple[sympy.Symbol, ...] = ()

@@ -19,7 +19,7 @@ for variations that vanish at the ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -29,12 +29,15 @@ import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError, nearest
+from ...formulations.forms import hamel
 from ...formulations.forms.voronets import transitivity
-from ...formulations.independent_velocities import Reduction
+from ...formulations.independent_velocities import Reduction, Split, speed_symbols
+from ...formulations.quasi_velocities import stated_speeds
 from ...integrate.motion import Motion
 from ...model.symbols import Parameter, as_expression, t
+from ...model.system import System
 from ...typing import Array, BySymbol, Expression, Symbols
-from ..path import MotionPath, path_of, reduction_along
+from ..path import MotionPath, check_rows, path_of, reduction_along
 from ..tables import Report, Section
 
 __all__ = ["PrincipleIntegrands", "principle_integrands"]
@@ -139,8 +142,13 @@ def principle_integrands(
     variation: BySymbol[Variation] | Sequence[Variation],
     *,
     independent: Symbols | None = None,
+    quasi_velocities: Mapping[str, Expression] | None = None,
 ) -> PrincipleIntegrands:
     """Integrands of Hamilton's principle by Hoelder, Voronets and Suslov (Rumyantsev 2.1 - 2.8).
+
+    With quasi-velocities they are those of (3.4), (3.12) and (3.13), the last one for both rules of
+    the variation: `suslov` with the transitivity equations (1.19), `reduced` with d(eta_s) =
+    d(dpi_s)/dt.
 
     Parameters
     ----------
@@ -151,6 +159,9 @@ def principle_integrands(
         parameters, or a pair of functions of an array of times, delta q_s and its derivative.
     independent : sequence of coordinates, velocities or names
         Which velocities are independent; by default the best choice at the start of the motion.
+    quasi_velocities : mapping of name to expression of q, q_dot and t
+        Free quasi-velocities, linear or not, in place of independent velocities; the variation is
+        then delta pi_s, by the name of its quasi-velocity.
 
     Examples
     --------
@@ -169,14 +180,23 @@ def principle_integrands(
         remedy = "pass what simulate(...) returned"
         raise ModelError("A Motion is needed", type(motion).__name__, remedy)
     nodes = path_of(motion)
-    reduction = reduction_along(nodes, GraphAlgebra(), independent)
-    field = _VariationField(reduction, variation)
-    table = _expressions(reduction, field)
+    if quasi_velocities is None:
+        reduction = reduction_along(nodes, GraphAlgebra(), independent)
+        field = _VariationField(reduction, variation)
+        table = _expressions(reduction, field)
+    else:
+        reduction = _quasi_reduction(motion.system, quasi_velocities, independent)
+        field = _VariationField(reduction, variation)
+        table = _quasi_expressions(reduction, field)
     paths = (nodes, path_of(motion, motion.t), path_of(motion, nodes.edges[[0, -1]]))
     inner, outer, ends = (_along(path, reduction.algebra, table, field) for path in paths)
     momentum = np.sum(ends["momenta"] * ends["displacements"], axis=0)
     spread = max(_spread(inner), _spread(outer))
-    system, split = motion.system, reduction.split
+    system, choice = motion.system, reduction.choice
+    free = [s.name for s in speed_symbols(reduction.system, choice).state]
+    bound = [system.bilateral[k].name for k in choice.rows]
+    if isinstance(choice, Split):
+        bound = [system.velocities[k].name for k in choice.dependent]
     fields = ("displacements", *(f"{rule}_{what}" for rule, what in RULES))
     return PrincipleIntegrands(
         name=system.name,
@@ -187,9 +207,24 @@ def principle_integrands(
         integral=float(nodes.integral(inner["hoelder"][0])),
         boundary=float(momentum[1] - momentum[0]),
         size=abs(float(nodes.integral(inner["size"][0]))),
-        independent=tuple(system.velocities[k].name for k in split.independent),
-        dependent=tuple(system.velocities[k].name for k in split.dependent),
+        independent=tuple(free),
+        dependent=tuple(bound),
     )
+
+
+def _quasi_reduction(
+    system: System, quasi_velocities: Mapping[str, Expression], independent: Symbols | None
+) -> Reduction:
+    """The system on stated quasi-velocities, in blocks of (q, v, t)."""
+    check_rows(system)
+    if independent is not None:
+        raise ModelError(
+            "Give independent velocities, or quasi-velocities", "both", "leave one out"
+        )
+    # The motion may have been made in the same quasi-velocities, as outputs.
+    stated = stated_speeds(system.replacing(outputs={}), quasi_velocities)
+    choice = replace(stated.near(), is_implicit=True)
+    return Reduction(stated.system, GraphAlgebra(), choice)
 
 
 class _VariationField:
@@ -198,8 +233,12 @@ class _VariationField:
     def __init__(
         self, reduction: Reduction, given: BySymbol[Variation] | Sequence[Variation]
     ) -> None:
-        system = reduction.system
-        self.free = [system.coordinates[k] for k in reduction.split.independent]
+        system, choice = reduction.system, reduction.choice
+        self.free: list[sympy.Symbol] = (
+            [system.coordinates[k] for k in choice.independent]
+            if isinstance(choice, Split)
+            else list(choice.speeds)
+        )
         self.functions = self._read(given)
         self.value = ca.SX.sym("delta", len(self.free))
         self.rate = ca.SX.sym("delta_dot", len(self.free))
@@ -263,8 +302,8 @@ def _expressions(reduction: Reduction, field: _VariationField) -> dict[str, ca.S
     displacement = frame @ delta
     turning = algebra.columns([reduction.rate(frame[:, s]) for s in range(frame.shape[1])])
     commuting = turning @ delta + frame @ delta_rate
-    of_phi = algebra.along(reduction.solved, reduction.q, displacement)
-    of_phi = of_phi + algebra.along(reduction.solved, reduction.independent, delta_rate)
+    of_phi = reduction.map.by_places(reduction.solved) @ displacement
+    of_phi = of_phi + reduction.map.by_speeds(reduction.solved) @ delta_rate
     free = algebra.part(commuting, split.independent, [0])
     order = [*split.independent, *split.dependent]
     places = [order.index(k) for k in range(len(order))]
@@ -274,8 +313,8 @@ def _expressions(reduction: Reduction, field: _VariationField) -> dict[str, ca.S
     derivative = here(algebra.gradient(reduction.lagrangian, reduction.q))
     momenta = here(reduction.momenta_at_velocity)
     dependent = algebra.part(momenta, split.dependent, [0])
-    by_velocities = algebra.gradient(constrained, reduction.independent)
-    of_constrained = algebra.inner(algebra.gradient(constrained, reduction.q), displacement)
+    by_velocities = reduction.map.speed_gradient(constrained)
+    of_constrained = algebra.inner(reduction.map.place_gradient(constrained), displacement)
     of_constrained = of_constrained + algebra.inner(by_velocities, delta_rate)
     coefficients = transitivity(reduction)
     swept = coefficients.T @ delta
@@ -299,6 +338,59 @@ def _expressions(reduction: Reduction, field: _VariationField) -> dict[str, ca.S
         "suslov_constraints": algebra.part(kept, split.dependent, [0]) - of_phi,
         "momenta": momenta,
         "size": terms,
+    }
+
+
+def _quasi_expressions(reduction: Reduction, field: _VariationField) -> dict[str, ca.SX]:
+    """The same in quasi-velocities, as a graph of (t, q, v, q_ddot) and of the variation."""
+    algebra, frame, k = reduction.algebra, reduction.frame, reduction.freedom
+    delta, delta_rate, momenta = field.value, field.rate, reduction.momenta_at_velocity
+    accelerations = algebra.vector([q.ddot for q in reduction.system.coordinates])
+    rates = (
+        algebra.along(reduction.given, reduction.q, reduction.v)
+        + algebra.along(reduction.given, reduction.v, accelerations)
+        + algebra.jacobian(reduction.given, reduction.time)
+    )
+
+    def moving(block: ca.SX) -> ca.SX:
+        return algebra.substitute(block, reduction.z, rates)
+
+    W, T = moving(hamel.transitivity(reduction)), moving(hamel.transitivity_of_inverse(reduction))
+    turning = algebra.columns([moving(reduction.rate(frame[:, s])) for s in range(k)])
+    displacement, commuting = frame @ delta, turning @ delta + frame @ delta_rate
+    y = hamel.quasi_momenta(reduction)
+    by_rule, bound = delta_rate - W[:k, :] @ delta, W[k:, :] @ delta
+    of_places = algebra.gradient(reduction.lagrangian, reduction.q)
+    constrained = algebra.inner(reduction.map.place_gradient(reduction.lagrangian), displacement)
+    by_speeds = reduction.map.speed_gradient(reduction.lagrangian)
+    rows = algebra.jacobian(reduction.definition, reduction.v)
+    held = algebra.inner(y[k:], rows[k:, :] @ (T @ delta))
+    kept = reduction.map.by_places(reduction.v) @ displacement + frame @ by_rule
+    residual = algebra.along(reduction.constraints, reduction.q, displacement)
+    work = algebra.inner(reduction.applied_force, displacement)
+    sizes = abs(frame) @ abs(delta_rate) + abs(turning) @ abs(delta) + abs(kept)
+    terms = algebra.inner(abs(of_places) + abs(reduction.applied_force), abs(displacement))
+    return {
+        "hoelder": algebra.inner(of_places, displacement)
+        + algebra.inner(momenta, commuting)
+        + work,
+        "voronets": constrained
+        + algebra.inner(by_speeds, by_rule)
+        - algebra.inner(y[k:], bound)
+        + work,
+        "suslov": constrained + algebra.inner(by_speeds, by_rule) + held + work,
+        "reduced": constrained
+        + algebra.inner(by_speeds, delta_rate)
+        + algebra.inner(momenta, T @ delta)
+        + work,
+        "work": work,
+        "displacements": displacement,
+        "hoelder_velocities": commuting,
+        "suslov_velocities": kept,
+        "hoelder_constraints": residual + rows[k:, :] @ commuting,
+        "suslov_constraints": residual + rows[k:, :] @ kept,
+        "momenta": momenta,
+        "size": terms + algebra.inner(abs(momenta), sizes),
     }
 
 

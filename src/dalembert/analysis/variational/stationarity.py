@@ -285,7 +285,7 @@ def momentum_test(
     momenta = dependent(reduction.momenta_at_velocity)
     derivative = dependent(algebra.gradient(reduction.lagrangian, reduction.q))
     force = dependent(reduction.applied_force)
-    by_places, every = algebra.jacobian(reduction.solved, reduction.q), range(len(split.dependent))
+    by_places, every = reduction.map.by_places(reduction.solved), range(len(split.dependent))
     through = algebra.part(by_places, every, split.dependent)
     acting = derivative + through.T @ momenta + force
     terms = abs(derivative) + abs(through.T) @ abs(momenta) + abs(force)

@@ -20,7 +20,7 @@ constraints are integrable.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,17 @@ from ...algebra.simplify.simplifier import simplify
 from ...algebra.tree import TreeAlgebra
 from ...errors import ModelError, nearest
 from ...formulations.forms import hamel, voronets
-from ...formulations.independent_velocities import Reduction, Split
+from ...formulations.forms.maggi import derive_on
+from ...formulations.independent_velocities import Reduction, Split, speed_symbols
+from ...formulations.quasi_velocities import StatedSpeeds, stated_speeds
+from ...formulations.velocity_branches import velocity_branches
 from ...model.scenario import Scenario
 from ...model.symbols import t
 from ...model.system import System
 from ...model.values import numbers_by_name
 from ...presentation.typeset import symbol_latex
 from ...runtime.gauss.constrained_solve import solve
-from ...typing import Array, Symbol, Values
+from ...typing import Array, Expression, Symbol, Values
 from ..anatomy import read_model, take_apart
 from ..path import split_of
 from ..tables import Report, Section
@@ -64,11 +67,11 @@ def transitivity_sizes(reduction: Reduction) -> Block:
     columns = []
     for place in range(len(split.dependent)):
         phi = algebra.part(reduction.solved, [place], [0])
-        derivative = algebra.jacobian(phi, reduction.independent).T
-        by_q, by_v = (algebra.jacobian(derivative, x) for x in (reduction.q, reduction.independent))
+        derivative = reduction.map.by_speeds(phi).T
+        by_q, by_v = reduction.map.by_places(derivative), reduction.map.by_speeds(derivative)
         size = ca.sum2(abs(by_q)) * speed + ca.sum2(abs(by_v)) * pull
         size = size + abs(algebra.jacobian(derivative, reduction.time))
-        carried = abs(reduction.frame.T) @ abs(algebra.jacobian(phi, reduction.q).T)
+        carried = abs(reduction.frame.T) @ abs(reduction.map.by_places(phi).T)
         columns.append(size + carried)
     return algebra.columns(columns) if columns else algebra.zeros(len(split.independent), 0)
 
@@ -93,6 +96,8 @@ class Transitivity(Report):
         The largest |A_s^a| found there, relative to its terms.
     states : int
         The number of states.
+    quasi_velocities : tuple of str
+        The free quasi-velocities of W and T: the independent velocities, or stated ones.
     """
 
     system: System
@@ -103,6 +108,8 @@ class Transitivity(Report):
     vanishes: bool | None
     largest: float
     states: int
+    quasi_velocities: tuple[str, ...] = ()
+    stated: StatedSpeeds | None = field(default=None, repr=False)
 
     # -- formulas ----------------------------------------------------------------------------------
 
@@ -119,21 +126,27 @@ class Transitivity(Report):
     @cached_property
     def W(self) -> sympy.ImmutableMatrix:
         """W_s^i of (1.21) on the constraints, (n x k): free quasi-velocities first."""
-        return _shortened(hamel.transitivity(self._tree))
+        return _shortened(hamel.transitivity(self._quasi))
 
     @cached_property
     def T(self) -> sympy.ImmutableMatrix:
         """T_s^r of (1.21) on the constraints, (n x k), by coordinate."""
-        return _shortened(hamel.transitivity_of_inverse(self._tree))
+        return _shortened(hamel.transitivity_of_inverse(self._quasi))
 
     @cached_property
     def derivatives(self) -> sympy.ImmutableMatrix:
         """df_i/dv_r of the quasi-velocities on the constraints, (n x n)."""
-        return _shortened(_derivatives(self._tree))
+        return _shortened(_derivatives(self._quasi))
 
     @cached_property
     def _tree(self) -> Reduction:
         return Reduction(self.system, TreeAlgebra(), self.split)
+
+    @cached_property
+    def _quasi(self) -> Reduction:
+        if self.stated is None:
+            return self._tree
+        return Reduction(self.stated.system, TreeAlgebra(), self.stated.near())
 
     # -- numbers -----------------------------------------------------------------------------------
 
@@ -143,14 +156,17 @@ class Transitivity(Report):
         Parameters
         ----------
         state : mapping of symbol or name to value
-            Coordinates, independent velocities and t, zero where missing. Accelerations of the
-            independent velocities are those of the motion unless they are given.
+            Coordinates, independent velocities and t, zero where missing; all velocities where
+            quasi-velocities were stated. Accelerations of the independent velocities, and rates of
+            the quasi-velocities, are those of the motion unless they are given. Dependent
+            velocities that follow implicitly are found, and must be given where the constraints
+            have several branches.
         parameters : mapping of symbol or name to value
         """
         values = numbers_by_name(state) | numbers_by_name(parameters)
         system, symbols = self.system, self._numeric.variables
         fixed = (*system.parameters, *system.inputs)
-        moving = (*system.coordinates, *system.velocities, *self._numeric.accelerations)
+        moving = (*system.coordinates, *system.velocities, *self._numeric.rates)
         known = [symbol.name for symbol in (t, *moving, *fixed)]
         for name in values:
             if name not in known:
@@ -161,11 +177,40 @@ class Transitivity(Report):
         if missing:
             remedy = f"pass parameters={{{missing[0]!r}: ...}}"
             raise ModelError(f"`{missing[0]}` has no value", remedy=remedy)
-        return self._numeric.at(values)
+        return self._numeric.at(values | self._on_branch(values))
+
+    def _on_branch(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Dependent velocities that were not given, where they follow implicitly."""
+        missing = [name for name in self.dependent if name not in values]
+        if not self.split.is_implicit or not missing or self.stated is not None:
+            return {}
+        names = (*self.independent, "t", *(q.name for q in self.system.coordinates))
+        fixed = {name: value for name, value in values.items() if name in names}
+        fixed |= {s.name: values[s.name] for s in self.system.parameters if s.name in values}
+        found = velocity_branches(self.system, fixed, independent=self.independent)
+        if len(found) != 1:
+            listed = [
+                ", ".join(f"{name} = {value:.6g}" for name, value in branch.velocities.items())
+                for branch in found
+            ]
+            raise ModelError(
+                f"The constraints have {len(found) or 'no'} solutions for the dependent velocities",
+                " or ".join(listed) or ", ".join(self.dependent),
+                "give all velocities" if found else "give other independent velocities",
+            )
+        return dict(found[0].velocities)
 
     @cached_property
     def _numeric(self) -> _Numeric:
-        return _Numeric(Reduction(self.system, GraphAlgebra(), self.split))
+        plain = Reduction(self.system, GraphAlgebra(), self.split)
+        if self.stated is None:
+            return _Numeric(plain, plain)
+        choice = replace(self.stated.near(), is_implicit=True)
+        split = replace(self.split, is_implicit=True)
+        shared = GraphAlgebra()
+        return _Numeric(
+            Reduction(self.system, shared, split), Reduction(self.stated.system, shared, choice)
+        )
 
     # -- presentation ------------------------------------------------------------------------------
 
@@ -239,37 +284,43 @@ class TransitivitySymbols:
 
 
 class _Numeric:
-    """The symbols as functions of numbers."""
+    """The symbols as functions of numbers, of velocities in `plain` and quasi-velocities."""
 
-    def __init__(self, reduction: Reduction) -> None:
-        algebra = reduction.algebra
-        inverse, derivatives = hamel.transitivity_of_inverse(reduction), _derivatives(reduction)
-        symbols = hamel.transitivity(reduction)
-        blocks = [voronets.transitivity(reduction), symbols, inverse, derivatives]
-        record = voronets.derive_on(reduction)
-        given = {symbol: law for symbol, law in reduction.system.inputs.items() if law is not None}
+    def __init__(self, plain: Reduction, quasi: Reduction) -> None:
+        algebra = plain.algebra
+        inverse, derivatives = hamel.transitivity_of_inverse(quasi), _derivatives(quasi)
+        symbols = hamel.transitivity(quasi)
+        blocks = [voronets.transitivity(plain), symbols, inverse, derivatives]
+        records = [voronets.derive_on(plain), *([] if quasi is plain else [derive_on(quasi)])]
+        given = {symbol: law for symbol, law in plain.system.inputs.items() if law is not None}
         names = algebra.vector(list(given))
-        values = reduction.here(algebra.vector(list(given.values())))
+        values = plain.here(algebra.vector(list(given.values())))
+        problems = [block for record in records for block in (record.metric, record.force)]
         blocks, problem = (
             [algebra.substitute(block, names, values) if given else block for block in table]
-            for table in (blocks, [record.metric, record.force])
+            for table in (blocks, problems)
         )
-        self.reduction, coordinates = reduction, reduction.system.coordinates
-        self.accelerations = [coordinates[k].ddot for k in reduction.split.independent]
+        self.reduction = plain
+        self.unknowns = [
+            speed_symbols(on.system, on.choice).rates for on in dict.fromkeys((plain, quasi))
+        ]
+        self.rates = [symbol for group in self.unknowns for symbol in group]
         rows = ca.vertcat(*(ca.vec(block) for block in (*blocks, *problem)))
-        nodes, own = algebra.symbols, self.accelerations
+        nodes, own = algebra.symbols, self.rates
         self.variables = [s for s in nodes if ca.depends_on(rows, nodes[s]) or s in own]
         inputs = [algebra.symbols[s] for s in self.variables]
-        self.moves = any(algebra.depends(block, reduction.z) for block in blocks)
+        every = algebra.vector(self.rates)
+        self.moves = any(algebra.depends(block, every) for block in blocks)
         self.symbols = ca.Function("symbols", inputs, [ca.densify(block) for block in blocks])
         self.problem = ca.Function("problem", inputs, [ca.densify(block) for block in problem])
 
     def at(self, values: Mapping[str, float]) -> TransitivitySymbols:
-        names = [s.name for s in self.accelerations]
         table = dict(values)
-        if self.moves and not all(name in table for name in names):
-            metric, force = self._called(self.problem, table)
-            table = dict(zip(names, solve(metric, force[:, 0]).z, strict=True)) | table
+        if self.moves and not all(symbol.name in table for symbol in self.rates):
+            found = self._called(self.problem, table)
+            for group, metric, force in zip(self.unknowns, found[::2], found[1::2], strict=True):
+                names = [symbol.name for symbol in group]
+                table = dict(zip(names, solve(metric, force[:, 0]).z, strict=True)) | table
         coefficients, W, T, derivatives = self._called(self.symbols, table)
         split = self.reduction.split
         k = len(split.independent)
@@ -300,6 +351,7 @@ def transitivity(
     system: System | Scenario,
     *,
     independent: Sequence[Symbol] | None = None,
+    quasi_velocities: Mapping[str, Expression] | None = None,
     parameters: Values | None = None,
     start: Values | None = None,
     n: int = 8,
@@ -311,6 +363,8 @@ def transitivity(
     system : System or Scenario
     independent : sequence of coordinates, velocities or names
         Which velocities are independent; by default the best choice at generic states.
+    quasi_velocities : mapping of name to expression of q, q_dot and t
+        The free quasi-velocities of W and T, linear or not; the independent velocities by default.
     parameters, start : mappings
         Where the generic states are looked for that decide whether A vanishes.
     n : int
@@ -331,16 +385,20 @@ def transitivity(
     """
     stated, values, beginning = read_model(system, parameters, start)
     split = split_of(stated, independent)
+    speeds = None if quasi_velocities is None else stated_speeds(stated, quasi_velocities)
+    names = tuple(stated.velocities[k].name for k in split.independent)
     vanishes, largest, states = _vanishing(stated, split, values, beginning, n)
     return Transitivity(
         system=stated,
         split=split,
-        independent=tuple(stated.velocities[k].name for k in split.independent),
+        independent=names,
         dependent=tuple(stated.velocities[k].name for k in split.dependent),
         constraints=tuple(stated.bilateral[k].name for k in split.rows),
         vanishes=vanishes,
         largest=largest,
         states=states,
+        quasi_velocities=names if speeds is None else tuple(name for name, _ in speeds.table),
+        stated=speeds,
     )
 
 
@@ -378,6 +436,6 @@ def _vanishing(
             worst = max(worst, size)
     if identity.holds_to_rounding:
         return True, worst, used
-    on_states_alone = any(c.is_position_level for c in system.bilateral)
+    on_states_alone = split.is_implicit or any(c.is_position_level for c in system.bilateral)
     refuted = worst > ROUNDING or (identity.is_refuted and not on_states_alone)
     return False if refuted else None, worst, used

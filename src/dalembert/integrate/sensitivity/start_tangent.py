@@ -336,7 +336,7 @@ def own_tangents(
     kernel: Kernel, time: float, full: Array, derivatives: Array, p: Array, by_parameters: Array
 ) -> Array:
     """Map derivatives (k, 2n) of (q, q_dot) at `full` (2n,) to the form's symbols, (k, n_state)."""
-    from ..state_symbols import state_with_velocities
+    from ..state_symbols import state_with_velocities, symbols_by_velocities
 
     system, state = kernel.equations.system, kernel.equations.state
     n = len(system.coordinates)
@@ -352,12 +352,9 @@ def own_tangents(
     known, symbols = ca.vertcat(inputs[1][:n], inputs[2]), inputs[1][n:]
     free = np.zeros(len(kernel.free_inputs))
     if kernel.graph.own_symbols is not None:
-        v = kernel.algebra.vector(system.velocities)
-        table = ca.Function(
-            "own",
-            [*inputs, v],
-            [ca.densify(ca.jacobian(kernel.graph.own_symbols, ca.vertcat(known, v)))],
-        )
+        v, values = symbols_by_velocities(kernel)
+        jacobian = ca.densify(ca.jacobian(values, ca.vertcat(known, v)))
+        table = ca.Function("own", [*inputs, v], [jacobian])
         number = np.asarray(table(time, y, p, free, np.zeros(0), full[n:]), dtype=float)
         own[:, n:] = np.hstack([derivatives[:, :n], by_parameters.T, derivatives[:, n:]]) @ number.T
         return own

@@ -17,6 +17,8 @@ import casadi as ca
 import numpy as np
 
 from ...algebra.graph import GraphAlgebra
+from ...analysis.variational.transitivity import Transitivity, TransitivitySymbols
+from ...analysis.variational.transitivity import transitivity as public_transitivity
 from ...formulations.forms.hamel import bound_symbols, quasi_momenta, transitivity_of_inverse
 from ...formulations.forms.hamel import transitivity as quasi_transitivity
 from ...formulations.forms.voronets import transitivity
@@ -131,6 +133,15 @@ def library_quasi(kind: str, stated: bool = True) -> Callable[..., dict[str, Any
         }
 
     return values
+
+
+@cache
+def public_symbols(kind: str, bent: bool | None = None) -> Transitivity:
+    """What `transitivity` finds in random quasi-velocities, or in independent velocities."""
+    model = constrained_system(kind)
+    stated = None if bent is None else quasi_system(kind, bent).expressions()
+    names = [f"q{s + 1}" for s in range(model.k)]
+    return public_transitivity(model.system, independent=names, quasi_velocities=stated, n=1)
 
 
 @cache
@@ -291,6 +302,14 @@ class MotionSample:
             found[name] = found[name].reshape(count, self.k)
         return found
 
+    @cached_property
+    def public(self) -> TransitivitySymbols:
+        """A, W and T of the library's `transitivity` in independent velocities."""
+        state = {f"q{i + 1}": value for i, value in enumerate(self.q)} | {"t": self.time}
+        state |= {f"q{s + 1}_dot": self.w[s] for s in range(self.k)}
+        state |= {f"q{s + 1}_ddot": self.z[s] for s in range(self.k)}
+        return public_symbols(self.model.kind).at(state)
+
 
 @sampler(*KINDS, seed=3, count=2)
 def motions(kind: str, random: Generator) -> MotionSample:
@@ -393,6 +412,16 @@ class QuasiSample:
         """The library's quasi-velocities at this state and these rates; see `library_quasi`."""
         model = self.quasi.model
         return library_quasi(model.kind)(self.time, self.q, self.eta, self.eta_rate[: model.k])
+
+    @cached_property
+    def public(self) -> TransitivitySymbols:
+        """W, T and f_v of the library's `transitivity` at this state and these rates."""
+        k = self.quasi.model.k
+        state = {f"q{i + 1}": value for i, value in enumerate(self.q)} | {"t": self.time}
+        state |= {f"q{i + 1}_dot": value for i, value in enumerate(self.v)}
+        state |= {f"q{s + 1}_ddot": self.z[s] for s in range(k)}
+        state |= {f"quasi{s + 1}_dot": self.eta_rate[s] for s in range(k)}
+        return public_symbols(self.quasi.model.kind, self.quasi.bent).at(state)
 
 
 @cache

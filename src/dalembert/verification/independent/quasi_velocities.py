@@ -161,11 +161,11 @@ class QuasiSystem:
     bent: bool
 
     def expressions(self) -> dict[str, sympy.Expr]:
-        """The straight free quasi-velocities, as the library's `hamel` form takes them."""
+        """The free quasi-velocities, as the library's forms take them."""
         q, k, sinusoids = self.model.system.coordinates, self.model.k, self.model.sinusoids
         v = [x.dot for x in q]
         first = _constraints(sinusoids, q, v, t, k)[0]
-        values = _free_quasi_velocities(sinusoids, q, v[:k], first, t, bent=False)
+        values = _free_quasi_velocities(sinusoids, q, v[:k], first, t, self.bent)
         return {f"quasi{s + 1}": value for s, value in enumerate(values)}
 
     def definition(self, q: Array, v: Array, time: float) -> Any:

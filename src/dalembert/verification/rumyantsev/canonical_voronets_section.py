@@ -13,7 +13,7 @@ from ...typing import Array
 from ..independent.instant_samples import MotionSample, bound_probe, motions, solved_near
 from ..numeric import Residual, derivative, distance, gallery_probe
 from ..row_registry import Corrected, listed
-from .hamel_equations import canonical_residual, canonical_state, quadratic
+from .hamel_equations import canonical_residual, canonical_state, dense_accelerations, quadratic
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,12 @@ def plain_canonical_equations() -> Residual:
         rate = s.rate_on(s.model.constrained_momenta)
         return rate + ConstrainedMomenta(s).by_position @ s.frame - term
 
+    def implicit(s: MotionSample) -> float:
+        rates = bound_probe(s.model.kind, "canonical-voronets").rates(s.time, s.state)
+        return distance(rates[len(s.q) :], dense_accelerations(s))
+
     library = [canonical_residual(s, "canonical-voronets") for s in quadratic]
+    library += [implicit(s) for s in motions.of("nonlinear", "general")]
     return motions.worst(residual), _canonical_climb(), library
 
 

@@ -18,7 +18,7 @@ from ..independent.instant_samples import (
 from ..numeric import Residual, derivative, distance, excess
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
-from .quasi_motions import QuasiMotion, straight
+from .quasi_motions import QuasiMotion, bent, quasi, straight
 from .transitivity_equations import SOLVED
 
 solved = motions.of(*SOLVED)
@@ -36,7 +36,10 @@ def quasi_velocities() -> Residual:
         found = library_definition(view.quasi.model.kind)(view.time, view.q, view.v)
         return distance(found, view.eta)
 
-    return off_bent.worst(regular), off_straight.worst(library)
+    def public(view: QuasiSample) -> Residual:
+        return distance(view.public.derivatives, view.rows)
+
+    return off_bent.worst(regular), off_straight.worst(library), off_bent.worst(public)
 
 
 @listed("R-1.15", over=off_straight)
@@ -56,7 +59,10 @@ def inverse_matrices() -> Residual:
     def library(m: QuasiMotion) -> Residual:
         return distance(m.view.rows @ m.view.library["frame"], np.eye(len(m.s.q))[:, : m.k])
 
-    return straight.worst(library), off_bent.worst(residual)
+    def public(view: QuasiSample) -> Residual:
+        return distance(view.public.derivatives @ view.by_eta(view.velocities), np.eye(len(view.q)))
+
+    return straight.worst(library), off_bent.worst(residual), off_bent.worst(public)
 
 
 @listed("R-1.17", over=straight)
@@ -104,44 +110,39 @@ def quasi_transitivity() -> Residual:
     def library(m: QuasiMotion) -> Residual:
         dpi, dpi_rate = _padded(m.s, m.s.sigma), _padded(m.s, m.s.sigma_dot)
         left = dpi_rate - _quasi_variation(m.view, dpi, dpi_rate)
-        return distance(m.view.library["W"] @ m.s.sigma, left)
+        return distance(m.view.public.W @ m.s.sigma, left)
 
-    return found, straight.worst(library)
+    return found, [points.worst(library) for points in (bent, straight)]
 
 
 listed("R-1.20")(
     lambda: (
         off_bent.worst(lambda view: distance(-view.rows @ view.T, view.W)),
-        straight.worst(lambda m: distance(m.view.library["W"], -m.view.rows @ m.view.library["T"])),
+        quasi.worst(lambda m: distance(m.view.public.W, -m.view.rows @ m.view.public.T)),
     )
 )
-listed("R-1.21", over=straight)(
-    lambda m: (distance(m.view.library["W"], m.W), distance(m.view.library["T"], m.T))
+listed("R-1.21", over=quasi)(
+    lambda m: (distance(m.view.public.W, m.W), distance(m.view.public.T, m.T))
 )
 
 
-@listed("R-1.22", over=straight)
+@listed("R-1.22", over=quasi)
 def variation_of_bound_quasi_velocities(m: QuasiMotion) -> Residual:
     s, view = m.s, m.view
     varied = _quasi_variation(view, _padded(s, s.sigma), _padded(s, s.sigma_dot))[s.k :]
-    by_inverse = view.rows[s.k :] @ view.library["T"] @ s.sigma
-    return distance(-view.library["W"][s.k :] @ s.sigma, varied), distance(by_inverse, varied)
-
-
-def _plain_symbols(s: MotionSample) -> Any:
-    """The library's W for eta_s = q_dot_s and eta_alpha = q_dot_alpha - phi, (n, k)."""
-    library = library_quasi(s.model.kind, stated=False)
-    return library(s.time, s.q, _padded(s, s.w), s.z[: s.k])["W"]
+    by_inverse = view.rows[s.k :] @ view.public.T @ s.sigma
+    return distance(-view.public.W[s.k :] @ s.sigma, varied), distance(by_inverse, varied)
 
 
 @listed("R-1.23", over=solved)
 def symbols_agree(s: MotionSample) -> Corrected:
-    bound = _plain_symbols(s)[s.k :]
-    right = distance(-bound, s.library["symbols"]), distance(-bound, s.symbols)
-    return Corrected(right, distance(bound, s.library["symbols"]))
+    bound, symbols = s.public.W[s.k :], s.public.coefficients.T
+    return Corrected(
+        (distance(-bound, symbols), distance(-bound, s.symbols)), distance(bound, symbols)
+    )
 
 
 @listed("R-1.23-identities")
 def free_transitivity() -> Residual:
-    turned = straight.worst(lambda m: m.view.library["W"][: m.k])
-    return [_plain_symbols(s)[: s.k] for s in motions(*SOLVED)], excess(1e-3 - turned)
+    turned = straight.worst(lambda m: m.view.public.W[: m.k])
+    return [s.public.W[: s.k] for s in motions(*SOLVED)], excess(1e-3 - turned)

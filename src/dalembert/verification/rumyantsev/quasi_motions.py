@@ -1,7 +1,6 @@
 """Random motions in quasi-velocities: L* and its momenta, with eta_alpha = 0 put in or not.
 
-Everything is by complex steps; a `ConstrainedQuasiMotion` takes the library's symbols where the
-library has them.
+Everything is by complex steps; a `ConstrainedQuasiMotion` takes the library's symbols W and T.
 """
 
 from __future__ import annotations
@@ -140,12 +139,12 @@ class ConstrainedQuasiMotion:
     @cached_property
     def W(self) -> Array:
         """W_s^r, (n, k)."""
-        return self._library["W"] if self._library else self.item.W
+        return self.item.view.public.W
 
     @cached_property
     def T(self) -> Array:
         """T_s^i, (n, k)."""
-        return self._library["T"] if self._library else self.item.T
+        return self.item.view.public.T
 
     @property
     def p(self) -> Any:

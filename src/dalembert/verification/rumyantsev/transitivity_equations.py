@@ -126,7 +126,7 @@ def integrable_constraints() -> Residual:
     states = random_states("holonomic", 4, consistent=False)
     return (
         [probe(time, q, p[:1], p[1:2])["symbols"] for time, q, p in states],
-        [excess(1e-3 - np.max(np.abs(s.library["symbols"]))) for s in motions],
+        [excess(1e-3 - np.max(np.abs(s.public.coefficients.T))) for s in motions],
     )
 
 
@@ -145,7 +145,7 @@ def constraint_varied_on_motion() -> Residual:
 
 @listed("R-1.9", over=on_and_off)
 def variation_of_solved_constraints(s: MotionSample) -> Residual:
-    return distance(s.library["symbols"] @ s.sigma, (s.dq_rate - suslov_velocities(s))[s.k :])
+    return distance(s.public.coefficients.T @ s.sigma, (s.dq_rate - suslov_velocities(s))[s.k :])
 
 
 def suslov_velocities(s: MotionSample) -> Array:
@@ -158,7 +158,7 @@ def symbols_of_constraints(s: MotionSample) -> Residual:
     by_position = derivative(lambda x: s.model.solved(x, s.w, s.time), s.q)
     formula = s.rate_on(s.model.solved_rows) - by_position[:, : s.k]
     rest = by_position[:, s.k :] @ s.model.solved_rows(s.q, s.w, s.time)
-    return distance(s.library["symbols"], formula - rest)
+    return distance(s.public.coefficients.T, formula - rest)
 
 
 @listed("R-1.11", over=motions)
@@ -186,7 +186,7 @@ def linear_symbols(s: MotionSample) -> Residual:
     by_position = derivative(solved, s.q)
     own, other = by_position[:, : s.k], by_position[:, s.k :]
     rate = s.rate(lambda q, v, time: _coefficients(s, q, time)[0])
-    return distance(s.library["symbols"], rate - own - other @ _coefficients(s, s.q, s.time)[0])
+    return distance(s.public.coefficients.T, rate - own - other @ _coefficients(s, s.q, s.time)[0])
 
 
 @listed("R-1.13-suslov", over=linear)
@@ -196,4 +196,4 @@ def linear_symbols_varied(s: MotionSample) -> Residual:
 
     varied, rest = along(0), along(1)
     rate = s.rate(lambda q, v, time: _coefficients(s, q, time)[0])
-    return distance(s.library["symbols"] @ s.sigma, rate @ s.sigma - varied @ s.w - rest)
+    return distance(s.public.coefficients.T @ s.sigma, rate @ s.sigma - varied @ s.w - rest)
