@@ -116,7 +116,13 @@ def order_of_substitution(m: QuasiMotion) -> Residual:
 def holder_in_quasi_coordinates(m: QuasiMotion) -> Residual:
     s, varied = m.s, m.y @ m.d_eta + m.by_pi @ m.s.sigma
     dq, dv = m.frame @ s.sigma, m.turning[:, : m.k] @ s.sigma + m.frame @ s.sigma_dot
-    return varied - m.boundary_rate, distance(varied, s.varied(s.model.lagrangian, dq, dv))
+    public = m.integrands
+    return (
+        varied - m.boundary_rate,
+        distance(varied, s.varied(s.model.lagrangian, dq, dv)),
+        distance(public.hoelder[0], varied),
+        (public.defect, public.spread),
+    )
 
 
 def canonical_residual(s: MotionSample, form: str, **options: str) -> float:

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ...analysis.variational.principles import PrincipleIntegrands, principle_integrands
+from ...integrate.simulate import simulate
+from ...model.symbols import t
 from ...typing import Array
 from ..independent.instant_samples import (
     MotionSample,
@@ -87,6 +90,18 @@ class QuasiMotion:
     def boundary_rate(self) -> float:
         """d/dt (y_s dpi_s)."""
         return float(self.y_rate[: self.k] @ self.s.sigma + self.y[: self.k] @ self.s.sigma_dot)
+
+    @cached_property
+    def integrands(self) -> PrincipleIntegrands:
+        """`principle_integrands` on a short motion from here, with the same dpi and its rate."""
+        s, system = self.s, self.s.model.system
+        names = [symbol.name for symbol in (*system.coordinates, *system.velocities)]
+        start = dict(zip(names, s.state, strict=True))
+        motion = simulate(system, start, (s.time, s.time + 0.3), rtol=1e-11)
+        pairs = zip(s.sigma, s.sigma_dot, strict=True)
+        variation = {f"quasi{k + 1}": a + b * (t - s.time) for k, (a, b) in enumerate(pairs)}
+        stated = self.view.quasi.expressions()
+        return principle_integrands(motion, variation, quasi_velocities=stated)
 
     def hamiltonian(self, q: Array, y: Array, time: float) -> Any:
         """H*(q, y, t) = y_r eta_r - L* of all n momenta, near this state (Rumyantsev 3.5)."""

@@ -37,9 +37,12 @@ def voronets_equations(c: ConstrainedQuasiMotion, one_index: bool = True) -> Any
 
 
 listed("R-3.11", over=constrained)(lambda c: c.item.y_rate[: c.k] - c.by_pi - c.p @ c.T)
-listed("R-3.12", over=constrained)(
-    lambda c: c.variation(c.d_eta) - c.bound_work - c.item.boundary_rate
-)
+
+
+@listed("R-3.12", over=constrained)
+def voronets_principle(c: ConstrainedQuasiMotion) -> Residual:
+    varied = c.variation(c.d_eta) - c.bound_work
+    return varied - c.item.boundary_rate, distance(c.item.integrands.voronets[0], varied)
 
 
 @listed("R-3.13", over=constrained)
@@ -47,7 +50,9 @@ def voronets_principle_with_inverse(c: ConstrainedQuasiMotion) -> Corrected:
     first, second = c.variation(c.d_eta), c.variation(c.s.sigma_dot)
     end = c.item.boundary_rate
     printed = min(abs(change - c.work - end) for change in (first, second))
-    return Corrected((first + c.inverse_work - end, second + c.work - end), printed)
+    public, right = c.item.integrands, (first + c.inverse_work, second + c.work)
+    found = distance(np.array([public.suslov[0], public.reduced[0]]), np.array(right))
+    return Corrected((right[0] - end, right[1] - end, found), printed)
 
 
 @listed("R-3.14")
