@@ -352,7 +352,7 @@ def _quasi_expressions(reduction: Reduction, field: _VariationField) -> dict[str
         + algebra.jacobian(reduction.given, reduction.time)
     )
 
-    def moving(block: ca.SX) -> ca.SX:
+    def moving(block: ca.SX) -> Any:
         return algebra.substitute(block, reduction.z, rates)
 
     W, T = moving(hamel.transitivity(reduction)), moving(hamel.transitivity_of_inverse(reduction))
