@@ -52,6 +52,8 @@ _Function = Callable[..., list[Any]]
 
 #: Where the search for missing coordinates begins; at zero a constraint may have no derivative.
 GUESSES = (0.0, 0.1, -0.1, 1.0)
+#: A derivative that is a smaller share of the largest one of its constraint is rounding.
+NOTHING = 1e-13
 #: No more symbols are completed from the constraints at once: that solve is dense.
 MOST_COMPLETED = 5000
 #: Symbols that move by less than this part of the state, though no constraint was broken, are not
@@ -240,9 +242,7 @@ class StartSolver:
             return
         free = [k for k, q in enumerate(self.system.coordinates) if q.name not in values]
         if free and self._excess("position", y, ROUNDING):
-            conditions = self._function(
-                ("positions", *free), lambda: self._position_conditions(free)
-            )
+            conditions = self._position_conditions(free)
             for guess in GUESSES:
                 trial = y.copy()
                 trial[free] += guess
@@ -252,11 +252,24 @@ class StartSolver:
                     break
         self._move_to_constraints(y, "position", bool(self.report))
 
-    def _position_conditions(self, free: list[int]) -> list[Any]:
-        residual = self.kernel.graph.position.residual
-        coordinates = self.kernel.algebra.vector(self.system.coordinates)
-        derivative = ca.jacobian(residual, coordinates)[:, free]
-        return [residual, derivative, scaled_terms(self.kernel._inputs(), residual, coordinates)]
+    def _position_conditions(self, free: list[int]) -> _Function:
+        """Conditions on the free coordinates; derivatives that are rounding count as zero."""
+
+        def blocks() -> list[Any]:
+            residual = self.kernel.graph.position.residual
+            coordinates = self.kernel.algebra.vector(self.system.coordinates)
+            size = scaled_terms(self.kernel._inputs(), residual, coordinates)
+            return [residual, ca.jacobian(residual, coordinates), size]
+
+        everything = self._function("positions", blocks)
+
+        def on_free(y: Array, values: ArrayLike = ()) -> list[Any]:
+            residual, derivative, size = everything(y)
+            largest = np.max(np.abs(derivative), axis=1, keepdims=True)
+            rows = derivative[:, free]
+            return [residual, np.where(np.abs(rows) > NOTHING * largest, rows, 0.0), size]
+
+        return on_free
 
     # -- velocities --------------------------------------------------------------------------------
 

@@ -49,6 +49,9 @@ class Element(Protocol):
     def name(self) -> str:
         """Its name."""
 
+    def expressions(self) -> Iterable[sympy.Expr]:
+        """What it was stated by."""
+
     def contribution(self, kinematics: Kinematics) -> Contribution:
         """What it adds to a system whose bodies move like this."""
 

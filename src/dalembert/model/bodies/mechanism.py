@@ -156,6 +156,10 @@ class Mechanism:
         """Twists and poses in joint coordinates."""
         return self._plan("joint").kinematics
 
+    def kinematics_in(self, coordinates: Coordinates) -> Kinematics:
+        """Twists and poses in joint or in maximal coordinates."""
+        return self._plan(coordinates).kinematics
+
     def position(self, place: Place) -> Triple:
         """The position of a point in space, in joint coordinates."""
         return self.kinematics.position(as_frame(place, "A position"))
@@ -268,8 +272,15 @@ def _closing_plan(
     to the child.
     """
     closed, extra, welded = [], [], []
+    named = {
+        symbol
+        for element in mechanism.elements
+        for value in element.expressions()
+        for symbol in leaves(value)
+    }
     for joint in loops:
-        if joint.kind in HAS_CLOSURE and joint.is_passive:
+        is_named = not named.isdisjoint({*joint.coordinates, *(q.dot for q in joint.coordinates)})
+        if joint.kind in HAS_CLOSURE and joint.is_passive and not is_named:
             closed.append(joint)
             continue
         virtual = Body(f"{joint.name}_end")

@@ -1,0 +1,1 @@
+"""Numbers of mechanisms: kinematics, mass matrices, inverse dynamics, assembly, agreement."""

@@ -1,0 +1,256 @@
+r"""Kinematics and dynamics of a mechanism in numbers, for one state or for arrays of states.
+
+Everything comes from the one `System` of the mechanism. With its Lagrangian L and its applied
+forces Q (springs, dampers and forces along joints included, inputs zero),
+
+    M(q) = L_vv,      tau = d/dt L_v - L_q - Q = M(q) a + h(q, v),
+
+which the graph evaluates in a time proportional to the number of joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...algebra.graph import GraphAlgebra
+from ...errors import ModelError
+from ...formulations.forms.lagrange import applied_force
+from ...model.bodies.body import Frame, Place, as_frame
+from ...model.bodies.mechanism import Coordinates, Mechanism
+from ...model.bodies.vectors import Triple, add, cross, scale
+from ...model.cache import Cache
+from ...model.symbols import by_name, t
+
+if TYPE_CHECKING:
+    from ...typing import Array, ArrayLike, Values
+
+__all__ = ["BodyModel", "Pose"]
+
+ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where frames are.
+
+    Attributes
+    ----------
+    rotation : array (..., 3, 3)
+        The axes of the frame in space as columns.
+    position : array (..., 3)
+
+    >>> Pose(np.eye(3), np.zeros(3)).position.shape
+    (3,)
+    """
+
+    rotation: Array
+    position: Array
+
+
+class BodyModel:
+    """A mechanism with values of its parameters, for questions in numbers.
+
+    Coordinates and velocities are arrays (..., n) in the order of `names`; leading dimensions are
+    many states at once.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> b = da.bodies
+    >>> arm = b.Body("arm", mass=2, com=(1, 0, 0))
+    >>> mechanism = b.Mechanism([b.revolute("a", b.ground(), arm)], gravity=(0, -9.81, 0))
+    >>> model = b.BodyModel(mechanism)
+    >>> model.mass_matrix([0.0]).tolist(), model.bias([0.0], [0.0]).round(2).tolist()
+    ([[2.0]], [19.62])
+    >>> model.pose(arm.point((1, 0, 0)), [[0.0], [np.pi / 2]]).position.round(3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        parameters: Values | None = None,
+        coordinates: Coordinates = "joint",
+    ) -> None:
+        self.mechanism = mechanism
+        self.system = mechanism.system(coordinates)
+        self.kinematics = mechanism.kinematics_in(coordinates)
+        #: The names of the coordinates, in the order of arrays.
+        self.names = tuple(q.name for q in self.system.coordinates)
+        values = by_name(parameters or {}, "mapping of parameters")
+        missing = [p.name for p in self.system.parameters if p.name not in values]
+        if missing:
+            raise ModelError(
+                f"The parameters {', '.join(missing)} have no value",
+                remedy=f"pass parameters={{{missing[0]!r}: 1.0}}, say",
+            )
+        self._parameters = np.array([float(values[p.name]) for p in self.system.parameters])
+        self._algebra = GraphAlgebra()
+        self._cache = Cache("functions of a mechanism")
+        columns = self._algebra
+        self._q = columns.vector(self.system.coordinates)
+        self._v = columns.vector(self.system.velocities)
+        self._a = columns.vector([q.ddot for q in self.system.coordinates])
+
+    # -- evaluation --------------------------------------------------------------------------------
+
+    def evaluate(self, key: Any, make: Callable[[], Any], *states: ArrayLike) -> Array:
+        """A block of the graph at states (q, v, a), as an array (..., rows, columns)."""
+        n = len(self.names)
+        wide = [np.asarray(state, dtype=float) for state in states]
+        for state in wide:
+            if state.shape[-1:] != (n,):
+                raise ModelError(
+                    "A state has one number for each coordinate",
+                    seen=f"shape {state.shape}, {n} coordinates",
+                    remedy=f"give them in the order {', '.join(self.names[:6])}",
+                )
+        wide += [np.zeros(n)] * (3 - len(wide))
+        lead = np.broadcast_shapes(*(state.shape[:-1] for state in wide))
+        flat = [np.broadcast_to(state, (*lead, n)).reshape(-1, n).T for state in wide]
+        count = flat[0].shape[1]
+        numbers = np.repeat(self._parameters[:, None], count, axis=1)
+        function, shape = self._cache.get(key, lambda: self._function(make()))
+        found = np.asarray(function(np.vstack([*flat, numbers])).full())
+        return found.T.reshape(*lead, shape[1], shape[0]).swapaxes(-1, -2)
+
+    def _function(self, block: Any) -> tuple[Any, tuple[int, int]]:
+        algebra = self._algebra
+        inputs = algebra.vector([*self.system.inputs, t])
+        block = ca.substitute(ca.SX(block), inputs, ca.DM.zeros(inputs.numel()))
+        everything = ca.vertcat(self._q, self._v, self._a, algebra.vector(self.system.parameters))
+        return (
+            ca.Function("block", [everything], [ca.densify(ca.vec(block))]),
+            (int(block.shape[0]), int(block.shape[1])),
+        )
+
+    def array(self, values: Mapping[Any, float]) -> Array:
+        """Coordinates by name as an array (n,); home values where they are not given."""
+        given = by_name(values, "coordinates")
+        unknown = sorted(set(given) - set(self.names))
+        if unknown:
+            raise ModelError(
+                f"There is no coordinate `{unknown[0]}`",
+                seen=", ".join(self.names),
+                remedy="use one of these names",
+            )
+        home = {q.name: value for q, value in self.system.home.items()}
+        return np.array([float(given.get(name, home.get(name, 0.0))) for name in self.names])
+
+    # -- kinematics --------------------------------------------------------------------------------
+
+    def pose(self, place: Place, q: ArrayLike) -> Pose:
+        """The pose of a frame in space."""
+        frame = as_frame(place, "A pose")
+
+        def make() -> Any:
+            rows = self.kinematics.axes(frame).rows
+            entries = [self._algebra.vector(row).T for row in rows]
+            return ca.horzcat(ca.vertcat(*entries), self._vector(self.kinematics.position(frame)))
+
+        found = self.evaluate(("pose", frame), make, q)
+        return Pose(found[..., :3], found[..., 3])
+
+    def twist(self, place: Place, q: ArrayLike, v: ArrayLike) -> Array:
+        """Angular velocity and velocity of a frame's origin, in space, (..., 6)."""
+        frame = as_frame(place, "A twist")
+        return self.evaluate(("twist", frame), lambda: self._twist(frame), q, v)[..., 0]
+
+    def jacobian(self, place: Place, q: ArrayLike) -> Array:
+        """The matrix J (..., 6, n) with twist = J v."""
+        frame = as_frame(place, "A Jacobian")
+        return self.evaluate(
+            ("jacobian", frame), lambda: ca.jacobian(self._twist(frame), self._v), q
+        )
+
+    def acceleration(self, place: Place, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """The time derivative of the twist of a frame, in space, (..., 6)."""
+        frame = as_frame(place, "An acceleration")
+        return self.evaluate(
+            ("acceleration", frame), lambda: self._rate(self._twist(frame)), q, v, a
+        )[..., 0]
+
+    def _twist(self, frame: Frame) -> Any:
+        return ca.vertcat(
+            self._vector(self.kinematics.spin(frame)), self._vector(self.kinematics.velocity(frame))
+        )
+
+    def _rate(self, block: Any) -> Any:
+        """The total time derivative of a column of functions of q and v."""
+        state = ca.vertcat(self._q, self._v)
+        return ca.jtimes(block, state, ca.vertcat(self._v, self._a))
+
+    def _vector(self, entries: Sequence[sympy.Expr]) -> Any:
+        return self._algebra.vector(list(entries))
+
+    # -- masses ------------------------------------------------------------------------------------
+
+    def centre_of_mass(self, q: ArrayLike) -> Array:
+        """The centre of mass of all bodies, (..., 3)."""
+        return self.evaluate("centre", lambda: self._vector(self._centre()), q)[..., 0]
+
+    def momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Angular momentum about the centre of mass, and momentum, in space, (..., 6)."""
+        return self.evaluate("momentum", self._momentum, q, v)[..., 0]
+
+    def _masses(self) -> list[tuple[Any, Frame]]:
+        return [(body, Frame(body, body.com)) for body in self.mechanism.bodies]
+
+    def _centre(self) -> Triple:
+        total = sum((body.mass for body, _ in self._masses()), ZERO)
+        where: Triple = (ZERO, ZERO, ZERO)
+        for body, frame in self._masses():
+            where = add(where, scale(body.mass / total, self.kinematics.position(frame)))
+        return where
+
+    def _momentum(self) -> Any:
+        centre = self._centre()
+        spin, linear = (ZERO, ZERO, ZERO), (ZERO, ZERO, ZERO)
+        for body, frame in self._masses():
+            axes, _ = self.kinematics.pose(body)
+            own, _ = self.kinematics.twist(body)
+            turning = tuple(
+                sum((body.inertia[i, j] * own[j] for j in range(3)), ZERO) for i in range(3)
+            )
+            push = scale(body.mass, self.kinematics.velocity(frame))
+            lever = add(self.kinematics.position(frame), scale(-ONE, centre))
+            spin = add(spin, add(axes.applied(turning), cross(lever, push)))
+            linear = add(linear, push)
+        return ca.vertcat(self._vector(spin), self._vector(linear))
+
+    # -- dynamics ----------------------------------------------------------------------------------
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """M(q), (..., n, n)."""
+        return self.evaluate("mass", lambda: ca.hessian(self._lagrangian(), self._v)[0], q)
+
+    def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """h(q, v): the forces that keep all accelerations zero, (..., n)."""
+        return self.inverse_dynamics(q, v, np.zeros(len(self.names)))
+
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """The generalised forces tau = M a + h that give the accelerations, (..., n)."""
+        return self.evaluate("inverse", self._inverse, q, v, a)[..., 0]
+
+    def _lagrangian(self) -> Any:
+        return self._algebra.scalar(self.system.energy_function)
+
+    def _inverse(self) -> Any:
+        lagrangian = self._lagrangian()
+        momenta = ca.gradient(lagrangian, self._v)
+        applied = applied_force(self.system, self._algebra, momenta)
+        return self._rate(momenta) - ca.gradient(lagrangian, self._q) - applied
+
+    def residual(self, q: ArrayLike) -> tuple[Array, Array]:
+        """Residuals of the holonomic constraints (..., k) and their Jacobian (..., k, n)."""
+        holonomic = [c.expression for c in self.system.bilateral if c.is_position_level]
+        column = self._vector(holonomic)
+        found = self.evaluate("residual", lambda: column, q)[..., 0]
+        rows = self.evaluate("rows", lambda: ca.jacobian(column, self._q), q)
+        return found, rows

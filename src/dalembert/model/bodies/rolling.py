@@ -1,0 +1,217 @@
+r"""Rolling without slipping as a joint, with exact constraints.
+
+With the contact point c, the unit normal n and two tangents t_k of the surface that is rolled on,
+
+    n . (c - p) = 0,       t_k . (u_1 - u_2) = 0,
+
+where u_1 and u_2 are the velocities of the two bodies' material points at c, and p is a point of
+the plane. On a surface that is not a plane, the contact point on it has coordinates without mass,
+and c = p(x, y) takes the place of the first condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import sympy
+
+from ...errors import ModelError
+from ..constraints import Constraint, holonomic, velocity
+from .body import Frame, Place, as_frame
+from .contributions import Contribution
+from .kinematics import Kinematics
+from .steps import named_triple
+from .surfaces import Contact, Ground, Surface, Touch, plane
+from .vectors import IDENTITY, Triple, add, cross, dot, scale, unit_axis
+
+__all__ = ["knife_edge", "no_spin", "rolling"]
+
+ONE = sympy.Integer(1)
+
+
+@dataclass(frozen=True)
+class Rolling:
+    """A surface of one body that rolls on a surface of another; `rolling` makes it."""
+
+    name: str
+    wheel: Frame
+    surface: Surface
+    base: Frame
+    ground: Ground
+    slips: bool
+    spins: bool
+
+    def expressions(self) -> Iterable[sympy.Expr]:
+        """What it was stated by; its surfaces contain parameters only."""
+        return ()
+
+    def contribution(self, kinematics: Kinematics) -> Contribution:
+        """Constraints at position and velocity level, contact coordinates and outputs."""
+        contact = self.ground.contact(self.name)
+        base, wheel = kinematics.axes(self.base), kinematics.axes(self.wheel)
+        normal = base.applied(contact.normal)
+        seen = named_triple(f"k_{self.name}", wheel.inverse.applied(normal))
+        touch = self.surface.touch(self.name, seen)
+        place = self.wheel.moved(touch.point, IDENTITY)
+        spot = kinematics.position(place)
+        constraints = [
+            *self._positions(contact, touch, spot, kinematics),
+            *self._velocities(contact, place, spot, kinematics),
+        ]
+        return Contribution(
+            constraints=tuple(constraints),
+            coordinates=(*contact.coordinates, *touch.coordinates),
+            outputs={
+                f"{self.name}_contact_{letter}": value
+                for letter, value in zip("xyz", spot, strict=True)
+            },
+        )
+
+    def _positions(
+        self, contact: Contact, touch: Touch, spot: Triple, kinematics: Kinematics
+    ) -> list[Constraint]:
+        base = kinematics.axes(self.base)
+        apart = add(spot, scale(-ONE, kinematics.position(self.base)))
+        if contact.point is None:
+            residuals = [dot(base.applied(contact.normal), apart)]
+        else:
+            residuals = list(add(base.inverse.applied(apart), scale(-ONE, contact.point)))
+        residuals += [*contact.residuals, *touch.residuals]
+        if touch.normal is not None:
+            outward = kinematics.axes(self.wheel).applied(touch.normal)
+            residuals += [dot(outward, base.applied(tangent)) for tangent in contact.tangents]
+        count = len(residuals)
+        return [
+            holonomic(residual, name=f"{self.name}_{k}" if count > 1 else self.name)
+            for k, residual in enumerate(residuals, start=1)
+        ]
+
+    def _velocities(
+        self, contact: Contact, place: Frame, spot: Triple, kinematics: Kinematics
+    ) -> list[Constraint]:
+        slip = kinematics.velocity(place)
+        turning = kinematics.spin(self.wheel)
+        if not self.base.body.is_ground:
+            other = kinematics.position(Frame(self.base.body))
+            lever = add(spot, scale(-ONE, other))
+            spin = kinematics.spin(self.base)
+            carried = add(kinematics.velocity(Frame(self.base.body)), cross(spin, lever))
+            slip = add(slip, scale(-ONE, carried))
+            turning = add(turning, scale(-ONE, spin))
+        base = kinematics.axes(self.base)
+        rows: list[Constraint] = []
+        if not self.slips:
+            rows += [
+                velocity(dot(base.applied(tangent), slip), name=f"{self.name}_slip{k}")
+                for k, tangent in enumerate(contact.tangents, start=1)
+            ]
+        if not self.spins:
+            spin_row = dot(base.applied(contact.normal), turning)
+            rows.append(velocity(spin_row, name=f"{self.name}_spin"))
+        return rows
+
+
+def rolling(
+    name: str,
+    wheel: Place,
+    surface: Surface,
+    on: Place,
+    ground: Ground | None = None,
+    *,
+    slips: bool = False,
+    spins: bool = True,
+) -> Rolling:
+    """A body whose surface rolls on a plane, a height field, or a surface of another body.
+
+    Parameters
+    ----------
+    name : str
+        Also of the outputs ``name_contact_x``, ``_y``, ``_z``, the contact point in space.
+    wheel : body, or a point or frame on it
+        The frame in which `surface` is given.
+    surface : `disk`, `torus`, `sphere`, `ellipsoid`, or `implicit` (convex)
+    on : body, or a point or frame on it
+        The frame in which `ground` is given.
+    ground : `plane` (the default), `height_field` or `implicit`
+    slips : bool
+        Whether the contact only keeps the surfaces together.
+    spins : bool
+        Whether the body may turn about the normal; False adds the constraint that it does not.
+
+    Examples
+    --------
+    A ball that rolls on a table has three degrees of freedom:
+
+    >>> import dalembert as da
+    >>> b = da.bodies
+    >>> ball = b.Body("ball", mass=1, inertia=(0.4, 0.4, 0.4))
+    >>> table = b.ground()
+    >>> moves = b.free("ball_motion", table, ball)
+    >>> rolls = b.rolling("contact", ball, b.sphere(1), table)
+    >>> [c.name for c in b.Mechanism([moves, rolls]).system().constraints]
+    ['ball_motion_norm', 'contact', 'contact_slip1', 'contact_slip2']
+    """
+    frame = as_frame(wheel, f"Rolling `{name}`")
+    base = as_frame(on, f"Rolling `{name}`")
+    if frame.body == base.body:
+        raise ModelError(f"`{name}` rolls on its own body", seen=base.body.name)
+    if not hasattr(surface, "touch"):
+        raise ModelError(
+            f"`{name}` needs a surface that rolls",
+            seen=type(surface).__name__,
+            remedy="pass disk(...), torus(...), sphere(...), ellipsoid(...) or implicit(...)",
+        )
+    return Rolling(name, frame, surface, base, ground or plane(), slips, spins)
+
+
+@dataclass(frozen=True)
+class BladeOrSpin:
+    """One velocity of a frame, relative to another one, that vanishes."""
+
+    name: str
+    frame: Frame
+    base: Frame
+    axis: Triple
+    turns: bool
+
+    def expressions(self) -> Iterable[sympy.Expr]:
+        """What it was stated by."""
+        return self.axis
+
+    def contribution(self, kinematics: Kinematics) -> Contribution:
+        """Its constraint."""
+        if self.turns:
+            rate = add(kinematics.spin(self.frame), scale(-ONE, kinematics.spin(self.base)))
+            along = kinematics.axes(self.base).applied(self.axis)
+        else:
+            spot = kinematics.position(self.frame)
+            lever = add(spot, scale(-ONE, kinematics.position(self.base)))
+            carried = add(kinematics.velocity(self.base), cross(kinematics.spin(self.base), lever))
+            rate = add(kinematics.velocity(self.frame), scale(-ONE, carried))
+            along = kinematics.axes(self.frame).applied(self.axis)
+        return Contribution(constraints=(velocity(dot(along, rate), name=self.name),))
+
+
+def knife_edge(name: str, blade: Place, on: Place, across: str | Triple = "y") -> BladeOrSpin:
+    """A blade, a skate or a narrow wheel: its point does not move across it.
+
+    `across` is the forbidden direction, in the frame of the blade.
+
+    >>> from dalembert.bodies import Body, ground
+    >>> knife_edge("blade", Body("sleigh").point((1, 0, 0)), ground()).axis
+    (0, 1, 0)
+    """
+    frames = [as_frame(place, f"The blade `{name}`") for place in (blade, on)]
+    return BladeOrSpin(name, frames[0], frames[1], unit_axis(across), False)
+
+
+def no_spin(name: str, body: Place, on: Place, axis: str | Triple = "z") -> BladeOrSpin:
+    """A body that does not turn about an axis of another frame, as a ball with a rough spot.
+
+    >>> from dalembert.bodies import Body, ground
+    >>> no_spin("rubber", Body("ball"), ground()).axis
+    (0, 0, 1)
+    """
+    frames = [as_frame(place, f"The condition `{name}`") for place in (body, on)]
+    return BladeOrSpin(name, frames[0], frames[1], unit_axis(axis), True)
