@@ -28,6 +28,7 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
+from ..model.atoms import leaves
 from .field_numbers import PRIME, NoPointError, is_represented, rank_modulo
 from .finite_field import Instructions, Residues
 from .running_error import UNIT, Bounded, bounded_values
@@ -73,8 +74,8 @@ def without_unrepresented(expression: sympy.Expr) -> sympy.Expr:
     """
     numbers = [
         n
-        for n in expression.atoms(sympy.Rational)
-        if not is_represented(Fraction(int(n.p), int(n.q)))
+        for n in leaves(expression)
+        if isinstance(n, sympy.Rational) and not is_represented(Fraction(int(n.p), int(n.q)))
     ]
     return (
         expression.xreplace({n: sympy.Dummy("c", real=True, positive=bool(n > 0)) for n in numbers})

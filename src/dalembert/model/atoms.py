@@ -7,6 +7,8 @@ from functools import lru_cache
 import sympy
 from sympy.core.function import AppliedUndef
 
+from .quantities import distinct_nodes
+
 __all__ = ["leaves"]
 
 
@@ -21,15 +23,8 @@ def leaves(expression: sympy.Basic) -> frozenset[sympy.Basic]:
     >>> sorted(leaves(2 * x + sympy.sin(x) + sympy.Function("f")(x)), key=str)
     [2, f(x), x]
     """
-    seen: set[sympy.Basic] = {expression}
-    pending = [expression]
-    found: set[sympy.Basic] = set()
-    while pending:
-        node = pending.pop()
-        if not node.args or isinstance(node, AppliedUndef):
-            found.add(node)
-        for argument in node.args:
-            if argument not in seen:
-                seen.add(argument)
-                pending.append(argument)
-    return frozenset(found)
+    return frozenset(
+        node
+        for node in distinct_nodes(expression)
+        if not node.args or isinstance(node, AppliedUndef)
+    )

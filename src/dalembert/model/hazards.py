@@ -12,6 +12,7 @@ from typing import Any
 import sympy
 
 from .flow_system import Flow
+from .quantities import distinct_nodes
 from .system import System
 
 __all__ = ["Hazard", "hazards", "stated_expressions"]
@@ -82,18 +83,19 @@ def _stated(system: System) -> list[tuple[str, sympy.Expr]]:
 
 def _critical(expression: sympy.Expr) -> list[tuple[str, sympy.Expr]]:
     found: list[tuple[str, sympy.Expr]] = []
-    for power in expression.atoms(sympy.Pow):
-        if not power.exp.is_Integer and power.exp != sympy.S.Exp1:
-            found.append(("square root" if power.exp == sympy.S.Half else "power", power.base))
-        elif power.exp.is_negative:
-            found.append(("denominator", power.base))
-    found += [("logarithm", node.args[0]) for node in expression.atoms(sympy.log)]
-    found += [("tangent", sympy.cos(node.args[0])) for node in expression.atoms(sympy.tan)]
-    found += [
-        ("inverse sine", 1 - node.args[0] ** 2) for node in expression.atoms(sympy.asin, sympy.acos)
-    ]
-    found += [
-        ("angle of a vector", node.args[0] ** 2 + node.args[1] ** 2)
-        for node in expression.atoms(sympy.atan2)
-    ]
+    for node in distinct_nodes(expression):
+        match node:
+            case sympy.Pow() if not node.exp.is_Integer and node.exp != sympy.S.Exp1:
+                what = "square root" if node.exp == sympy.S.Half else "power"
+                found.append((what, node.base))
+            case sympy.Pow() if node.exp.is_negative:
+                found.append(("denominator", node.base))
+            case sympy.log():
+                found.append(("logarithm", node.args[0]))
+            case sympy.tan():
+                found.append(("tangent", sympy.cos(node.args[0])))
+            case sympy.asin() | sympy.acos():
+                found.append(("inverse sine", 1 - node.args[0] ** 2))
+            case sympy.atan2():
+                found.append(("angle of a vector", node.args[0] ** 2 + node.args[1] ** 2))
     return found

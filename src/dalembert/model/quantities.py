@@ -1,15 +1,17 @@
 """Named intermediate quantities: ordered definitions that expressions share.
 
 A quantity is an expression with a name, ``w = define("w", x.dot*cos(x))``. Other expressions, and
-other definitions, contain it as one node. SymPy neither expands nor simplifies what is behind the
-name; substitutions, derivatives and questions about symbols reach it. The graph algebra evaluates
-each quantity once, so that the velocities of a tree of bodies are passed on from body to body and
-the work grows linearly with their number.
+other definitions, contain it as one node, whose arguments are the symbols that it depends on. SymPy
+neither expands nor simplifies what is behind the name; substitutions, derivatives and questions
+about symbols reach it. Whoever looks for functions inside an expression asks `distinct_nodes`,
+which looks into definitions, each once; written out they may be exponentially long. The graph
+algebra evaluates each quantity once, so that the velocities of a tree of bodies are passed on from
+body to body and the work grows linearly with their number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -21,7 +23,10 @@ from .symbols import as_expression
 if TYPE_CHECKING:
     from ..typing import Expression
 
-__all__ = ["Quantity", "define", "definitions_in", "inlined"]
+__all__ = ["Quantity", "define", "definitions_in", "distinct_nodes", "inlined"]
+
+#: Substitutions that a quantity remembers.
+_REMEMBERED = 8
 
 
 class Quantity(sympy.Expr):
@@ -50,12 +55,27 @@ class Quantity(sympy.Expr):
         known = _INTERNED.get((label, value))
         if known is not None:
             return known
-        made: Quantity = super().__new__(cls, label, value)
+        symbols = sorted(value.free_symbols, key=str)
+        made: Quantity = super().__new__(cls, *symbols)
         made.name, made.definition = label.name, value
-        made.symbols = frozenset(value.free_symbols)
+        made.symbols = frozenset(symbols)
         made._derivatives, made._replaced = {}, {}
         _INTERNED[label, value] = made
         return made
+
+    def __getnewargs__(self) -> tuple[Str, sympy.Expr]:
+        return (Str(self.name), self.definition)
+
+    def _hashable_content(self) -> tuple[Str, sympy.Expr]:
+        return self.__getnewargs__()
+
+    @property
+    def func(self) -> Any:
+        """A quantity is rebuilt from its symbols only where they stay the same."""
+        return self._with_symbols
+
+    def _with_symbols(self, *symbols: sympy.Expr) -> sympy.Expr:
+        return self.xreplace(dict(zip(self.args, symbols, strict=True)))
 
     @property
     def free_symbols(self) -> set[sympy.Symbol]:
@@ -76,18 +96,31 @@ class Quantity(sympy.Expr):
             relevant = frozenset((key, rule[key]) for key in self.symbols if key in rule)
             if not relevant:
                 return self, False
-            if relevant not in self._replaced:
-                self._replaced[relevant] = self._rebuilt(rule)
-            return self._replaced[relevant]
-        return self._rebuilt(rule)
+        else:
+            relevant = frozenset(rule.items())
 
-    def _rebuilt(self, rule: Mapping[Any, Any]) -> tuple[sympy.Expr, bool]:
-        value, changed = self.definition._xreplace(rule)
-        return (named(self.name, value), True) if changed else (self, False)
+        def make() -> tuple[sympy.Expr, bool]:
+            value, changed = self.definition._xreplace(rule)
+            return (named(self.name, value), True) if changed else (self, False)
+
+        return self._remembered(relevant, make)
 
     def _eval_subs(self, old: sympy.Basic, new: sympy.Basic) -> sympy.Expr | None:
-        value = self.definition._subs(old, new)
-        return self if value == self.definition else named(self.name, value)
+        def make() -> tuple[sympy.Expr, bool]:
+            value = self.definition._subs(old, new)
+            return (self, False) if value == self.definition else (named(self.name, value), True)
+
+        return self._remembered((old, new), make)[0]
+
+    def _remembered(
+        self, key: Any, make: Callable[[], tuple[sympy.Expr, bool]]
+    ) -> tuple[sympy.Expr, bool]:
+        """What a substitution gives; quantities that share this one ask again."""
+        if key not in self._replaced:
+            if len(self._replaced) >= _REMEMBERED:
+                self._replaced.clear()
+            self._replaced[key] = make()
+        return self._replaced[key]
 
     def _eval_evalf(self, precision: int) -> sympy.Expr:
         return self.definition._evalf(precision)  # type: ignore[no-any-return]
@@ -166,6 +199,18 @@ def definitions_in(expressions: Iterable[sympy.Basic]) -> Iterator[Quantity]:
             pending += [(node, True), (node.definition, False)]
         else:
             pending.extend((argument, False) for argument in reversed(node.args))
+
+
+def distinct_nodes(expression: sympy.Basic) -> Iterator[sympy.Basic]:
+    """Every node of an expression and of the definitions in it, once."""
+    seen, pending = {expression}, [expression]
+    while pending:
+        node = pending.pop()
+        yield node
+        inner = (node.definition,) if isinstance(node, Quantity) else node.args
+        fresh = [argument for argument in inner if argument not in seen]
+        seen.update(fresh)
+        pending += fresh
 
 
 def inlined(expression: sympy.Expr) -> sympy.Expr:

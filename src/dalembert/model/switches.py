@@ -12,7 +12,6 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from sympy.core.relational import Relational
 
 from .flow_system import Flow
 from .hazards import stated_expressions
+from .quantities import distinct_nodes
 from .symbols import t
 from .system import System
 
@@ -76,17 +76,6 @@ class Switch:
     def crossing(self) -> sympy.Expr:
         """A function that passes through zero exactly where the switch is met."""
         return sympy.sin(sympy.pi * self.expression) if self.at_integers else self.expression
-
-
-def distinct_nodes(expression: sympy.Basic) -> Iterator[sympy.Basic]:
-    """Every node of an expression, once."""
-    seen, pending = {expression}, [expression]
-    while pending:
-        node = pending.pop()
-        yield node
-        fresh = [argument for argument in node.args if argument not in seen]
-        seen.update(fresh)
-        pending += fresh
 
 
 def switches_of(expression: sympy.Basic, place: str = "") -> list[Switch]:

@@ -19,6 +19,7 @@ import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
+from .quantities import inlined
 from .switches import SWITCHING, Switch, switches_of
 from .symbols import t
 
@@ -46,7 +47,8 @@ def switch_times(expression: sympy.Basic, low: float, high: float) -> Times:
     >>> switch_times(sympy.sign(sympy.sin(sympy.pi * t)), 0.5, 3.5).tolist()
     [1.0, 2.0, 3.0]
     """
-    return _sorted([_met(switch, low, high) for switch in switches_of(expression)], low, high)
+    found = switches_of(inlined(expression))
+    return _sorted([_met(switch, low, high) for switch in found], low, high)
 
 
 def times_of_value(expression: sympy.Expr, values: ArrayLike, low: float, high: float) -> Times:
@@ -58,6 +60,7 @@ def times_of_value(expression: sympy.Expr, values: ArrayLike, low: float, high: 
     [0.25, 1.25, 2.25]
     """
     targets = np.atleast_1d(np.asarray(values, dtype=float))
+    expression = inlined(expression)
     if not expression.has(*SWITCHING):
         return _sorted([_preimages(expression, targets, low, high)], low, high)
     breaks = switch_times(expression, low, high)

@@ -11,6 +11,7 @@ from sympy.core.relational import Relational
 
 from ...errors import ExpressionError
 from ..names import check_name, shortened
+from ..quantities import Quantity
 from ..symbols import as_expression
 from .expression_rules import FUNCTIONS, MOST_ARGUMENTS
 
@@ -71,7 +72,7 @@ class _ExpressionWriter:
         return text if strength >= place else f"({text})"
 
     def _written(self, expression: sympy.Basic) -> tuple[str, int]:
-        if expression.is_Symbol:
+        if expression.is_Symbol or isinstance(expression, Quantity):
             check_name(expression.name)
             return expression.name, _ATOM
         if expression.is_Float:

@@ -18,6 +18,7 @@ from ..constraints import Constraint, ImageConstraint
 from ..constraints.kinds import LISTED, inferred_kind
 from ..flow_system import Flow
 from ..names import check_name, shortened
+from ..quantities import define
 from ..scenario import Scenario
 from ..symbols import Coordinate, Input, Multiplier, Parameter, Speed
 from ..system import System
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
 __all__ = ["read_scenario"]
 
 MOST_COORDINATES = 1000
+MOST_DEFINITIONS = 20_000
 
 _ENERGIES = ("lagrangian", "kinetic", "potential", "hamiltonian")
 _TEXTS = ("name", "source", "summary")
 _TABLES = (
     "parameters",
+    "definitions",
+    "home",
     "forces",
     "inputs",
     "outputs",
@@ -87,6 +91,8 @@ class _ModelReader(RunReader):
             for name, value in tables["bundle"].items()
         }
         parameters = self._parameters(tables["parameters"])
+        self._definitions(tables["definitions"])
+        home = self._home(tables["home"], coordinates)
         energies = {
             key: self._expression(self.table[key], key) for key in _ENERGIES if key in self.table
         }
@@ -132,6 +138,7 @@ class _ModelReader(RunReader):
                 inputs=inputs,
                 outputs=outputs,
                 bundle=bundle,
+                home=home,
                 name=texts.get("name", "system"),
                 drawing=drawing,
                 **energies,
@@ -243,6 +250,31 @@ class _ModelReader(RunReader):
                 )
                 self.values[symbols[name]] = value
         return {name: self.values[symbols[name]] for name in symbols}
+
+    def _definitions(self, table: Mapping[str, Any]) -> None:
+        """Named quantities, each of which later ones and all expressions may contain."""
+        if len(table) > MOST_DEFINITIONS:
+            self._wrong(f"There are more than {MOST_DEFINITIONS} definitions", seen=len(table))
+            return
+        for name, value in table.items():
+            if not self._is_name(name):
+                continue
+            if name in self.owners:
+                owner = self.owners[name]
+                what = f"The name `{name}` means both {owner} and a definition"
+                self._fault(ModelError(what, remedy="rename one of them"))
+                continue
+            expression = self._expression(value, f"definitions.{name}")
+            self.symbols[name] = define(name, expression)
+            self.owners[name] = f"the quantity {name}"
+
+    def _home(self, table: Mapping[str, Any], coordinates: list[str]) -> dict[str, float]:
+        self._check_keys(table, coordinates, "`home`, whose keys are coordinates")
+        return {
+            name: self._number(value, f"home.{name}", {})
+            for name, value in table.items()
+            if name in coordinates
+        }
 
     # -- the parts of the system -------------------------------------------------------------------
 

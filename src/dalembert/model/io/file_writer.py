@@ -54,6 +54,13 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
         writer.head(scenario),
         *(_section(name, entries) for name, entries in stated.items()),
         _section("parameters", {name: _number(value) for name, value in given.items()}),
+        _section(
+            "definitions",
+            {
+                each.name: writer.expression(each.definition)
+                for each in getattr(system, "definitions", ())
+            },
+        ),
         _section("forces", {q.name: writer.expression(value) for q, value in forces.items()}),
         _section(
             "inputs",
@@ -66,6 +73,9 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
         _section("image", writer.image(system.image)),
         _section(
             "bundle", {v.name: writer.expression(value) for v, value in system.bundle.items()}
+        ),
+        _section(
+            "home", {q.name: _number(value) for q, value in getattr(system, "home", {}).items()}
         ),
         _section("start", {str(key): _number(value) for key, value in scenario.start.items()}),
         _section("simulate", _options(scenario.simulate)),

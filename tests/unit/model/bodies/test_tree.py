@@ -7,6 +7,7 @@ import pytest
 import sympy
 
 import dalembert as da
+from dalembert.model.io.files import dumps, loads
 from newton_euler import accelerations, inverse_dynamics, random_tree
 
 b = da.bodies
@@ -174,3 +175,36 @@ def test_inverse_dynamics_of_the_reference_undoes_its_own_solve():
     q, qd = rng.uniform(-1, 1, (2, 5))
     found, _, _ = accelerations(links, q, qd, GRAVITY)
     assert np.allclose(inverse_dynamics(links, q, qd, found, GRAVITY), 0, atol=1e-10)
+
+
+def test_a_mechanism_survives_a_model_file():
+    links = random_tree(np.random.default_rng(12), 25, kinds=("revolute",))
+    for k, link in enumerate(links):
+        link.parent = k - 1
+    body = b.Body("top", mass=1, inertia=(1, 1, 1.5))
+    for system in (
+        mechanism(links).system(),
+        b.Mechanism([b.free("f", b.ground(), body)]).system(),
+    ):
+        text = dumps(da.Scenario(system, {}))
+        assert "[definitions]" in text
+        again = loads(text).system
+        assert again == system
+        assert again.home == system.home
+    assert "f_qw = 1.0" in text
+
+
+def test_a_name_cannot_be_defined_twice_in_a_file():
+    text = 'coordinates = ["x"]\nkinetic = "w**2"\n[definitions]\nw = "2*x_dot"\nx = "3"\n'
+    with pytest.raises(da.errors.ModelError, match="`x` means both the coordinate x"):
+        loads(text)
+
+
+def test_switches_inside_definitions_are_found():
+    x = da.coordinates("x")
+    step = da.define("step", sympy.sign(x - 1) + x)
+    system = da.System([x], kinetic=x.dot**2 / 2, forces={x: -step})
+    plain = da.System([x], kinetic=x.dot**2 / 2, forces={x: -(sympy.sign(x - 1) + x)})
+    runs = [da.simulate(s, {x: 2.0}, (0, 3), rtol=1e-10) for s in (system, plain)]
+    assert len(runs[0].t) == len(runs[1].t)
+    assert runs[0]["x"][-1] == pytest.approx(runs[1]["x"][-1], abs=1e-12)
