@@ -95,3 +95,17 @@ def test_stationarity_takes_constraints_that_are_nonlinear_in_every_velocity() -
     motion = da.simulate(ball(), start, (0, 0.8), rtol=1e-11)
     assert not da.variational.stationarity(motion).is_stationary
     assert da.variational.stationarity(ball(), start=start).all_motions is False
+
+
+def test_hamilton_jacobi_takes_a_constraint_in_squares() -> None:
+    """Appell's wheel as z'^2 = a^2 (x'^2 + y'^2): H_1 of the print, on the branch z' > 0."""
+    m, g, a = da.parameters("m g a", positive=True)
+    wheel = da.velocity(z.dot**2 - a**2 * (x.dot**2 + y.dot**2), name="wheel")
+    kinetic = m * (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    system = da.System([x, y, z], kinetic=kinetic, potential=m * g * z, constraints=[wheel])
+    found = da.variational.hamilton_jacobi(system).variational
+    pi_x, pi_y, pi_z = found.momenta
+    length = sympy.sqrt(pi_x**2 + pi_y**2) + a * pi_z
+    printed = length**2 / (2 * m * (1 + a**2)) + m * g * z  # Rumyantsev, example 4.1
+    assert sympy.simplify(found.hamiltonian - printed) == 0
+    assert found.branch[0] == sympy.Gt(2 * z.dot, 0)

@@ -19,8 +19,8 @@ rho w = sigma + R with R^2 = Pi^T N^-1 Pi.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations, product
 from math import prod
@@ -32,6 +32,7 @@ from ...algebra.simplify.simplifier import expansion_size, simplify
 from ...algebra.tree import TreeAlgebra
 from ...errors import FormError
 from ...formulations.independent_velocities import Reduction, Split, choose_split
+from ...model.constraints import velocity
 from ...model.symbols import Coordinate, Parameter
 from ...model.system import System
 from ..proofs.bounded import differs_nowhere, fresh
@@ -103,12 +104,64 @@ class _Stationary:
 def variational_hamiltonian(system: System) -> VariationalHamiltonian:
     """H_1 of a system without applied forces.
 
+    A constraint that is affine in no velocity is solved for one that occurs up to its square; the
+    result holds on the branch of that root, which is among its `branch` relations.
+
     Raises
     ------
     FormError
         Where a hypothesis fails: forces outside the Lagrangian, or no closed form of velocities.
     """
     _check(system)
+    fault: FormError | None = None
+    for candidate, branch in _on_branches(system):
+        try:
+            found = _of_solvable(candidate)
+        except FormError as error:
+            fault = error
+            continue
+        return replace(found, branch=(*branch, *found.branch))
+    assert fault is not None
+    raise fault
+
+
+def _on_branches(system: System) -> Iterator[tuple[System, tuple[Relational, ...]]]:
+    """The system itself, or with its constraint solved for a velocity that occurs squared."""
+    try:
+        choose_split(system)
+    except FormError:
+        pass
+    else:
+        yield system, ()
+        return
+    velocities = set(system.velocities)
+    bent = [c for c in system.bilateral if not c.is_position_level and not c.is_momentum_level]
+    bent = [c for c in bent if not _is_affine(c.expression, velocities)]
+    candidates = 0
+    for constraint, v in product(bent if len(bent) == 1 else [], system.velocities):
+        squares = constraint.expression.as_poly(v)
+        if squares is None or squares.degree() != 2:
+            continue
+        a, b, c = squares.all_coeffs()
+        if a.free_symbols & velocities:
+            continue
+        root = sympy.sqrt(simplify(b**2 - 4 * a * c))
+        solved = velocity(v - simplify((root - b) / (2 * a)), name=constraint.name)
+        others = [solved if each is constraint else each for each in system.constraints]
+        branch = sympy.Gt(sympy.diff(constraint.expression, v), 0)
+        candidates += 1
+        yield system.replacing(constraints=others), (branch,)
+    if not candidates:
+        yield system, ()
+
+
+def _is_affine(expression: sympy.Expr, velocities: set[sympy.Symbol]) -> bool:
+    derivatives = (sympy.diff(expression, v) for v in velocities)
+    return not any(simplify(entry).free_symbols & velocities for entry in derivatives)
+
+
+def _of_solvable(system: System) -> VariationalHamiltonian:
+    """The same for constraints that are affine in a set of dependent velocities."""
     taken = {symbol.name for symbol in (*system.parameters, *system.coordinates, *system.inputs)}
     momenta = tuple(Parameter(fresh(f"pi_{q.name}", taken)) for q in system.coordinates)
     split = choose_split(system)
