@@ -19,6 +19,27 @@ MODELS = sorted(FOLDER.glob("*.toml"))
 #: What the answer of each script must show: a pattern, and a bound on the number that it captures.
 ANSWERS: dict[str, list[tuple[str, float]]] = {
     "bouncing_pendulum": [],
+    "cart_pole_swing_up": [
+        (r"least time: (\S+)", 1.4466),
+        (r"replay distance +(\S+)", 1e-6),
+        (r"rail exceeded by +(\S+)", 1e-6),
+        (r"force exceeded by +(\S+)", 1e-12),
+    ],
+    "disk_without_slip": [
+        (r"with friction: (\S+)", 1.776),
+        (r"replay distance +(\S+)", 1e-4),
+        (r"friction exceeded by +(\S+)", 1e-4),
+    ],
+    "park_car_with_trailer": [
+        (r"cost of (\S+)", 9.761),
+        (r"parked off by +(\S+)", 1e-4),
+        (r"hitch exceeded by +(\S+)", 1e-4),
+    ],
+    "snakeboard_gait": [
+        (r"replay distance +(\S+)", 1e-4),
+        (r"shape open by +(\S+)", 1e-6),
+        (r"rates exceeded by +(\S+)", 1e-12),
+    ],
     "dependent_constraints": [
         (r"difference in x +(\S+)", 1e-10),
         (r"total reaction +(\S+)", 1e-9),

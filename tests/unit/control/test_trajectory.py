@@ -148,6 +148,9 @@ def test_least_effort_is_the_extremal_of_pontryagin() -> None:
     assert found.cost == pytest.approx(extremal.cost, rel=1e-7)
     assert found.replay_distance <= found.tolerance
     assert np.allclose(found.costates[:, 0], list(extremal.costates.values()), rtol=1e-4)
+    again = found.extremal()
+    assert again.is_minimum
+    assert again.cost == pytest.approx(extremal.cost, rel=1e-10)
 
 
 def test_scipy_follows_the_plan_with_the_inputs_found() -> None:
@@ -173,6 +176,8 @@ def test_the_least_time_of_the_cart_pole_has_bounded_inputs_and_its_singular_arc
     assert np.max(np.abs(found.inputs["u"].coefficients)) <= 20.0
     assert found.replay_distance <= 1e-6
     assert found.is_within_tolerance
+    with pytest.raises(ModelError, match="a free time"):
+        found.extremal()
     (note,) = found.notes
     assert "singular arc from t = 0.171" in note
 
@@ -222,6 +227,35 @@ def test_schemes_have_their_order(name: str) -> None:
         for n in (60, 120)
     ]  # fmt: skip
     assert np.log2(errors[0] / errors[1]) > order - 0.4
+
+
+def test_gauss_in_momenta_is_discrete_mechanics() -> None:
+    """Nodes of "gauss2" in Hamilton's form obey the forced discrete Euler-Lagrange equations of
+
+    L_d = h L((q_k + q_k+1)/2, (q_k+1 - q_k)/h), here written for the cart-pole by hand.
+    """
+    found = optimise(
+        CART, integral(u**2), span=(0, 2), form="hamilton", transcription="gauss2", intervals=40,
+        refinements=0, **SWING,
+    )  # fmt: skip
+    h, q = 2 / 40, found.states[:2].T
+    force = found.inputs["u"].coefficients[:, 0]
+
+    def slopes(a: Any, b: Any, push: float) -> tuple[Any, Any]:
+        """D_1 and D_2 of L_d, each with half of the force's impulse."""
+        (_, angle), (v, rate) = (a + b) / 2, (b - a) / h
+        s, c = np.sin(angle), np.cos(angle)
+        p = np.array(
+            [(M1 + M2) * v + M2 * LENGTH * c * rate, M2 * LENGTH * (c * v + LENGTH * rate)]
+        )
+        along = np.array([0.0, -M2 * LENGTH * s * (v * rate + G)])
+        impulse = np.array([push, 0.0])
+        return h / 2 * (along + impulse) - p, h / 2 * (along + impulse) + p
+
+    for k in range(1, 40):
+        after = slopes(q[k], q[k + 1], force[k])[0]
+        before = slopes(q[k - 1], q[k], force[k - 1])[1]
+        assert np.allclose(after + before, 0.0, atol=1e-8)
 
 
 # -- constraints -----------------------------------------------------------------------------------

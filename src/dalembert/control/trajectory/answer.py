@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...analysis.tables import Report, Section
+from ...errors import ModelError
 from ...integrate.input_table import InputTable
 from ...integrate.motion import Motion
 from ...typing import Array, Path
+from ..optimal.extremal import ControlExtremal
 
 if TYPE_CHECKING:
     from ...plotting.style import Picture, Style
@@ -101,6 +103,7 @@ class Trajectory(Report):
     status: str
     optima: tuple[LocalOptimum, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    judge: Callable[[], ControlExtremal] | None = field(default=None, repr=False)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -118,6 +121,16 @@ class Trajectory(Report):
         size = max(1.0, abs(self.cost))
         worst = max(self.replay_distance, self.bound_violation)
         return worst <= self.tolerance and not self.loss > self.tolerance * size
+
+    def extremal(self) -> ControlExtremal:
+        """The extremal of Pontryagin that starts from the costates found here, with its judgement.
+
+        It meets the same ends by shooting, and is searched for conjugate points: the second-order
+        test, for problems of one integral between given states whose bounds are inactive.
+        """
+        if self.judge is None:
+            raise ModelError("This trajectory does not know its problem", remedy="optimise again")
+        return self.judge()
 
     def report(self) -> str:
         """The trajectory in words; printing it says the same."""

@@ -137,7 +137,7 @@ def optimise(
         raise ModelError("A mesh has at least two intervals", intervals, "pass intervals=25")
     if not 1 <= int(starts) <= MOST_STARTS:
         raise ModelError(f"There are 1 to {MOST_STARTS} starts", starts, "pass starts=10")
-    search = Search(statement, scheme, accuracy, int(refinements), progress)
+    search = Search(asked, statement, scheme, accuracy, int(refinements), progress)
     course = first_course(statement, guess)
     others = bent_courses(statement, course, int(starts) - 1, seed)
     return search.run([course, *others], np.linspace(0.0, 1.0, int(intervals) + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from ...typing import Array, Progress
 from .answer import LocalOptimum, MeshRound, Trajectory
 from .ends import consistent_ends
 from .guesses import Course, course_of_unknowns, on_mesh
+from .judge import pontryagin_extremal
 from .program import Iterate, Program
 from .refinement import Assessor, refined
 from .replay import Replay, input_tables, replay
 from .schemes import Scheme
-from .statement import Statement
+from .statement import Asked, Statement
 
 __all__ = ["Search"]
 
@@ -45,10 +47,11 @@ class Search:
     """The loop of solving, replaying and refining."""
 
     def __init__(
-        self, statement: Statement, scheme: Scheme, tolerance: float, refinements: int,
-        progress: Progress | None,
+        self, asked: Asked, statement: Statement, scheme: Scheme, tolerance: float,
+        refinements: int, progress: Progress | None,
     ) -> None:  # fmt: skip
-        self.statement, self.scheme, self.tolerance = statement, scheme, tolerance
+        self.asked, self.statement = asked, statement
+        self.scheme, self.tolerance = scheme, tolerance
         self.refinements, self.progress = refinements, progress
         self.assessor = Assessor(statement)
         self.rounds: list[MeshRound] = []
@@ -226,6 +229,7 @@ class Search:
             rounds=tuple(self.rounds),
             status=best.iterate.status,
             optima=tuple(self.optima),
+            judge=partial(pontryagin_extremal, self.asked, statement, best.iterate),
         )
         for name, first, last in self.assessor.singular_arcs(best.iterate):
             self.notes.append(

@@ -16,7 +16,7 @@ from ...errors import ModelError, StartError, nearest
 from ...formulations.equations import Equations
 from ...model.flow_system import Flow
 from ...model.labels import labelled
-from ...model.symbols import as_expression, name_of, t
+from ...model.symbols import Velocity, as_expression, name_of, t
 from ...model.system import System
 from ...model.values import real_number
 from ...typing import BySymbol, Condition, Expression, Symbols
@@ -267,18 +267,31 @@ def _put_at_rest(
         raise ModelError(
             "at_rest must be True, False, 'start' or 'end'", repr(at_rest), "pass at_rest=True"
         )
-    system, in_state = dynamics.equations.system, set(dynamics.state)
-    resting = [s for s in dynamics.state if s not in set(system.coordinates)]
+    system = dynamics.equations.system
     if ends and isinstance(system, Flow):
         raise ModelError(
             "A flow has no velocities to be at rest",
             system.name,
             "name the symbols in start and end",
         )
+    resting = [s for s in dynamics.state if s not in set(system.coordinates)]
+    if ends and not all(isinstance(symbol, Velocity) for symbol in resting):
+        _check_rest(dynamics, resting)
     for where, table in (("start", start), ("end", end)):
         for symbol in resting if ends in ("both", where) else ():
-            if symbol in in_state:
-                table.setdefault(symbol, Range(0.0, 0.0))
+            table.setdefault(symbol, Range(0.0, 0.0))
+
+
+def _check_rest(dynamics: Dynamics, resting: Sequence[sympy.Symbol]) -> None:
+    """Raise where the velocities do not vanish with the momenta or speeds of the state."""
+    algebra, velocities = dynamics.kernel.algebra, dynamics.kernel.graph.velocities
+    still = algebra.substitute(velocities, algebra.vector(resting), ca.SX.zeros(len(resting)))
+    if not ca.sparsify(ca.SX(still)).nnz() == 0:
+        raise ModelError(
+            f'At rest the state of the form "{dynamics.equations.form}" does not vanish',
+            ", ".join(symbol.name for symbol in resting),
+            "give the velocities in start and end instead of at_rest",
+        )
 
 
 def _check_ends(
