@@ -155,3 +155,22 @@ def test_an_arm_is_written_with_definitions_in_order(joints: int) -> None:
         used |= inside
         known.add(name)
     assert set(names) <= used
+
+
+def test_named_quantities_are_spelt_out() -> None:
+    """A mechanism of bodies shares named velocities, and prints without them."""
+    bodies, (m, l, g) = da.bodies, da.parameters("m l g", positive=True)
+    inertia = (m * l**2 / 12, m * l**2 / 12, 0)
+    upper, lower = (
+        bodies.Body(name, mass=m, com=(0, 0, -l / 2), inertia=inertia)
+        for name in ("upper", "lower")
+    )
+    joints = [
+        bodies.revolute("q1", bodies.ground(), upper, axis="y"),
+        bodies.revolute("q2", upper, lower, axis="y", at=(0, 0, -l)),
+    ]
+    system = bodies.Mechanism(joints, gravity=(0, 0, -g)).system()
+    for form in ("lagrange", "hamilton"):
+        equations = da.derive(system, form)
+        compared(equations, read_text(equations), {"m": 1.0, "l": 0.5, "g": 9.81})
+    assert "l*q1_ddot*(3*cos(q2) + 2)/6 + l*q2_ddot/3 =" in da.derive(system).text()

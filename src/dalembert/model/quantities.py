@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..typing import Expression
 
 __all__ = ["Quantity", "define", "definitions_in", "distinct_nodes", "inlined"]
+__all__ += ["inlined_if_short", "inlined_length"]
 
 #: Substitutions that a quantity remembers.
 _REMEMBERED = 8
@@ -224,3 +225,41 @@ def inlined(expression: sympy.Expr) -> sympy.Expr:
     for quantity in definitions_in([expression]):
         found[quantity] = quantity.definition.xreplace(found)
     return expression.xreplace(found) if found else expression
+
+
+def inlined_if_short(expression: sympy.Expr, most: int) -> sympy.Expr | None:
+    """An expression without names, or None where it would have more than `most` operations.
+
+    >>> x = sympy.Symbol("x")
+    >>> inlined_if_short(2 * define("a", x + 1), 10), inlined_if_short(define("a", x + 1), 0)
+    (2*x + 2, None)
+    """
+    if not expression.has(Quantity):
+        return expression
+    return inlined(expression) if inlined_length(expression) <= most else None
+
+
+def inlined_length(expression: sympy.Expr) -> int:
+    """The operations that an expression would have with the definitions in place of the names.
+
+    >>> x = sympy.Symbol("x")
+    >>> a = define("a", x**2 + 1)
+    >>> inlined_length(a * define("b", a + x))
+    6
+    """
+    lengths: dict[sympy.Basic, int] = {}
+
+    def length(part: sympy.Expr) -> int:
+        total, pending = 0, [part]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Quantity):
+                total += lengths[node]
+            elif node.args:
+                total += max(1, len(node.args) - 1)
+                pending += node.args
+        return total
+
+    for quantity in definitions_in([expression]):
+        lengths[quantity] = length(quantity.definition)
+    return length(expression)

@@ -10,10 +10,11 @@ import sympy
 from ..algebra.lazy import entries_of, now
 from ..algebra.protocol import Block
 from ..algebra.simplify.simplifier import simplify
-from ..algebra.simplify.simplifying_algebra import SimplifyingAlgebra
+from ..algebra.simplify.simplifying_algebra import LONGEST_INLINED, SimplifyingAlgebra
 from ..algebra.simplify.statement import helpful_turns
 from ..algebra.simplify.written_terms import size
 from ..errors import ModelError
+from ..model.quantities import inlined_if_short
 from ..model.symbols import Parameter
 from .document_layout import Pair, align, matrix
 from .equation_printer import Term, _stated
@@ -70,6 +71,7 @@ class DerivationWriter:
 
     def short(self, expression: sympy.Expr) -> sympy.Expr:
         """The expression in its smallest form, grouped by velocities and accelerations."""
+        expression = inlined_if_short(expression, LONGEST_INLINED) or expression
         return simplify(
             expression.xreplace(self._bound), collected=self._collected, turns=self._turns
         )

@@ -22,12 +22,13 @@ from ..algebra.simplify.lowest_terms import eliminated, lowest_terms
 from ..algebra.simplify.quotient_printer import LOOKS, QuotientPrinter
 from ..algebra.simplify.quotients import AngleSubstitution, Generators, PolynomialQuotient
 from ..algebra.simplify.simplifier import EFFORT, simplify
-from ..algebra.simplify.simplifying_algebra import SimplifyingAlgebra
+from ..algebra.simplify.simplifying_algebra import LONGEST_INLINED, SimplifyingAlgebra
 from ..algebra.simplify.statement import helpful_turns
 from ..algebra.simplify.trigonometric_ring import Polynomial, TooMuchWorkError, Work
 from ..algebra.simplify.written_terms import size
 from ..errors import ModelError
 from ..formulations.blocks import GaussBlocks
+from ..model.quantities import inlined_if_short
 from ..model.symbols import Coordinate, Velocity
 from .layered_blocks import layered_blocks
 from .naming import Naming
@@ -333,11 +334,13 @@ def _stated(equations: Equations) -> list[sympy.Expr]:
     )  # what a reduced system was made of
     velocities = system.image.velocities.values() if system.image is not None else ()
     energies = (system.hamiltonian if system.is_hamiltonian else system.lagrangian,)
-    return [
+    stated = [
         e
         for e in (*energies, *(c.expression for c in system.bilateral), *velocities)
         if isinstance(e, sympy.Expr)
     ]
+    spelt = (inlined_if_short(expression, LONGEST_INLINED) for expression in stated)
+    return [expression for expression in spelt if expression is not None]
 
 
 def _signed(terms: Sequence[Term], unknowns: Sequence[sympy.Symbol], lead: int) -> Line:

@@ -21,6 +21,7 @@ import sympy
 from sympy import MatrixBase
 
 from ...errors import ModelError
+from ...model.quantities import inlined_if_short
 from ..lazy import Lazy, LazyBlock, each, entries_of, now
 from ..tree import TreeAlgebra
 from .lowest_terms import eliminated, lowest_terms
@@ -36,6 +37,8 @@ EFFORT, PART_EFFORT, INVERSE_EFFORT = 300_000, 150_000, 40_000
 SHORT = 12
 #: Above this many operations of an inverse solutions get names; above the second the inverse does.
 SHORT_INVERSE, WRITTEN_INVERSE = 60, 150
+#: The most operations of an expression of the model without the names of its quantities.
+LONGEST_INLINED = 4000
 #: The longest inverse that is written out where there are no names.
 LONGEST_INVERSE = 1000
 
@@ -122,7 +125,14 @@ class SimplifyingAlgebra:
         return Lazy(lambda: self._plain.vector(self._stated(now(entry)) for entry in entries))
 
     def _stated(self, expression: sympy.Expr) -> sympy.Expr:
-        """An expression of the model; where it is long, with names for sums of constants in it."""
+        """An expression of the model; where it is long, with names for sums of constants in it.
+
+        Named quantities of the model are spelt out, so that what they share cancels.
+        """
+        spelt = inlined_if_short(expression, LONGEST_INLINED)
+        if spelt is None:
+            raise self._refusal(expression)
+        expression = spelt
         if not self._constants or expression.count_ops() <= LONG_STATEMENT:
             return expression
         return with_constants(expression, self._constants, self.meanings)

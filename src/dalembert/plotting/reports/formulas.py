@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element
 
 import sympy
 
+from ...model.quantities import inlined_if_short
 from ...presentation.equation_printer import Line, Written
 from ...presentation.typeset import lines_latex, symbol_latex
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["can_typeset", "equation_lines", "expression_latex", "formula", "is_longer_than"]
 __all__ += ["mathml", "symbol_latex"]
+
+#: Named quantities are spelt out in expressions with no more operations.
+MOST_INLINED = 400
 
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 _ELEMENTS = frozenset(
@@ -134,7 +138,8 @@ def expression_latex(expression: sympy.Expr) -> str:
     >>> expression_latex(coordinates("theta").dot ** 2 / 2)
     '\\frac{{\\dot{\\theta}}^{2}}{2}'
     """
-    line = Line(((expression, None),), ((sympy.Integer(0), None),))
+    spelt = inlined_if_short(expression, MOST_INLINED)
+    line = Line(((expression if spelt is None else spelt, None),), ((sympy.Integer(0), None),))
     return lines_latex(Written((line,), ()))[0][0]
 
 
