@@ -1,7 +1,10 @@
 from .structures import BergmannConstraint as BergmannConstraint
 from .structures import DegenerateSystem as DegenerateSystem
+from .structures import DiracManifold as DiracManifold
 from .structures import DiracStructure as DiracStructure
 from .structures import bergmann as bergmann
+from .structures import circuit as circuit
 from .structures import dirac_residual as dirac_residual
 from .structures import dirac_structure as dirac_structure
 from .structures import lc_circuit as lc_circuit
+from .structures import system as system

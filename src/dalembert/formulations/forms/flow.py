@@ -19,7 +19,7 @@ from ..blocks import GaussBlocks, Projection
 from ..equations import Equations
 
 if TYPE_CHECKING:
-    from ...algebra.protocol import Algebra, Block
+    from ...algebra.protocol import Algebra
 
 __all__ = ["FORM", "derive"]
 
@@ -72,14 +72,11 @@ def derive_with(flow: Flow, algebra: Algebra) -> GaussBlocks:
         velocity=Projection(algebra.zeros(0), algebra.zeros(0, n), one),
         residuals=(
             relations if flow.constraints else algebra.zeros(0),
-            _rates_of(algebra, derivative, field, flow),
+            derivative @ field + algebra.jacobian(relations, time)
+            if flow.constraints
+            else algebra.zeros(0),
         ),
         outputs={name: algebra.scalar(value) for name, value in flow.outputs.items()},
         free=field,
         dual_rows=algebra.zeros(n, 0),
     )
-
-
-def _rates_of(algebra: Algebra, derivative: Block, field: Block, flow: Flow) -> Block:
-    """How fast the relations change along the flow: zero where they are invariant."""
-    return derivative @ field if flow.constraints else algebra.zeros(0)
