@@ -1,4 +1,5 @@
 from .structures import BergmannConstraint as BergmannConstraint
+from .structures import ControlBundle as ControlBundle
 from .structures import DegenerateSystem as DegenerateSystem
 from .structures import DiracManifold as DiracManifold
 from .structures import DiracStructure as DiracStructure

@@ -5,6 +5,7 @@ from ..analysis.symmetry.dirac_structures import dirac_structure as dirac_struct
 from ..formulations.dirac.bergmann import BergmannConstraint as BergmannConstraint
 from ..formulations.dirac.bergmann import DegenerateSystem as DegenerateSystem
 from ..formulations.dirac.bergmann import bergmann as bergmann
+from ..formulations.dirac.control_bundles import ControlBundle as ControlBundle
 from ..formulations.dirac.networks import circuit as circuit
 from ..formulations.dirac.port_systems import dirac_system as system
 from ..geometry.dirac import DiracStructure as DiracStructure
@@ -13,6 +14,7 @@ from ..model.builders.circuits import lc_circuit as lc_circuit
 
 __all__ = [
     "BergmannConstraint",
+    "ControlBundle",
     "DegenerateSystem",
     "DiracManifold",
     "DiracStructure",

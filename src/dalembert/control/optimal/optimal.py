@@ -74,7 +74,8 @@ def optimal(
     ----------
     model : Flow or System
         With free inputs, which enter the rates affinely. Those of a system are coordinates and
-        velocities.
+        velocities. The speeds of an image q_dot = E u are inputs where there are no others: with
+        the Lagrangian as cost, that is the problem of Moreau and van der Schaft, section II.
     cost : expression
         The integrand: quadratic in the inputs, with a positive matrix of second derivatives.
     start, end : mapping of symbol, name or matrix to values

@@ -117,6 +117,8 @@ def control_problem(model: System | Flow, cost: Expression) -> ControlProblem:
     if not isinstance(model, (Flow, System)):
         remedy = "pass da.Flow({x: ...}, inputs=[u])"
         raise ModelError("Optimal control needs a Flow or a System", type(model).__name__, remedy)
+    if isinstance(model, System) and model.image is not None and not model.inputs:
+        model, cost = _of_image(model, as_expression(cost))
     free = tuple(symbol for symbol, value in model.inputs.items() if value is None)
     if not free:
         raise ModelError(
@@ -151,6 +153,21 @@ Parts = tuple[tuple[Coordinate, ...], Expressions, Expressions, dict[Any, Any]]
 def _of_flow(flow: Flow, given: Mapping[Any, Any]) -> Parts:
     rates = tuple(rate.xreplace(dict(given)) for rate in flow.rates.values())
     return flow.coordinates, rates, tuple(c.expression for c in flow.constraints), {}
+
+
+def _of_image(system: System, cost: sympy.Expr) -> tuple[Flow, sympy.Expr]:
+    """The kinematics q_dot = E u of an image, with its speeds as inputs (M 1, 2)."""
+    assert system.image is not None
+    named = {u: Input(u.name) for u in system.image.speeds}
+    rates = {q: value.xreplace(named) for q, value in system.image.velocities.items()}
+    if system.bilateral:
+        what, seen = (
+            "An optimal control problem needs all constraints in the image",
+            system.bilateral,
+        )
+        raise ModelError(what, ", ".join(c.name for c in seen), "put them into the image")
+    flow = Flow(rates, inputs=list(named.values()), name=system.name)
+    return flow, cost.xreplace(dict(system.bundle)).xreplace(named)
 
 
 def _of_system(system: System) -> Parts:

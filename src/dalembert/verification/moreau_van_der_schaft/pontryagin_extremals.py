@@ -13,11 +13,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import sympy
 from scipy.integrate import solve_ivp
 
+from ...formulations.dirac.control_bundles import ControlBundle
 from ...formulations.registry import derive
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
+from ...model.symbols import coordinates, speeds
 from ...typing import Array
 from ..independent.image_systems import SIZE, ImageSample, image_system, kernel_system, samples
 from ..numeric import STEP, Probe, Residual, StateBlocks, derivative, distance, excess, null_space
@@ -79,7 +82,51 @@ listed("M-1", over=every)(
         s.model.rows(s.x) @ blocks_of(s).velocities,
     )
 )
-listed("M-2", over=every)(lambda s: distance(blocks_of(s).energy, s.model.energy(s.x, s.v)))
+
+
+@cache
+def _general() -> Probe:
+    """Extremals of a bundle whose fibre is no function of (x, x_dot): three v over two x."""
+    (x, y), (u, w, *v) = coordinates("x y"), speeds("u w v1 v2 v3")
+    fibre = dict(zip(v, (u * (1 + y**2), w, x * u - y * w), strict=True))
+    cost = (v[0] ** 2 + 2 * v[1] ** 2 + v[2] ** 2) / 2 - x * y
+    bundle = ControlBundle({x: u + x * w, y: sympy.cos(x) * w}, fibre, cost, [u, w])
+    return Probe(derive(bundle.extremals()), {})
+
+
+def _general_action(s: Array) -> Any:
+    """L(x, F(x, u)) - xi . E u at s = (x, y, xi_x, xi_y, u, w)."""
+    v = np.array([s[4] * (1 + s[1] ** 2), s[5], s[0] * s[4] - s[1] * s[5]])
+    cost = (v[0] ** 2 + 2 * v[1] ** 2 + v[2] ** 2) / 2 - s[0] * s[1]
+    return cost - s[2] * (s[4] + s[0] * s[5]) - s[3] * np.cos(s[0]) * s[5]
+
+
+@cache
+def _general_states() -> list[Array]:
+    """States with u from eq. 5, which is linear in u: the gradient in u at two points."""
+    found = []
+    for x in np.random.default_rng(2).uniform(-0.8, 0.8, (4, 4)):
+
+        def by_controls(w: Array, x: Array = x) -> Any:
+            return _general_action(np.concatenate([x, w]))
+
+        rest, *moved = (derivative(by_controls, at) for at in (np.zeros(2), *np.eye(2)))
+        hessian = np.stack([one - rest for one in moved], axis=1)
+        found.append(np.concatenate([x, np.linalg.solve(hessian, -rest)]))
+    return found
+
+
+@listed("M-2")
+def points_of_a_bundle() -> Residual:
+    found: list[Residual] = [distance(blocks_of(s).energy, s.model.energy(s.x, s.v)) for s in every]
+    for s in _general_states():
+        seen = _general().observe(0.0, s)
+        v = [s[4] * (1 + s[1] ** 2), s[5], s[0] * s[4] - s[1] * s[5]]
+        found.append(distance([seen[f"output v{k}"][0] for k in (1, 2, 3)], v))
+        found.append(
+            distance(_general().rates(0.0, s)[:2], [s[4] + s[0] * s[5], np.cos(s[0]) * s[5]])
+        )
+    return found
 
 
 def _run(kind: str, form: str, state: Array) -> Motion:
@@ -157,8 +204,16 @@ listed("M-3", over=regular)(
 )
 
 
-@listed("M-4", over=regular)
-def extremal_costates(s: ImageSample) -> Residual:
+@listed("M-4")
+def costates_of_extremals() -> Residual:
+    general = [
+        distance(_general().rates(0.0, s)[2:4], derivative(_general_action, s)[:2])
+        for s in _general_states()
+    ]
+    return [_costates(s) for s in regular], general
+
+
+def _costates(s: ImageSample) -> Residual:
     model, u = s.model, optimal_speeds(s)
     v = model.fibre_frame(s.x) @ u
     by_place = derivative(lambda y: model.lagrangian(y, v), s.x)
@@ -168,8 +223,28 @@ def extremal_costates(s: ImageSample) -> Residual:
     return distance(found, by_place + by_fibre - by_frame), distance(found, steps)
 
 
-@listed("M-5", over=regular)
-def maximum_condition(s: ImageSample) -> Residual:
+@listed("M-5")
+def maximum_conditions() -> Residual:
+    general = []
+    for s in _general_states():  # the condition stays along the library's extremal
+        rate = _general().rates(0.0, s)
+
+        def moved(w: Array, s: Array = s, rate: Array = rate) -> Any:
+            return _gradient(s + w[0] * rate)
+
+        general.append(derivative(moved, [0.0]))
+    return [_condition(s) for s in regular], general
+
+
+def _gradient(s: Array) -> Any:
+    """L_v F_a - xi E_a of the general bundle."""
+    U, W, X, Y = s[4], s[5], s[0], s[1]
+    last = X * U - Y * W
+    first = U * (1 + Y**2) ** 2 + last * X - s[2]
+    return np.array([first, 2 * W - last * Y - s[2] * X - s[3] * np.cos(X)])
+
+
+def _condition(s: ImageSample) -> Residual:
     p = s.model.momenta(s.x, s.model.sigma(s.x) @ extremal_rates(s)[0])
     return distance(p @ s.model.fibre_frame(s.x), s.xi @ s.model.frame(s.x))
 
