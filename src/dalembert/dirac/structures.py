@@ -7,21 +7,7 @@ from ..formulations.dirac.bergmann import DegenerateSystem as DegenerateSystem
 from ..formulations.dirac.bergmann import bergmann as bergmann
 from ..formulations.dirac.control_bundles import ControlBundle as ControlBundle
 from ..formulations.dirac.networks import circuit as circuit
-from ..formulations.dirac.port_systems import dirac_system as system
+from ..formulations.dirac.port_systems import system as system
 from ..geometry.dirac import DiracStructure as DiracStructure
 from ..geometry.dirac_manifolds import DiracManifold as DiracManifold
 from ..model.builders.circuits import lc_circuit as lc_circuit
-
-__all__ = [
-    "BergmannConstraint",
-    "ControlBundle",
-    "DegenerateSystem",
-    "DiracManifold",
-    "DiracStructure",
-    "bergmann",
-    "circuit",
-    "dirac_residual",
-    "dirac_structure",
-    "lc_circuit",
-    "system",
-]

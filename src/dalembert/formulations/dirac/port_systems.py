@@ -20,10 +20,10 @@ from ...model.symbols import Coordinate, Input, as_expression, t
 from ...typing import Expression
 from .implicit_systems import explicit_system
 
-__all__ = ["dirac_system"]
+__all__ = ["system"]
 
 
-def dirac_system(
+def system(
     structure: DiracManifold,
     hamiltonian: Expression,
     *,
@@ -64,7 +64,7 @@ def dirac_system(
     >>> q, p = da.coordinates("q p")
     >>> m, k, c = da.parameters("m k c", positive=True)
     >>> open_mass = DiracManifold.canonical([q], [p]).opened([[1, 0]], ["damper"])
-    >>> damped = dirac_system(open_mass, p**2 / (2 * m) + k * q**2 / 2, resistors={"damper": c})
+    >>> damped = system(open_mass, p**2 / (2 * m) + k * q**2 / 2, resistors={"damper": c})
     >>> damped.rates[p]
     -c*p/m - k*q
     """
