@@ -331,7 +331,8 @@ def escaped(text: str) -> str:
 
 def root_documents() -> None:
     """Documents at the root of the repository, as pages."""
-    for name in ("ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG"):
+    names = ("ARCHITECTURE", "CODE_OF_CONDUCT", "CONTRIBUTING", "SECURITY", "CHANGELOG")
+    for name in names:
         source = ROOT / f"{name}.md"
         text = (
             source.read_text(encoding="utf-8")
@@ -339,6 +340,7 @@ def root_documents() -> None:
             else f"# {name.title()}\n\nNot written yet.\n"
         )
         text = re.sub(r"\]\(docs/([^)]+)\)", r"](../\1)", text)
+        text = re.sub(rf"\]\(({'|'.join(names)})\.md", lambda found: found[0].lower(), text)
         (GENERATED / f"{name.lower()}.md").write_text(text, encoding="utf-8")
 
 

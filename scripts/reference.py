@@ -58,7 +58,7 @@ PARTS = (
     Part("drawing", "Drawing", "How a system looks: shapes at positions that are expressions.", ("model.draw",)),
     Part(
         "formulations", "Formulations", "From a system to its equations. Guide: [Forms of the equations](../../forms.md).",
-        ("formulations", "analysis.comparison", "analysis.description"), ("derive", "forms", "Equations"),
+        ("formulations", "analysis.overview.comparison", "analysis.overview.description"), ("derive", "forms", "Equations"),
     ),
     Part(
         "simulation", "Simulation", "From equations to a motion. Guide: [Simulation](../../simulation.md), "
@@ -66,7 +66,7 @@ PARTS = (
     ),
     Part(
         "many-runs", "Many runs", "One system, many parameters and starts. Guide: [Many runs](../../sweeps.md).",
-        ("integrate.many",), ("sweep", "Ensemble"),
+        ("integrate.ensemble",), ("sweep", "Ensemble"),
     ),
     Part(
         "sensitivities", "Sensitivities", "Derivatives of motions, exponents and fits. Guide: "
@@ -81,10 +81,8 @@ PARTS = (
         "[Symmetry](../../symmetry.md), [The snakeboard](../../snakeboard.md), "
         "[Routh](../../routh.md).",
         (
-            "formulations.reduction", "formulations.gait", "formulations.routh", "analysis.symmetries", "analysis.invariance",
-            "analysis.connections", "analysis.cyclic", "analysis.momentum_maps", "analysis.height", "analysis.phases",
-            "analysis.planar_reduction", "analysis.reconstruction", "analysis.reduced_coefficients", "analysis.routhian",
-            "analysis.reduced_two_form", "analysis.energy_momentum", "analysis.energy_casimir",
+            "formulations.reduction", "analysis.symmetry", "analysis.stability.energy_momentum",
+            "analysis.stability.energy_casimir",
         ),
         ("discover_symmetries", "invariance", "reduce", "reconstruct", "routh"),
     ),
@@ -93,8 +91,9 @@ PARTS = (
         "[Rigid bodies and flows of matrices](../../lie-groups.md), [Dirac "
         "structures](../../dirac.md).",
         (
-            "geometry", "model.bracket_flows", "model.symmetric_spaces", "model.rigid_bodies", "model.brockett_form",
-            "analysis.dirac_structures", "analysis.restricted_two_form", "analysis.free_body", "integrate.discrete_body",
+            "geometry", "model.builders.bracket_flows", "model.builders.symmetric_spaces", "model.builders.rigid_bodies",
+            "model.builders.brockett_form", "analysis.symmetry.dirac_structures", "analysis.symmetry.restricted_two_form",
+            "analysis.closed_forms.free_body", "integrate.methods.groups.discrete_body",
         ),
         ("LieGroup", "GroupAction", "DiracStructure", "PoissonStructure"),
     ),
@@ -107,7 +106,7 @@ PARTS = (
     ),
     Part(
         "pictures", "Pictures", "Plots, portraits, sections and animations. Guide: [Pictures](../../pictures.md).",
-        ("pictures", "plotting"),
+        ("plotting",),
     ),
     Part("gallery", "Gallery", "Systems that are ready to run; [their page](../gallery.md) shows them all.", ("gallery",)),
     Part("errors", "Errors", "What can go wrong, as one tree of exceptions.", ("errors",)),

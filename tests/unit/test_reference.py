@@ -188,3 +188,16 @@ def test_an_erratum_shows_what_is_left_of_print_and_correction():
     assert "The fault is the authors'." in text
     assert "### U-1" in text and "p\\_dot = 0; the print has 1." in text
     assert "**2e-16**" in text and "**5e-01**" in text
+
+
+def test_every_part_of_the_reference_names_modules_that_exist_and_has_its_page(pages):
+    source = ROOT / "src" / "dalembert"
+    homes = [home for part in REFERENCE.PARTS for home in part.homes]
+    paths = {home: source.joinpath(*home.split(".")) for home in homes}
+    assert [
+        h for h, p in paths.items() if not p.is_dir() and not p.with_suffix(".py").exists()
+    ] == []
+    listed = re.findall(
+        r"generated/reference/([\w-]+\.md)", (ROOT / "mkdocs.yml").read_text("utf-8")
+    )
+    assert sorted(listed) == sorted(pages)
