@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from ..typing import Matrix
 from .symbols import (
     Coordinate,
     as_matrix,
+    t,
 )
 from .system_reader import Reader
 
@@ -61,10 +63,7 @@ def check_action(flow: Flow, action: Action, faults: Faults) -> None:
                 remedy=f"it must be {size} x {size}",
             )
             return
-    symbols = sorted(
-        {s for e in flow.expressions() for s in e.free_symbols} | set(flow.coordinates),
-        key=lambda s: s.name,
-    )
+    symbols = sorted({*flow.parameters, *flow.coordinates, *flow.inputs, t}, key=lambda s: s.name)
     for seed in (2, 5):
         point = {
             s: sympy.Rational((seed * k * k + 7 * k + seed) % 23 + 3, 17)
@@ -72,8 +71,8 @@ def check_action(flow: Flow, action: Action, faults: Faults) -> None:
         }
         try:
             worst = _action_gap(flow, action, matrix, point)
-        except (TypeError, ValueError):
-            continue  # not a real number there; `describe` tries states near a start
+        except (TypeError, ValueError, ZeroDivisionError, KeyError):
+            continue  # no real number there, or an unknown symbol, which is a fault of its own
         if not worst <= 1e-9:
             faults.add(
                 f"The rates of `{action.matrix}` are not those of its action",
@@ -88,16 +87,18 @@ def _action_gap(
 ) -> float:
     """The largest entry of X_dot - (left X - X right) at a point, relative to its terms."""
     rows, columns = matrix.shape
-    here = _numbers(matrix, point)
+    numbers: dict[sympy.Basic, float] = {s: float(own) for s, own in point.items()}
+    here, moving = _numbers(matrix, numbers), matrix.free_symbols
     terms = {
-        q: [float(term.xreplace(point)) for term in sympy.Add.make_args(e)]
+        q: [_number(term, numbers) for term in sympy.Add.make_args(e)]
         for q, e in flow.rates.items()
+        if q in moving
     }
     moved = _rates_of(matrix, {q: sum(values) for q, values in terms.items()})
     sizes = _rates_of(matrix, {q: sum(map(abs, values)) for q, values in terms.items()}, abs)
     empty: list[dict[int, float]] = [{} for _ in range(max(rows, columns))]
-    left = empty if action.left is None else _numbers(action.left, point)
-    right = empty if action.right is None else _numbers(action.right, point)
+    left = empty if action.left is None else _numbers(action.left, numbers)
+    right = empty if action.right is None else _numbers(action.right, numbers)
     worst = 0.0
     for i in range(rows):
         said = dict.fromkeys(range(columns), 0.0)
@@ -116,11 +117,30 @@ def _action_gap(
     return worst
 
 
-def _numbers(matrix: sympy.ImmutableMatrix, point: Mapping[Any, Any]) -> list[dict[int, float]]:
+def _number(expression: sympy.Basic, known: dict[sympy.Basic, float]) -> float:
+    """The value of an expression, with those of its parts added to `known`."""
+    value = known.get(expression)
+    if value is None:
+        if expression.is_Add:
+            value = sum(_number(part, known) for part in expression.args)
+        elif expression.is_Mul:
+            value = math.prod(_number(part, known) for part in expression.args)
+        elif isinstance(expression, sympy.Pow) and expression.exp.is_Integer:
+            value = _number(expression.base, known) ** int(expression.exp)
+        else:
+            exact = {s: sympy.Float(known[s], 17) for s in expression.free_symbols}
+            value = float(expression.xreplace(exact))
+        known[expression] = value
+    return value
+
+
+def _numbers(
+    matrix: sympy.ImmutableMatrix, known: dict[sympy.Basic, float]
+) -> list[dict[int, float]]:
     """The entries that are not zero at a point, row by row."""
     rows, columns = matrix.shape
     return [
-        {j: float(matrix[i, j].xreplace(point)) for j in range(columns) if matrix[i, j] != 0}
+        {j: _number(matrix[i, j], known) for j in range(columns) if matrix[i, j] != 0}
         for i in range(rows)
     ]
 

@@ -96,10 +96,9 @@ def rigid_body(
     }
     if not symmetric:
         matrices["M"] = momentum
-        bracket = momentum * velocity - velocity * momentum
-        if side == "right":
-            bracket = -bracket
-        rates |= {momentum[i, j]: bracket[i, j] for i, j in _planes(n)}
+        # (M Omega)^T = Omega M for skew matrices, so that one product gives the bracket
+        product = momentum * velocity if side == "left" else velocity * momentum
+        rates |= {momentum[i, j]: product[i, j] - product[j, i] for i, j in _planes(n)}
         element = sympy.ImmutableMatrix(-velocity if side == "left" else velocity)
         actions.append(Action("M", element, element))
     outputs = {f"M_{_place(i, j, n)}": momentum[i, j] for i, j in _planes(n)} if symmetric else {}
@@ -169,12 +168,15 @@ def _rates(
 def _orthogonal(name: str, matrix: sympy.Matrix) -> Iterator[Constraint]:
     """X^T X = 1, entry by entry."""
     n = matrix.rows
-    product = matrix.T * matrix
+    columns = [list(matrix.col(j)) for j in range(n)]
     for i in range(n):
         for j in range(i, n):
-            yield holonomic(
-                product[i, j] - (1 if i == j else 0), name=f"{name}_orthogonal_{_place(i, j, n)}"
-            )
+            product = _dot(columns[i], columns[j]) - (1 if i == j else 0)
+            yield holonomic(product, name=f"{name}_orthogonal_{_place(i, j, n)}")
+
+
+def _dot(left: Sequence[sympy.Expr], right: Sequence[sympy.Expr]) -> sympy.Expr:
+    return sympy.Add(*(x * y for x, y in zip(left, right, strict=True)))
 
 
 def _integrals(
@@ -192,23 +194,36 @@ def _integrals(
         if "P" in moving:
             P = moving["P"]
             spatial = P * Q.T - Q * P.T if side == "left" else Q.T * P - P.T * Q
+            found |= {f"m_{_place(i, j, n)}": spatial[i, j] for i, j in _planes(n)}
         else:
-            spatial = Q * momentum * Q.T if side == "left" else Q.T * momentum * Q
-        found |= {f"m_{_place(i, j, n)}": spatial[i, j] for i, j in _planes(n)}
+            turned = Q if side == "left" else Q.T
+            half = (turned * momentum).tolist()
+            rows = turned.tolist()
+            found |= {f"m_{_place(i, j, n)}": _dot(half[i], rows[j]) for i, j in _planes(n)}
     return found | _manakov(values, momentum)
 
 
 def _manakov(values: list[sympy.Expr], momentum: sympy.Matrix) -> dict[str, sympy.Expr]:
     """tr (M + z Lambda^2)^k for k = 2, 3, 4 as coefficients of z^j, those that depend on M."""
-    first = [momentum, sympy.diag(*(value**2 for value in values))]
-    second = [first[0] * first[0], first[0] * first[1] + first[1] * first[0], first[1] * first[1]]
+    n, squares = len(values), [value**2 for value in values]
+    first = [momentum, sympy.diag(*squares)]
+    mixed = sympy.Matrix(n, n, lambda i, j: momentum[i, j] * (squares[i] + squares[j]))
+    rows = momentum.tolist()  # M^2 = -M M^T is symmetric
+    upper = {(i, j): -_dot(rows[i], rows[j]) for i in range(n) for j in range(i, n)}
+    square = sympy.Matrix(n, n, lambda i, j: upper[min(i, j), max(i, j)])
+    second = [square, mixed, sympy.diag(*(own**2 for own in squares))]
     halves = {2: (first, first), 3: (second, first), 4: (second, second)}
     found = {}
     for k in range(2, min(len(values), MOST_MANAKOV) + 1):
         left, right = halves[k]
         for j in range(k % 2, k, 2):
             pairs = [(left[i], right[j - i]) for i in range(len(left)) if 0 <= j - i < len(right)]
-            found[f"k{k}_z{j}"] = sympy.Add(
-                *(x * y for X, Y in pairs for x, y in zip(X, Y.T, strict=True))
-            )
+            found[f"k{k}_z{j}"] = sympy.Add(*(_trace(X, Y) for X, Y in pairs))
     return found
+
+
+def _trace(left: sympy.Matrix, right: sympy.Matrix) -> sympy.Expr:
+    """tr (X Y) of two symmetric or two skew matrices: terms above the diagonal count twice."""
+    n = left.rows
+    diagonal = [left[i, i] * right[i, i] for i in range(n)]
+    return sympy.Add(*diagonal, *(2 * left[i, j] * right[j, i] for i, j in _planes(n)))
