@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import sympy
 
-from .quotient_printer import QuotientPrinter
+from .quotient_printer import LOOKS, QuotientPrinter
 from .quotients import AngleSubstitution, Generators
 from .trigonometric_ring import TooMuchWorkError, Work
 from .written_terms import size
@@ -30,6 +30,7 @@ def simplify(
     effort: int = EFFORT,
     collected: Iterable[sympy.Symbol] = (),
     turns: Sequence[AngleSubstitution] = (),
+    looks: int = LOOKS,
 ) -> sympy.Expr:
     """Simplify within bounded work: lowest terms, Pythagoras, common factors.
 
@@ -44,6 +45,8 @@ def simplify(
         Symbols by which sums are grouped.
     turns : sequence of AngleSubstitution
         Differences of angles to work in.
+    looks : int
+        How many terms the search for the smallest form looks at; few for what nobody reads.
 
     >>> r, phi = sympy.symbols("r phi")
     >>> simplify(r * sympy.cos(phi) ** 2 * sympy.sin(2 * phi) / (1 - sympy.cos(phi) ** 2))
@@ -51,13 +54,14 @@ def simplify(
     """
     try:
         generators = Generators([expression], Work(effort), turns, simplify)
-        found = QuotientPrinter(generators, collected).quotient(generators.read(expression))
+        writer = QuotientPrinter(generators, collected, Work(looks))
+        found = writer.quotient(generators.read(expression))
     except TooMuchWorkError:
         share = effort // max(1, len(expression.args))
         if share < LEAST_EFFORT or not (expression.is_Add or expression.is_Mul):
             return expression
         return expression.func(
-            *(simplify(part, share, collected, turns) for part in expression.args)
+            *(simplify(part, share, collected, turns, looks) for part in expression.args)
         )
     return min([found, expression, *_factored(expression)], key=size)
 

@@ -9,7 +9,6 @@ definiteness, or of a box. It is an estimate: between the points of the grid not
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -231,28 +230,42 @@ class _Surface:
 def _flood(
     height: Array, good: BoolArray, start: tuple[int, ...], stop: float
 ) -> tuple[float, int | None, BoolArray, tuple[int, ...] | None]:
-    """The level at the edge, the axis that leaves the grid, what was reached, a bad place."""
-    inside, seen = np.zeros(height.shape, dtype=bool), np.zeros(height.shape, dtype=bool)
-    steps = [step for step in product((-1, 0, 1), repeat=height.ndim) if any(step)]
-    queue, level = [(float(height[start]), start)], 0.0
-    seen[start] = True
-    while queue:
-        value, place = heapq.heappop(queue)
-        if value >= stop:
-            return stop, None, inside, None
-        edge = [axis for axis, k in enumerate(place) if k in (0, height.shape[axis] - 1)]
-        around = [tuple(k + s for k, s in zip(place, step, strict=True)) for step in steps]
-        around = [] if edge else around
-        bad = next((near for near in around if not good[near]), None)
-        if edge or bad is not None:
-            return max(level, value), (edge[0] if edge else None), inside, bad
-        level = max(level, value)
-        inside[place] = True
-        for near in around:
-            if not seen[near]:
-                seen[near] = True
-                heapq.heappush(queue, (float(height[near]), near))
-    return level, None, inside, None
+    """The level at the edge, the axis that leaves the grid, what lies below, a bad place.
+
+    The level is the least c for which the component of U~ <= c around the start has a point at the
+    edge of the grid or beside a bad place: found by bisection over the heights that occur.
+    """
+    from scipy import ndimage
+
+    whole = ndimage.generate_binary_structure(height.ndim, height.ndim)
+    edges = np.ones(height.shape, dtype=bool)
+    edges[(slice(1, -1),) * height.ndim] = False
+    ends = edges | ndimage.binary_dilation(~good, whole)
+
+    def component(below: BoolArray) -> BoolArray:
+        labels, _ = ndimage.label(below, whole)
+        found: BoolArray = (labels == labels[start]) & below[start]
+        return found
+
+    heights = np.unique(height[np.isfinite(height) & (height >= height[start])])
+    low, high = 0, len(heights) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if np.any(component(height <= heights[middle]) & ends):
+            high = middle
+        else:
+            low = middle + 1
+    level = float(heights[low])
+    reached = component(height <= level) & ends
+    if level >= stop or not np.any(reached):
+        return min(stop, max(0.0, level)), None, component(height < min(stop, np.inf)), None
+    place = tuple(np.argwhere(reached)[np.argmin(height[reached])].tolist())
+    axes = [axis for axis, k in enumerate(place) if k in (0, height.shape[axis] - 1)]
+    bad = None
+    if not axes:
+        around = (tuple(np.add(place, s).tolist()) for s in product((-1, 0, 1), repeat=height.ndim))
+        bad = next(near for near in around if not good[near])
+    return max(0.0, level), (axes[0] if axes else None), component(height < level), bad
 
 
 def _minima(height: Array, inside: BoolArray) -> int:

@@ -334,7 +334,7 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     bare = along.xreplace({s: x - r * y})
     bare = bare - bare.xreplace(origin)
     shift = (x - origin[x]) - r * (y - origin[y])
-    derivative = here.numbers(here.derivatives(bare))[i, 0]
+    derivative = here.jacobian([bare], [x])[0, 0]
     bare, spring = bare - derivative * shift, shift**2 / 2
     row = sympy.Matrix([here.metric[i, 0], here.metric[i, 1]])
     normal = sympy.Matrix([1, -r]) if i == 0 else sympy.Matrix([-r, 1])
@@ -352,7 +352,7 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
 
 def potential_shaping(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     """The metric stays; a spring on actuated coordinates."""
-    derivatives = here.numbers(here.derivatives(here.potential))
+    derivatives = here.jacobian([here.potential], here.coordinates).T
     shifts = sympy.Matrix([q - sympy.nsimplify(here.equilibrium[q.name]) for q in here.coordinates])
     least = TINY * np.max(np.abs(here.hessian(here.potential)))
     pushed = [k for k in here.actuated if abs(derivatives[k, 0]) > least]

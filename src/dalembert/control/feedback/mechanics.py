@@ -32,6 +32,8 @@ from ...typing import Array, Matrix, Symbols, Values, Vector
 
 __all__ = ["FITTED", "Mechanics", "read_mechanics", "vanishing_at"]
 
+#: The terms that the search for a short form of an energy looks at.
+LOOKS = 100
 ZERO = sympy.Integer(0)
 #: The largest derivative of U along unactuated coordinates that counts as none, beside its Hessian.
 AT_REST = 1e-9
@@ -111,7 +113,20 @@ class Mechanics:
 
     def hessian(self, function: sympy.Expr) -> Array:
         """Second derivatives of a function of q at the equilibrium (n, n)."""
-        return self.numbers(sympy.hessian(function, list(self.coordinates)))
+        algebra = GraphAlgebra()
+        second, _ = algebra.hessian(algebra.scalar(function), algebra.vector(self.coordinates))
+        return self._at_equilibrium(algebra, second)
+
+    def jacobian(self, functions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> Array:
+        """First derivatives of m functions by k symbols at the equilibrium (m, k)."""
+        algebra = GraphAlgebra()
+        first = algebra.jacobian(algebra.vector(functions), algebra.vector(symbols))
+        return self._at_equilibrium(algebra, first)
+
+    def _at_equilibrium(self, algebra: GraphAlgebra, block: ca.SX) -> Array:
+        blocks = NamedBlocks(algebra, {"all": block}, self.known)
+        found: Array = blocks({**self.values, **self.equilibrium})["all"]
+        return found.reshape(block.shape)
 
     def derivatives(
         self, function: sympy.Expr, places: Sequence[int] | None = None
@@ -186,15 +201,20 @@ def _energies(system: System) -> tuple[sympy.Matrix, sympy.Expr]:
     v = list(system.velocities)
     rest = dict.fromkeys(v, ZERO)
     L = system.lagrangian
-    metric = sympy.hessian(L, v).applyfunc(simplify)
-    linear = [simplify(sympy.diff(L, x).xreplace(rest)) for x in v]
+    metric = sympy.hessian(L, v).applyfunc(_shorter)
+    linear = [_shorter(sympy.diff(L, x).xreplace(rest)) for x in v]
     if metric.has(*v) or any(linear) or L.has(t):
         raise FormError(
             "Matching needs L = g(q) q_dot q_dot / 2 - U(q)",
             "time in L" if L.has(t) else "other terms in the velocities",
             "state the system in coordinates in which L is so",
         )
-    return metric, simplify(-L.xreplace(rest))
+    return metric, _shorter(-L.xreplace(rest))
+
+
+def _shorter(expression: sympy.Expr) -> sympy.Expr:
+    """A shorter form with little search: what follows differentiates it."""
+    return simplify(expression, looks=LOOKS)
 
 
 def _pushes(system: System) -> sympy.Matrix:

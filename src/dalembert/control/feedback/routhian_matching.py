@@ -262,15 +262,15 @@ class _LinearisedLoop:
     def __init__(self, task: _RouthianTask, chosen: _Chosen) -> None:
         shaped, here = chosen.shaped, chosen.shaped.mechanics
         q, p = list(here.coordinates), list(task.routhian.momenta)
-        form = sympy.Matrix(chosen.form)
+        form = list(chosen.form)
         steady = {x.name: float(value) for x, value in task.steady.items()}
         wide = replace(here, equilibrium={**here.equilibrium, **steady})
         at = {x: here.equilibrium[x.name] for x in q}
         transport = task.routhian.transport(at, task.values)
         momenta = np.array([float(task.steady[x]) for x in p])
         carried = np.einsum("bax,b->ax", transport, momenta)  # dp_a / dr^al
-        bent = here.hessian(shaped.potential) + wide.numbers(form.jacobian(q))
-        self.stiffness = bent + wide.numbers(form.jacobian(p)) @ carried
+        bent = here.hessian(shaped.potential) + wide.jacobian(form, q)
+        self.stiffness = bent + wide.jacobian(form, p) @ carried
         self.metric = here.numbers(shaped.metric)
         lifted = (self.metric @ np.linalg.inv(here.numbers(here.metric))).T
         self.passive = lifted[list(here.actuated)]

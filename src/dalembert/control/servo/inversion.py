@@ -32,6 +32,8 @@ __all__ = ["Chain", "Inversion", "invert"]
 #: Expressions with more operations are left as they are.
 LONG = 1500
 EFFORT = 40_000
+#: The terms that the search for a short form of a gain looks at.
+LOOKS = 300
 
 
 @dataclass
@@ -190,4 +192,5 @@ def _combination(row: sympy.MatrixBase, done: Sequence[Chain], instants: Instant
 
 def _short(expression: sympy.Expr) -> sympy.Expr:
     """A shorter form where it is little work."""
-    return simplify(expression, EFFORT) if expression.count_ops() <= LONG else expression
+    short = expression.count_ops() <= LONG
+    return simplify(expression, EFFORT, looks=LOOKS) if short else expression

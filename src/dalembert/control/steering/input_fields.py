@@ -110,8 +110,9 @@ class ControlAffine:
         """A block (r x c) at all places, or at others, (places, r, c)."""
         function = ca.Function("block", [self.state], [ca.densify(block)])
         chosen = self.places if places is None else places
-        found = [np.asarray(function(place), dtype=float) for place in chosen]
-        return np.array([value.reshape(block.shape) for value in found])
+        rows, columns = block.shape
+        found = np.asarray(function(np.asarray(chosen).T), dtype=float)  # one column for each place
+        return found.reshape(rows, len(chosen), columns).transpose(1, 0, 2)
 
     def noise(self, block: ca.SX) -> Array:
         """The change of a block (r x c) where places are off by rounding, (places, r, c)."""
