@@ -18,8 +18,8 @@ from .graph import GraphAlgebra
 
 __all__ = ["nowhere_zero"]
 
-#: The most angles, and Bernstein coefficients, of an expression that is looked at.
-MOST_ANGLES, MOST_COEFFICIENTS = 4, 300
+#: The most operations, angles, and Bernstein coefficients, of an expression that is looked at.
+MOST_OPERATIONS, MOST_ANGLES, MOST_COEFFICIENTS = 200, 4, 300
 
 
 def nowhere_zero(expression: sympy.Expr) -> bool:
@@ -31,6 +31,8 @@ def nowhere_zero(expression: sympy.Expr) -> bool:
     >>> nowhere_zero(sympy.cos(x)), nowhere_zero(x**2), nowhere_zero(r - 1)
     (False, False, False)
     """
+    if expression.count_ops() > MOST_OPERATIONS:
+        return False
     if _has_sign(expression):
         return True
     if expression.is_Mul or (expression.is_Pow and expression.exp.is_Integer):

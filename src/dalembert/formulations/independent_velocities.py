@@ -366,7 +366,7 @@ def reduced_equations(
         ):
             return again(frames=frames)
         places = tuple(k for k, q in enumerate(system.coordinates) if q.dot.name in where)
-        return again(allowed=lambda s: s.independent == places)
+        return again(allowed=lambda s: s.independent == places, frames=frames)
 
     def made() -> Equations:
         own = (symbols or speed_symbols)(system, choice)

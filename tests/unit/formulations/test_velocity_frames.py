@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -172,3 +174,22 @@ def test_drifts_of_time_are_part_of_a_frame() -> None:
     for motion in motions[1:]:
         assert not motion.switches
         assert np.abs(motion.y - motions[0].y).max() < 1e-10
+
+
+def test_equations_and_motions_in_speeds_are_stored(tmp_path: Path) -> None:
+    """Files and pickles keep the speeds; independent velocities may still be asked for by name."""
+    values = {"m": 1, "J": 1, "a": 0.2}
+    motion = da.simulate(
+        sleigh(), {"v_xy": 0.5, "theta_dot": 1}, (0, 1), parameters=values, form="hamel"
+    )
+    motion.save(tmp_path / "sleigh.nc")
+    again = da.load(tmp_path / "sleigh.nc")
+    for name in ("v_xy", "x_dot", "theta"):
+        assert (again[name] == motion[name]).all()
+    equations = da.derive(sleigh(), "hamel")
+    copied = pickle.loads(pickle.dumps(equations))
+    assert copied.chart == ("v_xy", "theta_dot")
+    assert copied.text() == equations.text()
+    by_name = equations.rechoose(["x_dot", "theta_dot"])
+    assert [s.name for s in by_name.state[3:]] == ["x_dot", "theta_dot"]
+    assert by_name.rechoose(["v_xy", "theta_dot"]).chart == ("v_xy", "theta_dot")
