@@ -186,7 +186,7 @@ def test_several_starts_rank_local_optima() -> None:
     """A pendulum swings up in 4 with a weak torque: 25.16444, or 36.1753 with one swing more."""
     found = optimise(
         ROD, integral(u**2), {x: 0, y: -1}, {x: 0, y: 1}, (0, 4), at_rest=True,
-        bounds={u: (-5, 5)}, starts=6, seed=0, tolerance=1e-4, refinements=1,
+        bounds={u: (-5, 5)}, starts=3, seed=0, tolerance=1e-4, refinements=1,
     )  # fmt: skip
     costs = [own.cost for own in found.optima]
     assert costs == sorted(costs)
@@ -299,6 +299,57 @@ def test_the_top_of_a_circle_is_not_its_bottom() -> None:
         guess={x: sin(pi * da.t / 2), y: -cos(pi * da.t / 2)},
     )  # fmt: skip
     assert found.motion["y"][-1] == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "form", ["maggi", "hamilton", "hamel", "gibbs-appell", "kane", "poincare-chetaev"]
+)
+def test_forms_agree_on_a_sleigh(form: str) -> None:
+    """Multipliers as unknowns, momenta, independent velocities: one problem, one optimum."""
+    blade = da.velocity(x.dot * sin(theta) - y.dot * cos(theta), name="blade")
+    sleigh = da.System(
+        [x, y, theta],
+        kinetic=(
+            (x.dot - theta.dot * sin(theta) / 5) ** 2 + (y.dot + theta.dot * cos(theta) / 5) ** 2
+        ) / 2
+        + theta.dot**2 / 4,
+        constraints=[blade],
+        forces={x: u * cos(theta), y: u * sin(theta), theta: w},
+        inputs=[u, w],
+    )  # fmt: skip
+
+    def solved(form: str) -> Any:
+        return optimise(
+            sleigh, integral(u**2 + w**2), {x: 0, y: 0, theta: 0}, {x: 1, y: 0.5, theta: 0}, (0, 2),
+            at_rest=True, form=form, guess={theta: sin(pi * da.t / 2) / 2},
+        )  # fmt: skip
+
+    one, other = solved("lagrange"), solved(form)
+    assert other.motion.equations.form == form
+    assert other.cost == pytest.approx(one.cost, rel=1e-7)
+    assert other.replay_distance <= 1e-6
+    with pytest.raises(DalembertError, match="independent velocities"):
+        solved("voronets")
+
+
+def test_guesses_are_motions_extremals_and_trajectories() -> None:
+    found = optimise(CART, integral(u**2), span=(0, 2), **SWING)
+    for guess in (found, found.motion, found.extremal()):
+        again = optimise(CART, integral(u**2), span=(0, 2), guess=guess, refinements=0, **SWING)
+        assert again.iterations < 10
+        assert again.transcribed_cost == pytest.approx(found.cost, rel=1e-5)
+
+
+def test_equations_and_names_state_the_same_problem() -> None:
+    named = optimise(
+        da.derive(CART, "lagrange"), integral(u**2), {"x": 0, "theta": 0}, {"x": 1, "theta": pi},
+        (0, 2), at_rest=True, bounds={"u": (-20, 20), "x_ddot": (-10, 10)}, tolerance=1e-3,
+    )  # fmt: skip
+    free = optimise(CART, integral(u**2), span=(0, 2), **SWING)
+    assert np.min(free.motion["x_ddot"]) < -11
+    assert named.bound_violation <= 1e-3
+    assert np.min(named.motion["x_ddot"]) > -10 - 2e-3
+    assert named.cost > free.cost * 1.001
 
 
 # -- parts -----------------------------------------------------------------------------------------

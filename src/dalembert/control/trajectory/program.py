@@ -122,7 +122,11 @@ class Program:
         self.ends = ends or Ends.of(statement)
         self.pieces = pieces_of(self.layout, self.ends, self.scale)
         given = dict(options or {})
-        merged = {"print_time": False, "ipopt": IPOPT | given.pop("ipopt", {})} | given
+        merged = {
+            "print_time": False,
+            "show_eval_warnings": False,
+            "ipopt": IPOPT | given.pop("ipopt", {}),
+        } | given
         self.solver = nonlinear_program(self.pieces, self.layout.size, "ipopt", merged)
 
     # -- bounds ------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def refined(
     """A mesh whose intervals are divided where their errors or losses are above their targets."""
     parts = np.ones(len(edges) - 1, dtype=int)
     if errors is not None:
-        ratio = np.maximum(np.where(np.isfinite(errors), errors, 1e9), 1e-300) / error_target
+        ratio = np.clip(np.where(np.isfinite(errors), errors, 1e9) / error_target, 0.0, 1e12)
         needed = np.ceil(ratio ** (1.0 / order) * (ratio > 1.0)).astype(int)
         parts = np.maximum(parts, np.minimum(needed, MOST_PARTS))
         parts = np.maximum(parts, np.where(ratio > 1.0, 2, 1))

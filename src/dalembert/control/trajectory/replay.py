@@ -98,8 +98,10 @@ def replay(statement: Statement, found: Unknowns, rtol: float) -> Replay:
                 for k in ("distance", "miss", "cost", "violation", "violated", "beyond")
             ),
         )
-    rows = [symbol.name for symbol in motion.state]
-    states = motion.y[[rows.index(name) for name in names]].T
+    rows = {symbol.name: k for k, symbol in enumerate(motion.state)}
+    states = np.stack(
+        [motion.y[rows[name]] if name in rows else motion[name] for name in names], axis=1
+    )
     per = len(PLACES) + 1
     at_nodes = np.concatenate([states[:-1:per], states[-1:]])
     scale = np.maximum(1.0, np.max(np.abs(found.nodes), axis=0))
