@@ -27,6 +27,7 @@ PARTS: dict[str, tuple[str, float]] = {
     "random-systems": ("soak.random_systems", 90.0),
     "structure": ("soak.structure", 20.0),
     "speeds": ("soak.speeds", 30.0),
+    "degenerate": ("soak.degenerate", 5.0),
     "differential": ("soak.differential", 20.0),
     "bad-input": ("soak.bad_input", 30.0),
     "edges": ("soak.edges", 10.0),

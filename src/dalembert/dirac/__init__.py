@@ -1,4 +1,4 @@
-"""Dirac structures and LC circuits."""
+"""Dirac structures and systems on them, degenerate Lagrangians, circuits, control bundles."""
 
 import lazy_loader
 

@@ -247,6 +247,30 @@ class DiracManifold:
         """A and B with D = {(A c, B c)}."""
         return self.of_efforts.T, self.of_flows.T
 
+    def hybrid(self) -> tuple[tuple[int, ...], sympy.ImmutableMatrix]:
+        """The places K and the skew matrix J of (W_K, beta_K') = J (beta_K, W_K').
+
+        K' are the other places: the input-output representation of Bloch and Crouch, for which
+        columns K of F that are independent can be taken.
+
+        >>> x, y, z = sympy.symbols("x y z", real=True)
+        >>> flat = DiracManifold.from_two_form([x, y, z], [[0, 1, 0], [-1, 0, 0], [0, 0, 0]])
+        >>> flat.hybrid()[0], flat.hybrid()[1].tolist()
+        ((0, 1), [[0, -1, 0], [1, 0, 0], [0, 0, 0]])
+        """
+        F, E = self.of_flows, self.of_efforts
+        surface, size = Surface(self.symbols), F.rows
+        chosen = tuple(sorted(eliminate(surface, F.tolist(), [[ZERO]] * size).pivots))
+        others = tuple(k for k in range(size) if k not in chosen)
+        pairs = [(F, E, k) for k in chosen] + [(E, F, k) for k in others]
+        left = sympy.Matrix.hstack(*(one.col(k) for one, _, k in pairs))
+        right = sympy.Matrix.hstack(*(-other.col(k) for _, other, k in pairs))
+        solved = eliminate(surface, left.tolist(), right.tolist())
+        if solved.free:
+            what = "No input-output representation of the Dirac structure was found"
+            raise ModelError(what, seen=f"columns {solved.free}", remedy="use its image")
+        return chosen, sympy.ImmutableMatrix([solved.values[k][0] for k in range(size)])
+
     @property
     def integrability(self) -> Verdict:
         """Whether sections are closed under Courant's bracket: proved, refuted, not established."""

@@ -148,3 +148,20 @@ def test_a_presymplectic_structure_gives_constraints() -> None:
     motion = da.simulate(flow, {"x": 1.0, "y": 0.0}, (0, 2), rtol=1e-12)
     assert np.allclose(motion["z"], motion["x"] * motion["y"], atol=1e-10)
     assert np.allclose(motion["x"], np.cos(motion.t), atol=1e-9)
+
+
+def test_the_hybrid_representation_is_skew_and_the_same_structure() -> None:
+    """(W_K, beta_K') = J (beta_K, W_K'): pairs made of it lie in D."""
+    row = [sin(theta), -cos(theta), 0, 0, 0, 0]
+    edge = DiracManifold.canonical([x, y, theta], [a, b, c]).restricted([row])
+    chosen, table = edge.hybrid()
+    point = dict.fromkeys([x, y, a, b, c], 0.2) | {theta: 0.7}
+    J = np.array(table.subs(point).tolist(), dtype=float)
+    assert np.allclose(J, -J.T)
+    order = [*chosen, *(k for k in range(6) if k not in chosen)]
+    given = np.random.default_rng(3).uniform(-1, 1, 6)
+    found, flow, effort = J @ given, np.zeros(6), np.zeros(6)
+    for place, k in enumerate(order):
+        first, second = (flow, effort) if k in chosen else (effort, flow)
+        first[k], second[k] = found[place], given[place]
+    assert edge.at(point).contains(flow, effort)

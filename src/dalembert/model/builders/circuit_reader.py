@@ -125,6 +125,8 @@ def _check_branch(name: str, kind: str, ends: tuple[str, str] | None, faults: Fa
     if kind not in KINDS:
         near = nearest(str(kind), KINDS)
         remedy = f"did you mean {near}" if near else "use capacitor or inductor"
+        if kind in ("resistor", "voltage", "current", "transformer", "gyrator"):
+            remedy = "use da.dirac.circuit, which takes it"
         faults.add(
             f"The branch `{name}` is neither a capacitor nor an inductor", seen=kind, remedy=remedy
         )
