@@ -174,8 +174,8 @@ def _direction(inside: sympy.Matrix) -> list[sympy.Expr] | None:
     present = [sympy.expand_trig(entry) for entry in minors if entry != 0]
     if not present:
         return None
-    waves = sorted(set().union(*(e.atoms(sympy.sin, sympy.cos) for e in present)), key=str)
-    plain = {wave: sympy.Dummy() for wave in waves}
+    circular = sorted(set().union(*(e.atoms(sympy.sin, sympy.cos) for e in present)), key=str)
+    plain = {wave: sympy.Dummy() for wave in circular}
     back = {symbol: wave for wave, symbol in plain.items()}
     try:
         common = reduce(sympy.gcd, [entry.xreplace(plain) for entry in present])

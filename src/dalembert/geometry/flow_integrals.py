@@ -302,19 +302,19 @@ def inverse(function: sympy.Expr, u: sympy.Symbol, value: sympy.Expr) -> sympy.E
             return value
         if function.is_Add:
             rest, own = function.as_independent(u, as_Add=True)
-            slope = shortened(sympy.diff(own, u)) if own.is_Add else sympy.S.Zero
-            if own.is_Add and (slope.has(u) or slope == 0):
+            derivative = shortened(sympy.diff(own, u)) if own.is_Add else sympy.S.Zero
+            if own.is_Add and (derivative.has(u) or derivative == 0):
                 return None
             if own.is_Add:
-                return (value - shortened(function.xreplace({u: sympy.S.Zero}))) / slope
+                return (value - shortened(function.xreplace({u: sympy.S.Zero}))) / derivative
             function, value = own, value - rest
         elif function.is_Mul:
             rest, own = function.as_independent(u, as_Add=False)
             if own.is_Mul:
-                slope = shortened(sympy.diff(function, u))
-                if slope.has(u) or slope == 0:
+                derivative = shortened(sympy.diff(function, u))
+                if derivative.has(u) or derivative == 0:
                     return None
-                return (value - shortened(function.xreplace({u: sympy.S.Zero}))) / slope
+                return (value - shortened(function.xreplace({u: sympy.S.Zero}))) / derivative
             function, value = own, value / rest
         elif function.is_Pow and not function.exp.has(u):
             function, value = function.base, value ** (1 / function.exp)

@@ -67,10 +67,10 @@ def _carried(joint: BodyModel, maximal: BodyModel, q: Array, v: Array) -> Array:
         parts = quaternion_of(pose.rotation)
         spin = pose.rotation.T @ twist[:3]
         rates = quaternion_rates(parts, spin)
-        for letter, value, rate in zip("xyz", pose.position, twist[3:], strict=True):
-            known[f"{body.name}_{letter}"] = (value, rate)
-        for letter, value, rate in zip("wxyz", parts, rates, strict=True):
-            known[f"{body.name}_q{letter}"] = (value, rate)
+        for axis, value, rate in zip("xyz", pose.position, twist[3:], strict=True):
+            known[f"{body.name}_{axis}"] = (value, rate)
+        for axis, value, rate in zip("wxyz", parts, rates, strict=True):
+            known[f"{body.name}_q{axis}"] = (value, rate)
     return np.array(
         [known[name][0] for name in maximal.names] + [known[name][1] for name in maximal.names]
     )

@@ -184,11 +184,11 @@ class _Family:
         solved: dict[sympy.Symbol, sympy.Expr] = {}
         for pi in wanted:
             rate = sympy.diff(energy, pi)
-            slope = simplify(sympy.diff(rate, pi))
-            if slope == 0 or slope.has(pi):
+            derivative = simplify(sympy.diff(rate, pi))
+            if derivative == 0 or derivative.has(pi):
                 what = f"The momentum {pi} of a coordinate at rest does not follow from its rate"
                 raise ModelError(what, f"dH_1/d{pi} = {rate}", f'give "{pi}" a value')
-            value = simplify(-rate.xreplace({pi: ZERO}) / slope)
+            value = simplify(-rate.xreplace({pi: ZERO}) / derivative)
             solved = {other: simplify(own.xreplace({pi: value})) for other, own in solved.items()}
             solved[pi] = value
             energy = energy.xreplace({pi: value})
@@ -299,7 +299,7 @@ def _eliminated(condition: sympy.Expr) -> dict[sympy.Symbol, sympy.Expr]:
     It is exact wherever the coefficient is not zero, so that a proof holds on the condition's set.
     """
     for symbol in sorted(condition.free_symbols, key=lambda symbol: symbol.name):
-        slope = sympy.diff(condition, symbol)
-        if slope != 0 and not simplify(slope).has(symbol):
-            return {symbol: simplify(-condition.xreplace({symbol: ZERO}) / slope)}
+        derivative = sympy.diff(condition, symbol)
+        if derivative != 0 and not simplify(derivative).has(symbol):
+            return {symbol: simplify(-condition.xreplace({symbol: ZERO}) / derivative)}
     return {}

@@ -70,8 +70,8 @@ class Modes(Report):
 
     def table(self) -> str:
         """The modes as lines of text."""
-        heads = ["mode", "frequency", "damping ratio", "growth rate", "shape"]
-        rows = [heads]
+        headings = ["mode", "frequency", "damping ratio", "growth rate", "shape"]
+        rows = [headings]
         for k, value in enumerate(self.eigenvalues):
             numbers = (self.frequencies[k], self.damping_ratios[k], value.real)
             rows.append(

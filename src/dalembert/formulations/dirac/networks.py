@@ -97,7 +97,7 @@ def circuit(
             seen=", ".join(elements),
             remedy="add an element that stores energy",
         )
-    others = [f"{letter} {b}" for b in ends for letter in ("i", "v")]
+    others = [f"{kind} {b}" for b in ends for kind in ("i", "v")]
     found = explicit_system(state, others, rows, right, drives)
     shown = {q.name for q in state}
     outputs = {key.replace(" ", "_"): value for key, value in found.others.items()}

@@ -95,7 +95,7 @@ def _sides(axis: Triple) -> tuple[Triple, Triple]:
     """Two unit vectors across an axis."""
     places = [k for k, entry in enumerate(axis) if entry != 0]
     if len(places) == 1:
-        units = [unit_axis(letter) for letter in "xyz"]
+        units = [unit_axis(axis) for axis in "xyz"]
         return units[(places[0] + 1) % 3], units[(places[0] + 2) % 3]
     numbers = [abs(float(entry)) if entry.is_number else 1.0 for entry in axis]
     least = min(range(3), key=lambda k: numbers[k])

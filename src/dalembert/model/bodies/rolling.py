@@ -63,8 +63,8 @@ class Rolling:
             constraints=tuple(constraints),
             coordinates=(*contact.coordinates, *touch.coordinates),
             outputs={
-                f"{self.name}_contact_{letter}": value
-                for letter, value in zip("xyz", spot, strict=True)
+                f"{self.name}_contact_{axis}": value
+                for axis, value in zip("xyz", spot, strict=True)
             },
         )
 

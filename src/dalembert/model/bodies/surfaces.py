@@ -127,7 +127,7 @@ class _Implicit:
     sign: int = 1
 
     def _at(self, name: str) -> tuple[tuple[Coordinate, ...], sympy.Expr, Triple]:
-        coordinates = tuple(Coordinate(f"{name}_s{letter}") for letter in "xyz")
+        coordinates = tuple(Coordinate(f"{name}_s{axis}") for axis in "xyz")
         value = as_expression(self.function(*coordinates))
         gradient = [value.diff(q) for q in coordinates]
         return coordinates, value, (gradient[0], gradient[1], gradient[2])
@@ -143,7 +143,7 @@ class _Implicit:
         size = define(f"n_{name}", sympy.sqrt(dot(gradient, gradient)))
         normal = named_triple(f"n_{name}", scale(self.sign / size, gradient))
         # No two tangents are independent everywhere on a closed surface: three, of rank two.
-        tangents = tuple(cross(normal, unit_axis(letter)) for letter in "xyz")
+        tangents = tuple(cross(normal, unit_axis(axis)) for axis in "xyz")
         return Contact(
             normal,
             tangents,
@@ -168,7 +168,7 @@ class _HeightField:
     height: Callable[[sympy.Expr, sympy.Expr], sympy.Expr]
 
     def contact(self, name: str) -> Contact:
-        x, y = (Coordinate(f"{name}_{letter}") for letter in "xy")
+        x, y = (Coordinate(f"{name}_{axis}") for axis in "xy")
         height = as_expression(self.height(x, y))
         along, across = height.diff(x), height.diff(y)
         size = define(f"n_{name}", sympy.sqrt(1 + along**2 + across**2))

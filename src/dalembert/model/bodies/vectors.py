@@ -88,14 +88,14 @@ def unit_axis(axis: str | Sequence[Expression]) -> Triple:
     ((0, -1, 0), (0, 3/5, 4/5))
     """
     if isinstance(axis, str):
-        letter = axis.removeprefix("-")
-        if letter not in _UNITS:
+        unsigned = axis.removeprefix("-")
+        if unsigned not in _UNITS:
             raise ModelError(
                 "There is no such axis",
                 seen=repr(axis),
                 remedy='use "x", "y", "z" or three numbers',
             )
-        return scale(-ONE if axis.startswith("-") else ONE, _UNITS[letter])
+        return scale(-ONE if axis.startswith("-") else ONE, _UNITS[unsigned])
     given = as_triple(axis, "axis")
     length = sympy.sqrt(sum((entry**2 for entry in given), ZERO))
     if length == 0:
