@@ -142,21 +142,34 @@ def snakeboard_voronets() -> None:
     """The equations of the snakeboard as they would stand in a paper, from the LaTeX of the
     library.
     """
+    equations("snakeboard", "voronets")
+
+
+def rolling_disk_hamel() -> None:
+    """Hamel's equations of the rolling disk."""
+    equations("rolling-disk", "hamel", width=8.6, middle=0.36)
+
+
+def equations(name: str, form: str, width: float = 6.0, middle: float = 0.475) -> None:
+    """The equations of a gallery system, set by Matplotlib from the LaTeX of the library."""
     from dalembert.presentation.typeset import lines_latex
 
-    lines = lines_latex(da.derive(da.gallery.load("snakeboard").system, "voronets").written())
-    height = 0.44 * len(lines) + 0.2
+    lines = lines_latex(da.derive(da.gallery.load(name).system, form).written())
+    height, unit = 0.44 * len(lines) + 0.2, 6.0 / width
     with matplotlib.rc_context({"mathtext.fontset": "cm"}):
-        picture = Figure(figsize=(6.0, height), facecolor="white")
+        picture = Figure(figsize=(width, height), facecolor="white")
         for number, sides in enumerate(lines, start=1):
             place = 1 - (0.44 * number - 0.06) / height
             # Matplotlib sets no space before the name of a function.
             left, right = (re.sub(r" (\\(?:sin|cos|tan|cot)\b)", r"\\,\1", side) for side in sides)
-            picture.text(0.46, place, f"${left}$", fontsize=17, ha="right", va="baseline")
-            picture.text(0.475, place, "$=$", fontsize=17, ha="left", va="baseline")
-            picture.text(0.525, place, f"${right}$", fontsize=17, ha="left", va="baseline")
-            picture.text(0.97, place, f"$({number})$", fontsize=15, ha="right", va="baseline")
-        still("snakeboard-voronets.png", picture, dpi=150.0)
+            for x, words, side in (
+                (middle - 0.015 * unit, left, "right"),
+                (middle, "=", "left"),
+                (middle + 0.05 * unit, right, "left"),
+                (0.98, f"({number})", "right"),
+            ):
+                picture.text(x, place, f"${words}$", fontsize=17, ha=side, va="baseline")
+        still(f"{name}-{form}.png", picture, dpi=150.0)
 
 
 def planar_bodies() -> None:
@@ -622,6 +635,7 @@ def main() -> None:
         snakeboard_gaits,
         snakeboard_height,
         snakeboard_voronets,
+        rolling_disk_hamel,
         planar_bodies,
         matrix_flows,
         optimal_control,

@@ -121,8 +121,6 @@ def test_the_roller_racer_is_written_in_forms_that_swell_on_the_way(form: str) -
     system = roller_racer()
     equations = da.derive(system, form)
     compared(equations, read_text(equations), numbers_of(system))
-    if form == "hamel":  # nine lines, which no intermediate expression is as short as
-        assert len(equations.text()) < 900
 
 
 def test_the_reduced_roller_racer_is_written() -> None:

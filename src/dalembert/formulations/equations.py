@@ -135,6 +135,12 @@ class Equations:
             "rechoose": self.rechoose and Rechosen(derivation),
         }
 
+    def __repr__(self) -> str:
+        """The equations where they are short, and what they are in any case."""
+        from ..plotting.reports.display import equations_text
+
+        return equations_text(self)
+
     def __copy__(self) -> Equations:
         return self
 

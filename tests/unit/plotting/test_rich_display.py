@@ -129,3 +129,12 @@ def test_without_the_converter_notebooks_typeset_dollars(monkeypatch):
         and formula("a<b", True, "pre") == '<pre class="tex">a&lt;b</pre>'
     )
     mathml.cache_clear()
+
+
+def test_equations_show_their_lines_in_a_terminal() -> None:
+    x = da.coordinates("x")
+    m, k = da.parameters("m k", positive=True)
+    spring = da.System([x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2, name="Spring")
+    assert repr(da.derive(spring)) == "Spring: form lagrange, 2 symbols of state\nm*x_ddot = -k*x"
+    chain = repr(da.derive(da.gallery.load("planar-chain").system))
+    assert "equations.text()" in chain and "theta5_dot" in chain

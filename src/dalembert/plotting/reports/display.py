@@ -10,6 +10,7 @@ import base64
 import html
 import io
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ...formulations.equations import Equations
     from ...integrate.motion import Motion
 
-__all__ = ["equations_bundle", "motion_bundle", "statements", "system_bundle"]
+__all__ = ["equations_bundle", "equations_text", "motion_bundle", "statements", "system_bundle"]
 
 #: Nodes of expressions, symbols and lines up to which they are shown.
 MOST_NODES, MOST_SYMBOLS, MOST_CONSTRAINTS = 600, 40, 20
@@ -145,16 +146,35 @@ def system_bundle(system: System | Flow) -> dict[str, str]:
     )
 
 
+def equations_text(equations: Equations) -> str:
+    """Equations in a terminal: their lines where they are short, and what they are in any case."""
+    head = f"{equations.system.name}: {_about(equations)}"
+    with suppress(Exception):  # a display must not stop anybody's work
+        if _is_shown(equations):
+            return f"{head}\n{equations.text()}"
+    state = ", ".join(symbol.name for symbol in equations.state[:MOST_SYMBOLS])
+    return f"{head}\nstate {state}\nwritten out by equations.text() or equations.latex()"
+
+
+def _about(equations: Equations) -> str:
+    return f"form {equations.form}, {len(equations.state)} symbols of state"
+
+
+def _is_shown(equations: Equations) -> bool:
+    """Whether equations are written out without being asked to: short ones, and known ones."""
+    small = len(equations.system.coordinates) <= WRITTEN_COORDINATES
+    small &= not is_longer_than(equations.system.expressions(), WRITTEN_NODES)
+    return small or ("written", True) in equations.cache
+
+
 @_never_raising
 def equations_bundle(equations: Equations) -> dict[str, str]:
     """Equations in a notebook: typeset where they are short, and what they are in any case."""
-    about = f"form {equations.form}, {len(equations.state)} symbols of state"
+    about = _about(equations)
     assumed = "".join(
         _row(claim, html.escape(str(verdict))) for claim, verdict in equations.hypotheses.items()
     )
-    small = len(equations.system.coordinates) <= WRITTEN_COORDINATES
-    small &= not is_longer_than(equations.system.expressions(), WRITTEN_NODES)
-    if not small and ("written", True) not in equations.cache:
+    if not _is_shown(equations):
         state = _symbols(equations.state)
         hint = (
             "<i>written out on request: <code>equations.text()</code> or"
