@@ -6,13 +6,18 @@ from .numbers import assemble as assemble
 from .numbers import inverse_kinematics as inverse_kinematics
 from .parts import Body as Body
 from .parts import Frame as Frame
+from .parts import Geometry as Geometry
 from .parts import Joint as Joint
 from .parts import Mechanism as Mechanism
 from .parts import Point as Point
 from .parts import Rotation as Rotation
 from .parts import angles as angles
+from .parts import ball as ball
+from .parts import box as box
 from .parts import bushing as bushing
+from .parts import capsule as capsule
 from .parts import coupling as coupling
+from .parts import cylinder as cylinder
 from .parts import cylindrical as cylindrical
 from .parts import damper as damper
 from .parts import disk as disk
@@ -25,6 +30,7 @@ from .parts import height_field as height_field
 from .parts import implicit as implicit
 from .parts import inertia as inertia
 from .parts import knife_edge as knife_edge
+from .parts import line as line
 from .parts import no_spin as no_spin
 from .parts import planar as planar
 from .parts import plane as plane
@@ -38,6 +44,7 @@ from .parts import sphere as sphere
 from .parts import spherical as spherical
 from .parts import spring as spring
 from .parts import torus as torus
+from .parts import trace as trace
 from .parts import universal as universal
 from .parts import weld as weld
 from .parts import wrench as wrench

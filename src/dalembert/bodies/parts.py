@@ -26,6 +26,13 @@ from ..model.bodies.mechanism import Mechanism as Mechanism
 from ..model.bodies.rolling import knife_edge as knife_edge
 from ..model.bodies.rolling import no_spin as no_spin
 from ..model.bodies.rolling import rolling as rolling
+from ..model.bodies.shapes import Geometry as Geometry
+from ..model.bodies.shapes import ball as ball
+from ..model.bodies.shapes import box as box
+from ..model.bodies.shapes import capsule as capsule
+from ..model.bodies.shapes import cylinder as cylinder
+from ..model.bodies.shapes import line as line
+from ..model.bodies.shapes import trace as trace
 from ..model.bodies.surfaces import disk as disk
 from ..model.bodies.surfaces import ellipsoid as ellipsoid
 from ..model.bodies.surfaces import height_field as height_field

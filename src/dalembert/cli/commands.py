@@ -24,9 +24,9 @@ app = typer.Typer(
 
 
 def _system_names(incomplete: str) -> list[str]:
-    from ..gallery import names
+    from ..gallery import built_in
 
-    return [name for name in names() if name.startswith(incomplete)]
+    return [name for name in built_in() if name.startswith(incomplete)]
 
 
 def _show_version(asked: bool) -> None:

@@ -18,14 +18,15 @@ __all__ = ["check_command", "derive_command", "gallery_command"]
 
 def gallery_command(as_json: bool) -> int:
     """Every built-in system with its source and summary."""
-    from ..gallery import load, names
+    from ..gallery import built_in, load
 
     found = []
     with Progress("Reading the gallery") as progress:
-        for place, name in enumerate(names()):
+        every = built_in()
+        for place, name in enumerate(every):
             scenario = load(name)
             found.append({"name": name, "source": scenario.source, "summary": scenario.summary})
-            progress((place + 1) / len(names()))
+            progress((place + 1) / len(every))
     if as_json:
         print_json(found)
         return FINE

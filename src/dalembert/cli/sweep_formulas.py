@@ -15,7 +15,7 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError
-from ..gallery import names as built_in_names
+from ..gallery import built_in as built_in_names
 from ..integrate.ensemble.run_table import Axis
 from ..model.io.expressions import parse
 from ..model.scenario import Scenario

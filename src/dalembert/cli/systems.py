@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import ModelError, nearest
+from ..gallery import built_in as built_in_names
 from ..gallery import load as load_built_in
-from ..gallery import names as built_in_names
 from ..model.io.expressions import evaluate, parse
 from ..model.io.files import load_model
 from ..model.names import shortened

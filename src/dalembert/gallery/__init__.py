@@ -11,7 +11,7 @@ import importlib
 from ..errors import ModelError, nearest
 from ..model.scenario import Scenario
 
-__all__ = ["load", "names"]
+__all__ = ["built_in", "load", "names"]
 
 #: By folder, in the order of the source documents: Udwadia, Gavin, Moreau and van der Schaft,
 #: Rumyantsev, Bloch.
@@ -75,11 +75,20 @@ _FLOWS = (
     "flows/toda-lattice",
     "flows/full-toda",
 )
+#: Mechanisms of bodies and joints.
+_MECHANISMS = (
+    "wheels/whipple-bicycle",
+    "wheels/spherical-robot",
+    "bodies/rssr-linkage",
+    "bodies/bricard-six-bar",
+    "bodies/stewart-platform",
+)
 _KINDS = {
     "all": (*_NAMES, *_CONTROLLED, *_FLOWS),
     "mechanical": _NAMES,
     "controlled": _CONTROLLED,
     "flows": _FLOWS,
+    "mechanisms": _MECHANISMS,
 }
 
 
@@ -89,8 +98,9 @@ def names(kind: str = "all") -> tuple[str, ...]:
     Parameters
     ----------
     kind : str
-        "all", "mechanical" for systems without a law that drives them, "controlled" for those with
-        one, or "flows" for first-order Flows.
+        "all" for every system that is stated by its energies or rates, "mechanical" for systems
+        without a law that drives them, "controlled" for those with one, "flows" for first-order
+        Flows, or "mechanisms" for those of `dalembert.bodies`, which "all" leaves out.
 
     >>> "snakeboard" in names(), "snakeboard" in names("flows")
     (True, False)
@@ -101,13 +111,22 @@ def names(kind: str = "all") -> tuple[str, ...]:
     return tuple(path.partition("/")[2] for path in _KINDS[kind])
 
 
+def built_in() -> tuple[str, ...]:
+    """Every name that `load` accepts, mechanisms included.
+
+    >>> "whipple-bicycle" in built_in(), "whipple-bicycle" in names()
+    (True, False)
+    """
+    return (*names(), *names("mechanisms"))
+
+
 def path_of(name: str) -> str:
     """The file of a system within this folder.
 
     >>> path_of("rolling-disk")
     'wheels/rolling_disk.py'
     """
-    (path,) = (path for path in _KINDS["all"] if path.endswith(f"/{name}"))
+    (path,) = (path for path in (*_KINDS["all"], *_MECHANISMS) if path.endswith(f"/{name}"))
     return f"{path.replace('-', '_')}.py"
 
 
@@ -121,9 +140,10 @@ def load(name: str) -> Scenario:
     ModelError
         Where there is no system of that name; the message names the nearest one.
     """
-    if name not in names():
-        similar = nearest(name.lower().replace("_", "-").replace(" ", "-"), names())
-        known = f"choose one of {', '.join(names())}"
+    every = built_in()
+    if name not in every:
+        similar = nearest(name.lower().replace("_", "-").replace(" ", "-"), every)
+        known = f"choose one of {', '.join(every)}"
         remedy = f"did you mean `{similar}`?" if similar else known
         raise ModelError(f"The gallery has no system called `{name[:80]}`", remedy=remedy)
     module = path_of(name).removesuffix(".py").replace("/", ".")

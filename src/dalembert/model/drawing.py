@@ -263,17 +263,21 @@ class Drawing:
             case _:
                 return len(first.position)
 
-    @property
-    def parameters(self) -> set[Parameter]:
-        """The parameters in its expressions."""
-        found: set[Parameter] = set()
+    def expressions(self) -> list[sympy.Expr]:
+        """Every expression in it."""
+        found: list[sympy.Expr] = []
 
         def look(entry: Any) -> Any:
-            found.update(getattr(entry, "atoms", lambda *_: set())(Parameter))
+            found.extend([entry] if isinstance(entry, sympy.Basic) else [])
             return entry
 
         self.mapped(look)
         return found
+
+    @property
+    def parameters(self) -> set[Parameter]:
+        """The parameters in its expressions."""
+        return {symbol for entry in self.expressions() for symbol in entry.atoms(Parameter)}
 
     def mapped(self, change: Callable[[Any], Any]) -> Drawing:
         """The same drawing with every expression in it changed."""

@@ -28,7 +28,7 @@ from ..algebra.simplify.trigonometric_ring import Polynomial, TooMuchWorkError, 
 from ..algebra.simplify.written_terms import size
 from ..errors import ModelError
 from ..formulations.blocks import GaussBlocks
-from ..model.quantities import inlined_if_short
+from ..model.quantities import definitions_in, inlined_if_short
 from ..model.symbols import Coordinate, Velocity
 from .layered_blocks import layered_blocks
 from .naming import Naming
@@ -107,12 +107,20 @@ def write(equations: Equations, compact: bool = True) -> Written:
     constants = equations.system.parameters if compact else ()
     turns = helpful_turns(_stated(equations), constants)
     try:
-        return _derived(equations, compact, constants, turns)
+        return _with_definitions(_derived(equations, compact, constants, turns))
     except ModelError:
         if not compact:
             raise
     layers, blocks = layered_blocks(equations, turns)
-    return _Writing(equations, compact, layers, blocks, turns).written()
+    return _with_definitions(_Writing(equations, compact, layers, blocks, turns).written())
+
+
+def _with_definitions(written: Written) -> Written:
+    """The same lines, with the quantities of the system that they contain among the names."""
+    shown = [part for line in written.lines for part in line.parts]
+    shown += [meaning for _, meaning in written.names]
+    stated = [(each, each.definition) for each in definitions_in(shown)]
+    return replace(written, names=(*written.names, *stated))
 
 
 def _derived(

@@ -34,7 +34,7 @@ def sleigh(tmp_path: Path) -> Path:
 def test_gallery_lists_every_system(capsys) -> None:
     text = call(capsys, "gallery").out
     found = call(capsys, "gallery", "--json").json
-    assert [entry["name"] for entry in found] == list(da.gallery.names())
+    assert [entry["name"] for entry in found] == list(da.gallery.built_in())
     for item in found:
         assert item["source"] and item["summary"]
         assert item["name"] in text and item["summary"] in text

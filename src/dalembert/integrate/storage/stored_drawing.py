@@ -10,6 +10,7 @@ import sympy
 from ...errors import DalembertError
 from ...model import drawing as shapes
 from ...model.io.expressions import format, parse
+from ...model.quantities import define, definitions_in
 from ...model.symbols import t
 from ...model.system import System
 
@@ -61,7 +62,14 @@ def drawing_record(motion: Motion) -> Any:
         ]
     except DalembertError:  # a shape that no file can hold; the motion is kept without it
         return None
-    return {"shapes": parts, "limits": plain(drawing.limits, False), "labels": list(drawing.labels)}
+    named = {each.name: each.definition for each in definitions_in(drawing.expressions())}
+    return {
+        "shapes": parts,
+        "limits": plain(drawing.limits, False),
+        "labels": list(drawing.labels),
+    } | (
+        {"definitions": {key: plain(value, True) for key, value in named.items()}} if named else {}
+    )
 
 
 def _symbols(system: System) -> dict[str, sympy.Symbol]:
@@ -74,7 +82,9 @@ def drawing_from(record: Any, system: System) -> shapes.Drawing | None:
     """The drawing of a record."""
     if record is None:
         return None
-    symbols = _symbols(system)
+    symbols: dict[str, sympy.Expr] = dict(_symbols(system))
+    for name, text in record.get("definitions", {}).items():
+        symbols[name] = define(name, parse(text, symbols))
 
     def read(value: Any, is_expression: bool) -> Any:
         if isinstance(value, list):

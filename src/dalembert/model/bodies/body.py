@@ -14,6 +14,7 @@ from .vectors import IDENTITY, Rotated, Rotation, Triple, add, as_rotation, as_t
 
 if TYPE_CHECKING:
     from ...typing import Expression, Matrix
+    from .shapes import Geometry
 
 __all__ = ["Body", "Frame", "Place", "Point", "as_frame", "ground", "inertia"]
 
@@ -53,7 +54,7 @@ class Body:
         About the centre of mass, along the axes of the body (or of `inertia_axes`).
     inertia_axes : rotation
         The frame in which `inertia` is given, where it is not that of the body.
-    shapes : geometry primitives, see `box`, `cylinder`, `sphere`, `capsule`, `line`
+    shapes : geometry primitives, see `box`, `cylinder`, `ball`, `capsule`, `line`, `trace`
         How the body looks.
     check : bool
         Whether impossible numbers (a negative mass, moments that no distribution of mass has) are
@@ -71,7 +72,7 @@ class Body:
     mass: sympy.Expr
     com: Triple
     inertia: sympy.ImmutableDenseMatrix
-    shapes: tuple[Any, ...] = field(compare=False)
+    shapes: tuple[Geometry, ...] = field(compare=False, repr=False)
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Body:
         inertia: Matrix | Sequence[Expression] | None = None,
         *,
         inertia_axes: Rotated = None,
-        shapes: Sequence[Any] = (),
+        shapes: Sequence[Geometry] = (),
         check: bool = True,
     ) -> None:
         if not isinstance(name, str) or not name.isidentifier():
@@ -121,7 +122,7 @@ class Body:
         return Frame(self, as_triple(at, f"frame on `{self.name}`"), as_rotation(rotation), name)
 
 
-def ground(shapes: Sequence[Any] = ()) -> Body:
+def ground(shapes: Sequence[Geometry] = ()) -> Body:
     """The frame in which everything moves.
 
     >>> ground().is_ground

@@ -12,6 +12,7 @@ import sympy
 from ...errors import ModelError
 from ..atoms import leaves
 from ..cache import Cache
+from ..drawing import Drawing
 from ..symbols import Input
 from ..system import System
 from .body import GROUND, Body, Frame, Place, as_frame
@@ -19,6 +20,7 @@ from .closures import HAS_CLOSURE, closing, numbered, welding
 from .contributions import Contribution, Element, along_axes, of_body, summed, total
 from .joints import Joint, free
 from .kinematics import Edge, Kinematics
+from .shapes import mechanism_drawing
 from .steps import Step, inverted, placing
 from .vectors import Triple, as_triple
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Mechanism"]
 
 Coordinates = Literal["joint", "maximal"]
+#: Most bodies without geometry that are drawn as lines between their joints.
+MOST_DRAWN = 20
 
 
 @dataclass(frozen=True, init=False)
@@ -189,6 +193,15 @@ class Mechanism:
         plan: _Plan = self.cache.get(coordinates, lambda: make(self))
         return plan
 
+    def _drawing(self, plan: _Plan) -> Drawing | None:
+        """The geometry of the bodies; large mechanisms without any are not drawn."""
+        frames = (frame.body for joint in self.joints for frame in (joint.parent, joint.child))
+        grounds = list({body: None for body in frames if body.is_ground and body.shapes})
+        bodies = [*grounds[:1], *self.bodies]
+        if len(bodies) > MOST_DRAWN and not any(body.shapes for body in bodies):
+            return None
+        return mechanism_drawing(bodies, self.joints, plan.kinematics)
+
     def system(
         self, coordinates: Coordinates = "joint", *, outputs: Values | None = None
     ) -> System:
@@ -223,6 +236,7 @@ class Mechanism:
             outputs={**found.outputs, **(outputs or {})},
             home=found.home,
             name=self.name,
+            drawing=self._drawing(plan),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -14,6 +14,7 @@ from ...errors import ModelError
 from ..constraints import Constraint, ImageConstraint
 from ..constraints.kinds import inferred_kind
 from ..flow_system import Flow
+from ..quantities import Quantity, definitions_in
 from ..scenario import Scenario
 from ..system import System
 from .expressions import format
@@ -58,7 +59,7 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
             "definitions",
             {
                 each.name: writer.expression(each.definition)
-                for each in getattr(system, "definitions", ())
+                for each in _definitions(scenario, drawing)
             },
         ),
         _section("forces", {q.name: writer.expression(value) for q, value in forces.items()}),
@@ -82,6 +83,12 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
         *drawing_sections(scenario.drawing if drawing else None, writer.expression, _text, _number),
     ]
     return "\n".join(section for section in sections if section)
+
+
+def _definitions(scenario: Scenario, drawing: bool) -> Iterator[Quantity]:
+    """The named quantities of the system, and of its drawing where that is written."""
+    drawn = scenario.drawing.expressions() if drawing and scenario.drawing is not None else ()
+    return definitions_in([*scenario.system.expressions(), *drawn])
 
 
 def _section(name: str, entries: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ import sympy
 
 import dalembert as da
 from dalembert.model.io.files import dumps, loads
+from dalembert.model.quantities import definitions_in
 from newton_euler import accelerations, inverse_dynamics, random_tree
 
 b = da.bodies
@@ -208,3 +209,22 @@ def test_switches_inside_definitions_are_found():
     runs = [da.simulate(s, {x: 2.0}, (0, 3), rtol=1e-10) for s in (system, plain)]
     assert len(runs[0].t) == len(runs[1].t)
     assert runs[0]["x"][-1] == pytest.approx(runs[1]["x"][-1], abs=1e-12)
+
+
+def test_equations_are_printed_with_the_definitions_they_use():
+    l, g = da.parameters("l g", positive=True)
+    upper, lower = (b.Body(name, mass=1, com=(0, 0, -l)) for name in ("upper", "lower"))
+    arm = b.Mechanism(
+        [
+            b.revolute("q1", b.ground(), upper, axis="y"),
+            b.revolute("q2", upper, lower, axis="x", at=(0, 0, -l)),
+        ],
+        gravity=(0, 0, -g),
+    )
+    written = da.derive(arm.system(), "lagrange").written()
+    names = {str(name) for name, _ in written.names}
+    shown = [*(part for line in written.lines for part in line.parts)]
+    shown += [meaning for _, meaning in written.names]
+    used = {q.name for q in definitions_in(shown)}
+    assert used
+    assert used <= names
