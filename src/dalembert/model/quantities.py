@@ -56,7 +56,7 @@ class Quantity(sympy.Expr):
         known = _INTERNED.get((label, value))
         if known is not None:
             return known
-        symbols = sorted(value.free_symbols, key=str)
+        symbols = sorted(value.free_symbols, key=lambda symbol: symbol.name)
         made: Quantity = super().__new__(cls, *symbols)
         made.name, made.definition = label.name, value
         made.symbols = frozenset(symbols)
