@@ -33,7 +33,7 @@ def read_text(equations: da.Equations, text: str | None = None) -> Written:
         known[name]
         for name in (
             *(symbol.name for symbol in equations.unknowns),
-            *(f"mu_{name}" for name in equations.row_names),
+            *multipliers_of(equations.blocks(GraphAlgebra())),
         )
     ]
     read = []
@@ -43,6 +43,12 @@ def read_text(equations: da.Equations, text: str | None = None) -> Written:
     return Written(
         tuple(read), tuple(_definition(name, meaning, known) for name, meaning in names.items())
     )
+
+
+def multipliers_of(blocks: Any) -> list[str]:
+    """The names of the multipliers; those of a form may be rates of its own."""
+    column = blocks.multipliers
+    return [str(column[k]) for k in range(column.numel())]
 
 
 def _without_cot(text: str) -> str:
@@ -62,7 +68,7 @@ def _symbols(equations: da.Equations) -> dict[str, sympy.Symbol]:
     found = [da.t, *moving, *equations.state, *equations.unknowns, *system.parameters]
     found += [*system.inputs, *(sympy.Symbol(f"{s.name}_dot", real=True) for s in equations.state)]
     known = {symbol.name: symbol for symbol in found}
-    rows = [f"mu_{name}" for name in equations.row_names]
+    rows = multipliers_of(equations.blocks(GraphAlgebra()))
     return {name: sympy.Symbol(name, real=True) for name in rows} | known
 
 
@@ -104,9 +110,7 @@ class Numbers:
         ]
         self.values = {symbol.name: value for symbol, value in zip(symbols, point, strict=True)}
         self.unknowns = [symbol.name for symbol in equations.unknowns]
-        self.multipliers = (
-            [f"mu_{name}" for name in equations.row_names] if blocks.multipliers.numel() else []
-        )
+        self.multipliers = multipliers_of(blocks)
         wanted = {
             name: getattr(blocks, name)
             for name in ("metric", "force", "rows", "right", "velocities", "free", "dual_rows")
