@@ -35,10 +35,11 @@ SORTS = ("chosen", "linear", "affine", "nonlinear")
 
 def run(options: Options, report: Report) -> None:
     """Looks at systems until the time is over or all of them are done."""
+    deadline = options.deadline
     counts: Counter[str] = Counter()
     worst, where = 0.0, ""
     for number in range(16 if options.quick else SYSTEMS):
-        if time.monotonic() > options.deadline:
+        if time.monotonic() > deadline:
             break
         found = look(number)
         counts.update(found["counts"])
