@@ -15,7 +15,8 @@
         └── ContradictionError  constraints that exclude each other (exit status 2)
 
 A message has three parts: what is wrong, the value seen, what to do. So has a `DalembertWarning` of
-something that is done all the same: `UnusedParameterWarning` for values that a model does not use.
+something that is done all the same: `UnusedParameterWarning` for values that a model does not use,
+`UnreadPartsWarning` for parts of a robot file that are not in the mechanism.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ __all__ = [
     "RunError",
     "SingularError",
     "StartError",
+    "UnreadPartsWarning",
     "UnusedParameterWarning",
     "nearest",
     "raise_collected",
@@ -166,6 +168,10 @@ class DalembertWarning(UserWarning):
     def __init__(self, what: str, seen: object | None = None, remedy: str | None = None) -> None:
         self.what, self.seen, self.remedy = what, seen, remedy
         super().__init__(_message(what, seen, remedy))
+
+
+class UnreadPartsWarning(DalembertWarning):
+    """Parts of a robot file that are not in the mechanism made from it."""
 
 
 class UnusedParameterWarning(DalembertWarning):

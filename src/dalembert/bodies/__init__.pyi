@@ -31,6 +31,7 @@ from .parts import implicit as implicit
 from .parts import inertia as inertia
 from .parts import knife_edge as knife_edge
 from .parts import line as line
+from .parts import load_mechanism as load_mechanism
 from .parts import no_spin as no_spin
 from .parts import planar as planar
 from .parts import plane as plane

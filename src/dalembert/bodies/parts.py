@@ -44,3 +44,4 @@ from ..model.bodies.vectors import Rotation as Rotation
 from ..model.bodies.vectors import angles as angles
 from ..model.bodies.vectors import quaternion as quaternion
 from ..model.bodies.vectors import rotation_vector as rotation_vector
+from ..model.io.robots.load import load_mechanism as load_mechanism

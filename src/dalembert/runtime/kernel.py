@@ -54,6 +54,9 @@ __all__ = ["Kernel", "compile_equations", "kernel_of", "parameter_values"]
 #: Most unknowns of an unrolled solve, with and without constraints; beyond, loops are faster.
 UNROLLED_CONSTRAINED, UNROLLED_FREE = 24, 14
 UNROLLED_INSTRUCTIONS = 120_000
+#: The same for a solve by shared velocities, whose length is proportional to the unknowns; the
+#: alternative is to form a dense G.
+LIFTED_INSTRUCTIONS = 2_000_000
 #: Larger problems are unrolled if no more than this share of G is nonzero.
 SPARSE_SHARE, SPARSE_OPERATIONS = 0.2, 40_000
 
@@ -221,7 +224,9 @@ class Kernel:
     def _lifted(self) -> UnrolledSolution | None:
         """The solve without G, by the velocities that its energy shares, if that is cheaper."""
         solution = lifted_solution(self.graph) if self.equations.is_definite else None
-        if solution is not None and self._is_generically_healthy(solution.health):
+        if solution is not None and self._is_generically_healthy(
+            solution.health, LIFTED_INSTRUCTIONS
+        ):
             return solution
         return None
 
@@ -245,11 +250,13 @@ class Kernel:
                 return None
         return None
 
-    def _is_generically_healthy(self, health: ca.SX) -> bool:
+    def _is_generically_healthy(
+        self, health: ca.SX, most_instructions: int = UNROLLED_INSTRUCTIONS
+    ) -> bool:
         """Whether the solve works at some random state; if not, `gauss_problem` is used."""
         inputs = self._inputs()
         function = ca.Function("health", inputs, [health])
-        if function.n_instructions() > UNROLLED_INSTRUCTIONS:
+        if function.n_instructions() > most_instructions:
             return False
         random = np.random.default_rng(20)
         undefined = 0

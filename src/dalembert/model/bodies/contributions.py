@@ -116,8 +116,9 @@ def _along_ball(joint: Joint, axis: Axis) -> Contribution:
     forces = generalised_forces(
         tuple(zip(axis.force, ball.spin, strict=True)) if axis.force else ()
     )
+    rotor = (axis.armature / 2 * dot(ball.spin, ball.spin),) if axis.armature != 0 else ()
     return Contribution(
-        kinetic=((scale if scale != 0 else 1) / 2 * radial**2,),
+        kinetic=((scale if scale != 0 else 1) / 2 * radial**2, *rotor),
         potential=(2 * axis.stiffness * (1 - w**2 / ball.norm),) if axis.stiffness != 0 else (),
         dissipation=(axis.damping / 2 * dot(ball.spin, ball.spin),) if axis.damping != 0 else (),
         forces=forces,

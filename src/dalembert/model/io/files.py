@@ -46,6 +46,8 @@ __all__ = ["dumps", "load_model", "loads", "save_model"]
 Toml: TypeAlias = "str | float | bool | date | time | list[Toml] | dict[str, Toml]"
 
 LARGEST_FILE = 1_000_000
+#: Files that state a robot.
+ROBOT_SUFFIXES = (".urdf", ".mjcf", ".xml")
 MOST_DOTS = 200
 
 #: Where Python's reader of TOML says that a fault is.
@@ -56,10 +58,12 @@ _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'")
 def load_model(
     path: str | os.PathLike[str], parameters: Mapping[str, float] | None = None
 ) -> Scenario:
-    """The scenario of the model file at `path`.
+    """The scenario of the model file at `path`, or of a robot in a URDF or MJCF file.
 
     Parameters
     ----------
+    path : path of a TOML file, or of a ``.urdf``, ``.mjcf`` or ``.xml`` file
+        `dalembert.bodies.load_mechanism` reads robots with more options.
     parameters : mapping of name to value
         Values that replace those of the file, also where other parameters, the start or the options
         are expressions of them; names that the file does not give as parameters are passed over.
@@ -87,6 +91,10 @@ def load_model(
     >>> values
     [6.0, 3.0]
     """
+    if os.fspath(path).lower().endswith(ROBOT_SUFFIXES):
+        from .robots.load import load_robot
+
+        return load_robot(path)
     shown = shortened(os.fspath(path), 100)
     try:
         mode = os.stat(path).st_mode

@@ -1,0 +1,1 @@
+"""Robots from files: URDF and MJCF become mechanisms."""

@@ -1,0 +1,129 @@
+"""Robots from files: a path in, a mechanism or a scenario out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ....errors import FileError, UnreadPartsWarning, warn
+from ...bodies.mechanism import Mechanism
+from ...names import shortened
+from ...scenario import Scenario
+from .options import ReadOptions, Robot
+from .urdf import read_urdf
+from .xml_reader import LARGEST_XML, read_xml
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....typing import Expression
+
+__all__ = ["load_mechanism", "load_robot"]
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+def load_mechanism(
+    path: str | os.PathLike[str],
+    *,
+    base: Literal["fixed", "free"] = "fixed",
+    limits: bool = True,
+    inputs: bool = False,
+    gravity: Sequence[Expression] | None = None,
+    check: bool = True,
+) -> Mechanism:
+    """Read a robot from a URDF or MJCF file.
+
+    Parameters
+    ----------
+    path : path of a ``.urdf`` file, or of an ``.xml`` file that is MJCF or URDF
+    base : "fixed" or "free"
+        Whether the root link of a URDF file is welded to the ground or moves freely; MJCF states
+        this itself.
+    limits : bool
+        Whether limits of joints become one-sided constraints.
+    inputs : bool
+        Whether each joint of one axis gets an input ``u_<joint>`` (URDF), or each actuator one
+        (MJCF).
+    gravity : three expressions
+        By default (0, 0, -9.81), or what the file says.
+    check : bool
+        Whether an impossible tensor of inertia is an error; False goes on with it.
+
+    Warns
+    -----
+    UnreadPartsWarning
+        With the number of each kind of part that was not taken over: shapes of collisions,
+        sensors, dry friction, ...
+
+    Raises
+    ------
+    FileError
+        Where the file cannot be read or is no XML of this kind.
+    ModelError
+        Where what it states is wrong or not supported, with the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> text = '''<robot name="pendulum">
+    ...   <link name="world"/>
+    ...   <link name="arm"><inertial><origin xyz="0 0 -1"/><mass value="1"/></inertial></link>
+    ...   <joint name="hinge" type="continuous">
+    ...     <parent link="world"/><child link="arm"/><axis xyz="0 1 0"/>
+    ...   </joint>
+    ... </robot>'''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "arm.urdf").write_text(text)
+    ...     mechanism = load_mechanism(f"{folder}/arm.urdf")
+    >>> [joint.name for joint in mechanism.joints], mechanism.bodies[0].mass
+    (['hinge'], 1.00000000000000)
+    """
+    options = ReadOptions(base=base, limits=limits, inputs=inputs, check=check)
+    return _mechanism(_robot(Path(path), options), gravity)
+
+
+def load_robot(path: str | os.PathLike[str]) -> Scenario:
+    """The scenario of a robot file, with its joint coordinates."""
+    robot = _robot(Path(path), ReadOptions())
+    source = f"{shortened(Path(path).name)}"
+    return Scenario(_mechanism(robot, None).system(), start=robot.start, source=source)
+
+
+def _mechanism(robot: Robot, gravity: Sequence[Expression] | None) -> Mechanism:
+    if robot.unread.counts:
+        warn(
+            UnreadPartsWarning(
+                f"Parts of the robot {shortened(robot.name)} are not in the mechanism",
+                robot.unread.sentence(),
+                "add those that matter in Python",
+            )
+        )
+    acceleration = gravity if gravity is not None else robot.gravity or GRAVITY
+    return Mechanism(robot.joints, gravity=acceleration, name=robot.name)
+
+
+def _robot(path: Path, options: ReadOptions) -> Robot:
+    root = read_xml(read_bytes(path), "robot")
+    if root.tag == "mujoco":
+        from .mjcf import read_mjcf
+
+        return read_mjcf(root, options, path.parent, read_bytes)
+    return read_urdf(root, options)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a plain file of bounded size."""
+    shown = shortened(os.fspath(path), 100)
+    try:
+        if not path.is_file():
+            raise FileError(f"There is no robot file {shown}", remedy="check the path")
+        with path.open("rb") as stream:
+            return stream.read(LARGEST_XML + 1)
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"The robot file {shown} cannot be read",
+            seen=getattr(error, "strerror", None) or error,
+            remedy="check the path",
+        ) from error

@@ -1,0 +1,255 @@
+"""Robots from URDF and MJCF files, against accelerations that MuJoCo 4.0.0 computes for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import DalembertError, FileError, ModelError, UnreadPartsWarning
+
+ROBOTS = Path(__file__).parents[3] / "examples" / "robots"
+
+#: q, v, effort and acceleration of waist, shoulder, elbow, roll, pitch, grip.
+ARM = [
+    (
+        [0.25, 0.794, 0.551, -0.55, -0.4, 0.747],
+        [-0.989, 0.642, 0.594, -0.064, -0.394, -0.443],
+        [-0.49, -0.11, 0.009, 0.107, 0.991, 0.585],
+        [-0.06692531575903003, 36.999246987818616, -19.404595764929894,
+         2.3858538085525547, 24.628611735917836, 6.933553909044359],
+    ),
+    (
+        [0.244, 0.978, -0.569, -0.68, 0.225, -0.912],
+        [-0.929, 0.03, -0.068, 0.834, 0.258, 0.028],
+        [-0.006, -0.505, -0.976, -0.615, 0.384, -0.599],
+        [-1.5820473246718383, 34.93337123378611, -35.108538428794276,
+         -19.92710670134062, 19.967543604033313, -5.973452566535599],
+    ),
+]  # fmt: skip
+
+#: Positions, velocities, controls and accelerations of the cart with an arm and of the ball;
+#: quaternions are (w, x, y, z), angular velocities in the axes of the body.
+CART_QPOS = [0.21182162470025673, 0.7122630841250848, -0.35584038728036627, 0.9663547840705614,
+             -0.1255221385136464, -0.051146847840553, 0.21860151875701797, 0.9091991363691613,
+             1.0495936876730596, 0.5275591132430684, 0.6889169111245168, 0.027354808910809384,
+             -0.12210938079665298, 0.7139569336574622]  # fmt: skip
+CART_QVEL = [-0.39361034141671003, -0.09300422103869699, -0.7319166055056705, -0.19377402710574154,
+             -0.5930895186477008, -0.475373319116301, 0.5007293452601052, -0.43918248402792015,
+             -0.029618051136729884, 0.9614743996024773, 0.9233143873275735,
+             0.4495798815470673]  # fmt: skip
+CART_CTRL = {"u_m": 0.08245371109486843, "u_p": -0.44621759190925836}
+CART_QACC = {"x": 1.2681622208237935, "a": -25.770729081098555, "b": -52.413883915218705,
+             "f_x": 0.4131750266134017, "f_y": 0.10441441809601652,
+             "f_z": -9.844572072852557}  # fmt: skip
+
+PENDULUM = """\
+<robot name="pendulum">
+  <link name="{base}"/>
+  <link name="arm"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/></inertial>{more}</link>
+  <joint name="hinge" type="{kind}">
+    <parent link="{base}"/><child link="arm"/><axis xyz="0 1 0"/>{inside}
+  </joint>
+</robot>
+"""
+
+
+def urdf(folder: Path, text: str | None = None, **parts: str) -> Path:
+    path = folder / "robot.urdf"
+    given = {"base": "world", "kind": "continuous", "inside": "", "more": ""} | parts
+    path.write_text(PENDULUM.format(**given) if text is None else text)
+    return path
+
+
+def rates_of(mechanism: da.bodies.Mechanism, q: dict, v: dict, inputs: dict) -> dict[str, float]:
+    system = mechanism.system()
+    kernel = da.derive(system, "lagrange").compile()
+    names = [symbol.name for symbol in system.coordinates]
+    state = np.array([q[name] for name in names] + [v[name] for name in names])
+    found = kernel.rates(0.0, state, (), inputs)[len(names) :]
+    return dict(zip(names, found, strict=True))
+
+
+def quaternion_rate(q: np.ndarray, spin: np.ndarray) -> np.ndarray:
+    """q_dot = q (0, spin) / 2 for an angular velocity in the axes of the body."""
+    w, x, y, z = q
+    return 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]]) @ spin
+
+
+@pytest.mark.parametrize("sample", ARM, ids=["first", "second"])
+def test_an_arm_from_urdf_accelerates_as_in_mujoco(sample) -> None:
+    names = ["waist", "shoulder", "elbow", "roll", "pitch", "grip"]
+    q, v, effort, expected = (dict(zip(names, values, strict=True)) for values in sample)
+    mechanism = da.bodies.load_mechanism(ROBOTS / "arm.urdf", limits=False, inputs=True)
+    found = rates_of(mechanism, q, v, {f"u_{name}": value for name, value in effort.items()})
+    for name in names:
+        assert found[name] == pytest.approx(expected[name], rel=1e-11)
+
+
+def test_classes_geoms_references_and_actuators_of_mjcf_act_as_in_mujoco() -> None:
+    with pytest.warns(UnreadPartsWarning, match="shape of contact"):
+        mechanism = da.bodies.load_mechanism(ROBOTS / "cart_arm.xml", inputs=True)
+    q = dict(zip(["x", "a", "b"], CART_QPOS, strict=False))
+    v = dict(zip(["x", "a", "b"], CART_QVEL, strict=False))
+    q |= {f"f_{axis}": x for axis, x in zip("xyz", CART_QPOS[7:10], strict=True)}
+    v |= {f"f_{axis}": x for axis, x in zip("xyz", CART_QVEL[6:9], strict=True)}
+    for stem, at, of in (("c_q", 3, 3), ("f_q", 10, 9)):
+        parts = np.array(CART_QPOS[at : at + 4])
+        rate = quaternion_rate(parts, np.array(CART_QVEL[of : of + 3]))
+        q |= {f"{stem}{part}": x for part, x in zip("wxyz", parts, strict=True)}
+        v |= {f"{stem}{part}": x for part, x in zip("wxyz", rate, strict=True)}
+    found = rates_of(mechanism, q, v, CART_CTRL)
+    for name, expected in CART_QACC.items():
+        assert found[name] == pytest.approx(expected, rel=1e-11)
+
+
+def test_a_model_starts_in_the_pose_of_the_file_and_runs() -> None:
+    with pytest.warns(UnreadPartsWarning):
+        scenario = da.load_model(ROBOTS / "cart_arm.xml")
+    assert [scenario.start[f"f_{axis}"] for axis in "xyz"] == [1, 1, 1]
+    motion = da.simulate(scenario, span=(0, 0.5))
+    assert motion.success and motion.worst_residual["position"] < 1e-12
+    # the ball falls freely; gravity is (0.3, 0, -9.81)
+    centre = motion["f_x"] + 1j * motion["f_z"]
+    assert np.isfinite(centre).all() and motion["f_z"][-1] < 1
+
+
+def test_loops_and_relations_of_mjcf_are_constraints(tmp_path: Path) -> None:
+    link = '<geom type="capsule" size="0.02" fromto="0 0 0 {}"/>'
+    path = tmp_path / "loop.xml"
+    path.write_text(
+        '<mujoco><worldbody><body name="l1"><joint name="j1" axis="0 1 0"/>'
+        + link.format("0 0 1")
+        + '<body name="l2" pos="0 0 1"><joint name="j2" axis="0 1 0"/>'
+        + link.format("2 0 0")
+        + '<body name="l3" pos="2 0 0"><joint name="j3" axis="0 1 0"/>'
+        + link.format("0 0 -1")
+        + "</body></body></body>"
+        + "".join(
+            f'<body name="g{k}" pos="0 {k} 0"><joint name="g{k}"/>'
+            '<geom size="0.1" pos="1 0 0"/></body>'
+            for k in (1, 2)
+        )
+        + '</worldbody><equality><connect body1="l3" anchor="0 0 -1"/>'
+        + '<joint joint1="g1" joint2="g2" polycoef="0 -2 0 0 0"/></equality></mujoco>'
+    )
+    with pytest.warns(UnreadPartsWarning):
+        scenario = da.load_model(path)
+    motion = da.simulate(scenario, {"j1": 0.1, "g1_dot": 1.0}, (0, 0.9))
+    assert motion.success and motion.worst_residual["position"] < 1e-12
+    # a parallelogram, whose second and fourth bars stay level with the first and third
+    assert motion["j2"] == pytest.approx(-motion["j1"], abs=1e-10)
+    assert motion["g1"] == pytest.approx(-2 * motion["g2"], abs=1e-12)
+    assert motion.energy[-1] == pytest.approx(motion.energy[0], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "names"),
+    [
+        ("fixed", "", []),
+        ("floating", "", ["hinge_x", "hinge_y", "hinge_z", *(f"hinge_q{p}" for p in "wxyz")]),
+        ("planar", "", ["hinge_x", "hinge_y", "hinge_angle"]),
+        ("revolute", '<limit lower="-1" upper="1"/>', ["hinge"]),
+    ],
+)
+def test_kinds_of_joints(kind: str, inside: str, names: list[str], tmp_path: Path) -> None:
+    mechanism = da.bodies.load_mechanism(urdf(tmp_path, kind=kind, inside=inside))
+    assert [symbol.name for symbol in mechanism.joint("hinge").coordinates] == names
+    assert len(mechanism.joint("hinge").axes) == 0 or mechanism.system() is not None
+
+
+def test_the_plane_of_a_planar_joint_is_across_its_axis(tmp_path: Path) -> None:
+    mechanism = da.bodies.load_mechanism(urdf(tmp_path, kind="planar"))
+    position = mechanism.position(mechanism.body("arm"))
+    assert position[1] == 0 and {str(symbol) for symbol in position[0].free_symbols} <= {
+        "hinge_x",
+        "hinge_y",
+    }
+
+
+def test_a_free_base_and_names_that_are_no_identifiers(tmp_path: Path) -> None:
+    path = urdf(tmp_path, base="base-link")
+    mechanism = da.bodies.load_mechanism(path, base="free")
+    assert mechanism.joint("base").kind == "free" and mechanism.body("base_link").mass == 0
+
+
+def test_a_mimic_joint_follows_its_leader(tmp_path: Path) -> None:
+    text = PENDULUM.format(base="world", kind="continuous", inside="", more="").replace(
+        "</robot>",
+        '<link name="b"><inertial><origin xyz="1 0 0"/><mass value="1"/></inertial></link>'
+        '<joint name="c" type="continuous"><parent link="world"/><child link="b"/>'
+        '<axis xyz="0 1 0"/>'
+        '<mimic joint="hinge" multiplier="-2" offset="0.5"/></joint></robot>',
+    )
+    scenario = da.load_model(urdf(tmp_path, text))
+    motion = da.simulate(scenario, {"hinge": 0.2}, (0, 1))
+    assert motion["c"] == pytest.approx(0.5 - 2 * motion["hinge"], abs=1e-12)
+
+
+def test_what_is_not_taken_over_is_named(tmp_path: Path) -> None:
+    path = urdf(tmp_path, inside='<dynamics friction="1"/>', more="<collision/><visual/>")
+    with pytest.warns(UnreadPartsWarning, match="dry friction of a joint") as caught:
+        da.bodies.load_mechanism(path)
+    assert "<collision> (1)" in str(caught[0].message)
+
+
+def test_impossible_inertias_are_named_with_their_line(tmp_path: Path) -> None:
+    impossible = '<mass value="2"/><inertia ixx="1" iyy="1" izz="3"/>'
+    text = PENDULUM.format(base="world", kind="continuous", inside="", more="")
+    path = urdf(tmp_path, text.replace('<mass value="2"/>', impossible))
+    with pytest.raises(ModelError, match="Line 3: The inertia of `arm` is impossible"):
+        da.bodies.load_mechanism(path)
+    assert da.bodies.load_mechanism(path, check=False).body("arm").inertia[2, 2] == 3.0
+
+
+BOMB = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><robot name="&b;"/>'
+OUTSIDE = '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="&x;"/>'
+MASS = '<robot name="r"><link name="a"><inertial><mass value="{}"/></inertial></link></robot>'
+HOSTILE = {
+    "empty": "",
+    "text": "hello",
+    "bomb": BOMB,
+    "outside": OUTSIDE,
+    "deep": "<robot>" + "<a>" * 5000 + "</a>" * 5000 + "</robot>",
+    "many": "<robot name='r'>" + "<link/>" * 60_000 + "</robot>",
+    "attributes": "<robot " + " ".join(f'a{k}="1"' for k in range(500)) + "/>",
+    "other root": "<sdf/>",
+    "no link": '<robot name="r"/>',
+    "two roots": '<robot name="r"><link name="a"/><link name="b"/></robot>',
+    "nan": MASS.format("nan"),
+    "word": MASS.format("1_0"),
+    "huge": MASS.format("1e999"),
+    "loop": '<robot name="r"><link name="a"/><link name="b"/>'
+    '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+    '<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint></robot>',
+    "self": '<robot name="r"><link name="a"/><link name="b"/>'
+    '<joint name="j" type="fixed"><parent link="b"/><child link="b"/></joint></robot>',
+    "mujoco without body": "<mujoco/>",
+    "include outside": '<mujoco><include file="../../etc/passwd"/></mujoco>',
+    "include itself": '<mujoco><include file="robot.urdf"/></mujoco>',
+    "mesh": '<mujoco><worldbody><body><joint/><geom type="mesh"/></body></worldbody></mujoco>',
+    "class": '<mujoco><worldbody><body><joint class="x"/></body></worldbody></mujoco>',
+    "misspelt": '<mujoco><worldbody><body><joint dampin="1"/></body></worldbody></mujoco>',
+    "replicate": '<mujoco><worldbody><replicate count="9"/></worldbody></mujoco>',
+    "actuator": '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody>'
+    '<equality><connect body1="x" anchor="0 0 0"/></equality></mujoco>',
+}
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.errors.UnreadPartsWarning")
+@pytest.mark.parametrize("label", HOSTILE)
+def test_hostile_files_end_in_a_sentence(label: str, tmp_path: Path) -> None:
+    path = urdf(tmp_path, HOSTILE[label])
+    with pytest.raises(DalembertError) as caught:
+        da.load_model(path)
+    message = str(caught.value)
+    assert isinstance(caught.value, (FileError, ModelError)) and message.endswith((".", "?"))
+    assert len(message) < 600 and "root:" not in message
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.urdf", tmp_path):
+        with pytest.raises(FileError):
+            da.bodies.load_mechanism(path)
