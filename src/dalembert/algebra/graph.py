@@ -283,6 +283,9 @@ class GraphAlgebra:
         fixed = ca.DM([0.3 + 0.7 * ((k * 0.618034) % 1.0) for k in range(symbols.numel())])
         return ca.substitute(block, symbols, fixed)
 
+    def layer(self, block: ca.SX) -> ca.SX:
+        return block
+
     def depends(self, block: ca.SX, symbols: ca.SX) -> bool:
         return bool(ca.depends_on(block, symbols))
 

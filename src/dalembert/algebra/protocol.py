@@ -78,5 +78,8 @@ class Algebra(Protocol):
     def without(self, block: Block, symbols: Block) -> Block | None:
         """The block without the symbols if its value does not depend on them, else None."""
 
+    def layer(self, block: Block) -> Block:
+        """A block that formulas for reading may call by names; it is not differentiated."""
+
     def depends(self, block: Block, symbols: Block) -> bool:
         """Whether a block contains any of the symbols."""

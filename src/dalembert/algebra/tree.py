@@ -103,6 +103,9 @@ class TreeAlgebra:
             )
         return None if self.depends(plain, symbols) else plain
 
+    def layer(self, block: MatrixBase) -> MatrixBase:
+        return block
+
     def depends(self, block: MatrixBase, symbols: MatrixBase) -> bool:
         return bool(len(symbols)) and bool(block.has(*symbols))
 

@@ -275,11 +275,18 @@ def derive(
             help="How the equations are written; `document` is a whole derivation in LaTeX.",
         ),
     ] = "text",
+    explicit: Annotated[
+        bool, Option("--explicit", help="Solve for the unknowns by formula, without multipliers.")
+    ] = False,
+    parts: Annotated[
+        bool,
+        Option("--parts", help="Print the matrices of the formula z = a + K e (text or latex)."),
+    ] = False,
 ) -> int:
     """Print the equations of motion."""
     from .listing import derive_command
 
-    return derive_command(system, form, format)
+    return derive_command(system, form, format, explicit, parts)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import ModelError
 from .entry import FINE
 from .export_command import export_values
 from .systems import named_system
@@ -40,15 +41,30 @@ def gallery_command(as_json: bool) -> int:
     return FINE
 
 
-def derive_command(name: str, form: str | None, format: str) -> int:
-    """The equations of motion of a system as text, LaTeX (lines or a document), C or JAX."""
+def derive_command(
+    name: str, form: str | None, format: str, explicit: bool = False, parts: bool = False
+) -> int:
+    """The equations of motion of a system as text, LaTeX (lines or a document), C or JAX.
+
+    With `explicit` they are solved for the unknowns by formula; with `parts` the matrices of this
+    formula are printed.
+    """
     from ..formulations.registry import derive
 
+    if parts and format not in ("text", "latex"):
+        raise ModelError(
+            "The parts of a formula are printed as text or LaTeX",
+            seen=f"--format {format}",
+            remedy="choose --format text or --format latex",
+        )
     scenario = named_system(name)
     stated = scenario.simulate.get("form")
     with waiting("Deriving"):
-        equations = derive(scenario.system, form or stated)
+        equations = derive(scenario.system, form or stated, explicit=explicit)
         match format:
+            case "text" | "latex" if parts:
+                found = equations.parts()
+                text = found.text() if format == "text" else found.latex()
             case "latex":
                 text = equations.latex()
             case "document":
@@ -58,7 +74,7 @@ def derive_command(name: str, form: str | None, format: str) -> int:
             case "jax":
                 from ..export.jax_source import jax_source
 
-                text = jax_source(equations.compile())
+                text = jax_source(equations.shown.compile())
             case _:
                 text = equations.text()
     sys.stdout.write(text.rstrip("\n") + "\n")

@@ -14,32 +14,29 @@ vakonomic form, -mu, it takes that column itself. Where G^-1 f and G^-1 A^T are 
 Hamilton's equations, these rows are [ 1  -G^-1 A^T ] and G^-1 f.
 
 All constraints are in the matrices, also those that depend on others; there `mass_matrix_full` is
-singular, and `rhs` says so. The reaction is +A^T mu on the side of the forces. That is the sign of
-`mass_matrix_full` of SymPy's LagrangesMethod too; its `eom` has the other one.
+singular, and `rhs` takes the multipliers of least norm. The reaction is +A^T mu on the side of the
+forces. That is the sign of `mass_matrix_full` of SymPy's LagrangesMethod too; its `eom` has the
+other one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import sympy
 
-from ..algebra.graph import GraphAlgebra
 from ..algebra.lazy import entries_of, now
 from ..algebra.simplify.simplifier import simplify
-from ..algebra.simplify.simplifying_algebra import SimplifyingAlgebra
-from ..algebra.simplify.statement import helpful_turns
 from ..algebra.tree import TreeAlgebra
-from ..errors import FormError, ModelError
-from ..formulations.blocks import GaussBlocks
+from ..errors import FormError
 from ..formulations.constraint_equations import VelocityLevel, velocity_level
+from ..formulations.explicit import KeptRows, kept_rows, pseudo_inverse, solution
 from ..formulations.forms import lagrange
 from ..model.symbols import Coordinate, Velocity, t
 from ..model.system import System
-from ..presentation.equation_printer import _stated
+from ..presentation.short_blocks import short_blocks
 
 if TYPE_CHECKING:
     from sympy.physics.mechanics import LagrangesMethod
@@ -87,7 +84,7 @@ class SympyEquations:
     def __init__(self, equations: Equations) -> None:
         self.form = equations.form
         self._equations = equations
-        self._blocks = _short_blocks(equations)
+        self._algebra, self._blocks = short_blocks(equations)
         self._symbols = symbols = _Symbols(equations)
         system = equations.system
         names = {q.name for q in system.coordinates}
@@ -144,7 +141,9 @@ class SympyEquations:
         """The rows [G  -A^T] and f, or [1  -G^-1 A^T] and G^-1 f where these are known."""
         blocks = self._blocks
         n = len(blocks.unknowns)
-        if blocks.free is not None and blocks.dual_rows is not None:
+        if blocks.free is not None and not len(blocks.multipliers):
+            left, right = sympy.eye(n), blocks.free
+        elif blocks.free is not None and blocks.dual_rows is not None:
             left, right = sympy.eye(n).row_join(-blocks.dual_rows), blocks.free
         else:
             left, right = blocks.metric.row_join(-blocks.rows.T), blocks.force
@@ -195,38 +194,32 @@ class SympyEquations:
     def rhs(self, inv_method: str | None = None) -> sympy.Matrix:
         """`unknowns` solved for: the derivatives of q and u, and the multipliers (n_state + m x 1).
 
+        Where constraints depend on each other, the multipliers are those of least norm, by the
+        Moore-Penrose formula of `dalembert.formulations.explicit`; the other unknowns do not
+        depend on that choice.
+
         Raises
         ------
         FormError
-            Where they are not determined: constraints that depend on each other leave multipliers
-            open, a matrix G that is singular on the allowed directions leaves accelerations open.
+            Where they are not determined: a matrix G that is singular on the allowed directions
+            leaves accelerations open, and so do dependent constraints in the vakonomic form.
         """
-        self._check_determined()
+        rows = kept_rows(self._equations)
+        if not rows.is_whole:
+            return self._by_formula(rows)
         if inv_method is None:
             return self.mass_matrix_full.LUsolve(self.forcing_full)
         return self.mass_matrix_full.inv(inv_method) * self.forcing_full
 
-    def _check_determined(self) -> None:
-        """The generic rank of the rows, and of the whole system, must be full."""
-        algebra = GraphAlgebra()
-        blocks = self._equations.blocks(algebra)
-        n, m = blocks.metric.shape[0], blocks.rows.shape[0]
-        if m and algebra.rank(blocks.rows).value < m:
-            raise FormError(
-                "The multipliers are not determined: constraints depend on each other",
-                ", ".join(self._equations.row_names),
-                'drop those that repeat others, or use a form without multipliers, such as "maggi"',
-            )
-        above = algebra.columns([blocks.metric, -blocks.rows.T]) if m else blocks.metric
-        whole = above
-        if m:
-            whole = algebra.stack([above, algebra.columns([blocks.rows, algebra.zeros(m, m)])])
-        if algebra.rank(whole).value < n + m:
-            raise FormError(
-                f'The unknowns of the form "{self.form}" are not determined',
-                f"{n} unknowns, {m} constraint rows",
-                "add the missing inertia or a constraint, or use another form",
-            )
+    def _by_formula(self, rows: KeptRows) -> sympy.Matrix:
+        """The unknowns for constraints that depend on each other."""
+        blocks, algebra = self._blocks, self._algebra
+        found = solution(algebra, blocks, rows)
+        z, mu = now(found.unknowns), now(found.multipliers)
+        spread = now(pseudo_inverse(algebra, blocks, rows)).T @ mu
+        values = dict(zip((*blocks.unknowns, *blocks.multipliers), (*z, *spread), strict=True))
+        wanted = [*blocks.rates, *(s for s in values if s not in set(blocks.rates))]
+        return sympy.Matrix([self._written(entry.xreplace(values)) for entry in wanted])
 
     @cached_property
     def energy(self) -> sympy.Expr:
@@ -365,30 +358,6 @@ def _placed(
             place, sign = column[symbol]
             found[place] = found.get(place, sympy.S.Zero) + sign * entry
     return found
-
-
-def _short_blocks(equations: Equations) -> GaussBlocks:
-    """The blocks as matrices, in lowest terms, or as plain derivatives if that is too much work."""
-    try:
-        turns = helpful_turns(_stated(equations))
-        blocks = equations.blocks(SimplifyingAlgebra(named=False, turns=turns))
-        names = ("force", "rows", "right", "unknowns", "multipliers", "rates", "free", "dual_rows")
-        found = {name: now(getattr(blocks, name)) for name in names}
-        return replace(blocks, stated_metric=now(blocks.metric), **found)
-    except FormError:
-        raise
-    except ModelError:  # too much work to shorten: as they come
-        pass
-    try:
-        return equations.blocks(TreeAlgebra())
-    except FormError:
-        raise
-    except ModelError:
-        raise ModelError(
-            "These equations are too large to be written out",
-            f'the form "{equations.form}" of {equations.system.name}',
-            'ask for a form that inverts nothing, such as "lagrange" or "maggi", or to_casadi()',
-        ) from None
 
 
 def to_sympy(equations: Equations) -> SympyEquations:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -15,6 +15,7 @@ from ..model.cache import Cache
 from ..model.io.atomic_file import write_whole
 from ..model.system import System
 from .blocks import GaussBlocks
+from .equation_exports import EquationExports
 from .rederived import Rechosen, Rederived
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from ..algebra.protocol import Algebra
     from ..model.scenario import Scenario
     from ..presentation.equation_printer import Written
-    from ..typing import ArrayLike, Parameters, Span, Values
+    from ..presentation.explicit_parts import ExplicitParts
+    from ..typing import ArrayLike, Parameters, Values
     from .velocity_frames import Frame
     from .velocity_splits import Split
 
@@ -31,7 +33,7 @@ __all__ = ["Equations"]
 
 
 @dataclass(frozen=True)
-class Equations:
+class Equations(EquationExports):
     """Equations of motion of a system in one form.
 
     Attributes
@@ -70,6 +72,9 @@ class Equations:
     hypotheses : mapping of statement to Verdict
         What the derivation assumes of the system beside the form's own hypotheses: proved, or "not
         established" where it holds to the rounding of constants such as 0.8414709848.
+    is_explicit : bool
+        Whether they are printed and exported solved for the unknowns, without multipliers; see
+        `explicit`.
 
     Examples
     --------
@@ -101,6 +106,7 @@ class Equations:
     choice: Split | Frame | None = field(default=None, repr=False, compare=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     hypotheses: Mapping[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
+    is_explicit: bool = False
     #: The kernel, the equations written out, and other results that are computed once from these.
     cache: Cache = field(
         default_factory=lambda: Cache("results of equations"), init=False, repr=False, compare=False
@@ -160,6 +166,55 @@ class Equations:
         )
         return blocks.substituted(algebra, algebra.vector(list(given)), values)
 
+    def explicit(self) -> Equations:
+        """The same equations, printed and exported solved for the unknowns, without multipliers.
+
+        The unknowns are z = a + K e, the free rates and what the error e = b - A a of the
+        constraints adds to them (Udwadia 36; Udwadia and Kalaba), with the Moore-Penrose inverse
+        where constraints depend on each other; `dalembert.formulations.explicit` has the formula.
+        `compile` and `simulate` take the solve with its rank decision, as ever.
+
+        Raises
+        ------
+        FormError
+            Where the unknowns are not determined.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> x, y = da.coordinates("x y")
+        >>> line = da.velocity(x.dot - y.dot, name="line")
+        >>> kinetic = (x.dot**2 + y.dot**2) / 2
+        >>> system = da.System([x, y], kinetic=kinetic, forces={x: 1}, constraints=[line])
+        >>> print(da.derive(system).explicit().text())
+        x_ddot = 1/2
+        y_ddot = 1/2
+        """
+        if self.is_explicit:
+            return self
+        return self.cache.get("explicit", lambda: _explicit(self))
+
+    @property
+    def shown(self) -> Equations:
+        """What is printed and exported: these equations, or their formula if they are explicit."""
+        if not self.is_explicit:
+            return self
+        from .explicit import formula
+
+        return self.cache.get("formula", lambda: formula(self))
+
+    def parts(self) -> ExplicitParts:
+        """The parts of the formula z = a + K e: rows A, right sides b, metric G, gain, error.
+
+        Raises
+        ------
+        FormError
+            Where the unknowns are not determined.
+        """
+        from ..presentation.explicit_parts import explicit_parts
+
+        return self.cache.get("parts", lambda: explicit_parts(self))
+
     @property
     def symbolic(self) -> GaussBlocks:
         """The blocks as SymPy matrices, for reading."""
@@ -174,9 +229,10 @@ class Equations:
             Whether parts that recur or are long get names. Without names, equations may be too long
             to be written out.
         """
-        from ..presentation.equation_printer import write
+        from ..presentation.equation_printer import write, write_explicit
 
-        return self.cache.get(("written", compact), lambda: write(self, compact))
+        way = write_explicit if self.is_explicit else write
+        return self.cache.get(("written", compact), lambda: way(self.shown, compact))
 
     def text(self, compact: bool = True) -> str:
         """The equations as lines of plain text; what names stand for comes after the word ``with``.
@@ -190,7 +246,16 @@ class Equations:
             for claim, verdict in self.hypotheses.items()
             if not verdict.is_proved
         ]
-        return "\n".join([text(self.written(compact)), *unproved])
+        return "\n".join([text(self.written(compact)), *self.notes, *unproved])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of an explicit formula for dependent constraints."""
+        if not (self.is_explicit and self.row_names):
+            return ()
+        from .explicit import kept_rows, rank_notes
+
+        return rank_notes(kept_rows(self), self.row_names)
 
     def latex(self, compact: bool = True) -> str:
         """The equations as a LaTeX ``aligned`` environment; names are explained after ``with``."""
@@ -230,16 +295,6 @@ class Equations:
         """The equations without names as pairs of sides: kinematics, dynamics, constraints."""
         return [line.sides for line in self.written(compact=False).lines]
 
-    def to_sympy(self) -> Any:
-        """The equations in SymPy's `dynamicsymbols`, with ``mass_matrix_full``, ``rhs()`` and more.
-
-        They are what `LagrangesMethod` and `KanesMethod` have, so that code written for these goes
-        on. See `dalembert.export.to_sympy`.
-        """
-        from ..export.to_sympy import to_sympy
-
-        return to_sympy(self)
-
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
         from ..plotting.reports.display import equations_bundle
@@ -257,172 +312,6 @@ class Equations:
         from ..runtime.kernel import compile_equations
 
         return compile_equations(self, backend)
-
-    def to_jax(self) -> Any:
-        """The rates as a differentiable function ``rates(t, y, p, u)`` of JAX.
-
-        It runs the same program as native code, in double precision, which JAX must be told to use
-        first; it needs the extra `jax`. See `dalembert.export.to_jax`.
-        """
-        from ..export.to_jax import to_jax
-
-        return to_jax(self.compile())
-
-    def to_casadi(self) -> Any:
-        """The equations as CasADi functions of ``t, state, parameters, inputs``, solve included.
-
-        ``rates``, ``accelerations``, ``reactions``, ``energy`` and others are differentiable;
-        ``ode`` and ``dae`` are problems for `casadi.integrator`. Rows that depend on others at
-        generic states are left out of the solve, by the one rank decision. See
-        `dalembert.export.to_casadi`.
-        """
-        from ..export.to_casadi import to_casadi
-
-        return to_casadi(self.compile())
-
-    def to_heyoka(self) -> list[tuple[Any, Any]]:
-        """The rates as pairs ``(variable, expression)`` for ``heyoka.taylor_adaptive``.
-
-        Variables have the names of ``equations.state``, in its order. ``heyoka.par[k]`` is the k-th
-        of ``system.parameters``: pass their values as ``pars``. ``heyoka.time`` is t. The
-        constrained solve is part of the expressions, which are as short as those that run natively
-        here; they hold where that solve is regular. It needs the extra `heyoka`.
-        """
-        from ..codegen.backends.heyoka_source import heyoka_system
-
-        return heyoka_system(self.compile())
-
-    def to_c(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        name: str | None = None,
-        parameters: Parameters | None = None,
-        start: Mapping[Any, Any] | None = None,
-        span: Span | None = None,
-        rtol: float = 1e-10,
-        atol: ArrayLike | None = None,
-        step: float | None = None,
-    ) -> Any:
-        """These equations as one C99 file and its header, which need nothing but libm.
-
-        They hold the rates, accelerations, reactions, energy and residuals, the solve with its rank
-        decision, the projection onto the constraints and the integrator of `simulate`: the same
-        programs and loops as native code here, translated. There are no globals; the caller owns a
-        workspace of fixed size.
-
-        Parameters
-        ----------
-        path : path, optional
-            Where the files are written: a folder, or the path of the ``.c`` file. Nothing is
-            written by default.
-        name : str
-            What every name in the files begins with, and what they are called; that of the system
-            by default.
-        parameters : mapping of symbol or name to value
-            Default values of the fields of the parameter structure.
-        start : mapping of symbol or name to value
-            The default start, made consistent as by `simulate`. Forms that choose independent
-            velocities choose them there.
-        span : (t0, t1)
-            From when to when the program goes that is compiled with ``-D<NAME>_MAIN``; it prints t,
-            state and energy as CSV.
-        rtol, atol : float
-            Tolerances of the motion, as in `simulate`.
-        step : float
-            The time between printed rows.
-
-        Returns
-        -------
-        CSource
-            With `header`, `source` and ``write(folder)``; as a string, both in one text.
-
-        Raises
-        ------
-        ModelError
-            Where there are one-sided constraints: exported code cannot decide what follows an
-            impact.
-
-        Examples
-        --------
-        >>> import dalembert as da
-        >>> x = da.coordinates("x")
-        >>> m, k = da.parameters("m k", positive=True)
-        >>> spring = da.System(
-        ...     coordinates=[x], kinetic=m / 2 * x.dot**2, potential=k / 2 * x**2, name="spring"
-        ... )
-        >>> exported = da.derive(spring).to_c(parameters={m: 1, k: 4}, start={x: 1}, span=(0, 10))
-        >>> "int spring_rates(spring_work *work, double t, const double *y," in exported.header
-        True
-        """
-        from ..export.c_file import export_c
-
-        return export_c(
-            self,
-            path,
-            name=name,
-            parameters=parameters,
-            start=start,
-            span=span,
-            rtol=rtol,
-            atol=atol,
-            step=step,
-        )
-
-    def to_fmu(
-        self,
-        path: str | PathLike[str],
-        version: str = "2.0",
-        *,
-        name: str | None = None,
-        parameters: Parameters | None = None,
-        start: Mapping[Any, Any] | None = None,
-        inputs: Iterable[Any] = (),
-        span: Span | None = None,
-        rtol: float = 1e-10,
-        atol: ArrayLike | None = None,
-        step: float | None = None,
-        binary: bool | None = None,
-    ) -> Any:
-        """An FMU for co-simulation (Functional Mock-up Interface): the C of `to_c` in it.
-
-        Within a communication step the unit takes as many steps of the integrator as its tolerance
-        asks for. Parameters are tunable, the start of the state can be set before it is initialised
-        and is then brought to the constraints, inputs are held over a communication step; outputs
-        are the state, accelerations, energy, reactions and the outputs of the model.
-
-        Parameters
-        ----------
-        path : path
-            The file to be written; ``.fmu`` is added where it is missing.
-        version : "2.0" or "3.0"
-        name, parameters, start, span, rtol, atol, step
-            As in `to_c`. Every parameter needs a value. The span and the step are those of the
-            default experiment.
-        inputs : sequence of symbols or names
-            Inputs to be driven from outside although the system gives them as expressions; free
-            inputs always are.
-        binary : bool, optional
-            Whether there must be a shared library for this platform. By default there is one where
-            a C compiler is found, and a source unit otherwise, which the importing tool compiles.
-
-        Returns
-        -------
-        Unit
-            With `path`, `name`, `version`, and the `platforms` that it has a library for.
-        """
-        from ..export.fmu import export_fmu
-
-        given: dict[str, Any] = {
-            "name": name,
-            "parameters": parameters,
-            "start": start,
-            "inputs": inputs,
-            "span": span,
-        }
-        return export_fmu(
-            self, path, version, rtol=rtol, atol=atol, step=step, binary=binary, **given
-        )
 
     def function(self) -> Callable[..., Any]:
         """A plain numeric function ``f(t, state, parameters=(), inputs=()) -> rates``.
@@ -448,3 +337,10 @@ class Equations:
             return kernel.rates(time, state, parameters, inputs)
 
         return rates
+
+
+def _explicit(equations: Equations) -> Equations:
+    from .explicit import kept_rows
+
+    kept_rows(equations)  # raises where there is no formula
+    return replace(equations, is_explicit=True)

@@ -62,8 +62,13 @@ def forms() -> tuple[str, ...]:
     return (*_FORMS, *_ALIASES)
 
 
-def derive(system: System | Flow, form: str | None = None, **options: object) -> Equations:
+def derive(
+    system: System | Flow, form: str | None = None, *, explicit: bool = False, **options: object
+) -> Equations:
     """The equations of motion of `system` in one form; some forms take options, see their modules.
+
+    With `explicit` they are printed and exported solved for the unknowns, without multipliers: see
+    `Equations.explicit`.
 
     Examples
     --------
@@ -75,6 +80,11 @@ def derive(system: System | Flow, form: str | None = None, **options: object) ->
     x_dot = p_x/m
     p_x_dot = -k*x
     """
+    found = _derived(system, form, options)
+    return found.explicit() if explicit else found
+
+
+def _derived(system: System | Flow, form: str | None, options: dict[str, object]) -> Equations:
     if isinstance(system, Flow):
         return _of_flow(system, form, options)
     if not isinstance(system, System):

@@ -13,7 +13,7 @@ from ..model.symbols import t
 from ..model.system import System
 from .constraint_jacobian import constraint_rows, independent_rows
 
-__all__ = ["Split", "choose_split", "steady_columns"]
+__all__ = ["Split", "check_agreement", "choose_split", "steady_columns"]
 
 #: The least quality of a split at most generic states: the determinant of its scaled columns.
 LEAST_QUALITY = 1e-3
@@ -125,7 +125,7 @@ def _splits(
     if len(chosen) < rank:  # the constraints degenerate at this state
         return
     if near is None:
-        _check_agreement(system, rows.contradicted(chosen))
+        check_agreement(system, rows.contradicted(chosen))
     candidates = itertools.islice(itertools.combinations(reversed(range(n)), rank), 5000)
     solved = np.array(samples)[:, chosen]
     sizes = {
@@ -156,7 +156,7 @@ def _splits(
             yield Split(independent, places, tuple(chosen), quality, is_steady, implicit)
 
 
-def _check_agreement(system: System, found: tuple[int, float] | None) -> None:
+def check_agreement(system: System, found: tuple[int, float] | None) -> None:
     """Refuse rows that depend on others in the velocities and contradict them."""
     if found is not None:
         place, residual = found

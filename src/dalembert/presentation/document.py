@@ -365,16 +365,33 @@ def _result(equations: Equations) -> str:
     shown = lines_latex(written)
     lines, names = shown[: len(written.lines)], shown[len(written.lines) :]
     state = _listed(equations.state)
-    found = paragraph(
-        "With everything put in, and each line divided by what it has in common, the motion of"
-        f" {state} obeys"
-    )
+    opening = "With everything put in, and each line divided by what it has in common,"
+    if equations.is_explicit:
+        opening = "Solved for the unknowns by the formula above, without multipliers,"
+    found = _formula(equations) + paragraph(f"{opening} the motion of {state} obeys")
     found += align(lines, numbered=True)
     if names:
         first, meaning = names[0]
         names = [(first.removeprefix(r"\text{with }"), meaning), *names[1:]]
         found += paragraph("with the abbreviations") + align(names)
     return found
+
+
+def _formula(equations: Equations) -> str:
+    """The explicit formula z = a + K e in matrices, where it is asked for."""
+    if not equations.is_explicit:
+        return ""
+    found = paragraph(
+        r"The Gauss problem $\mathsf{G} z = f + \mathsf{A}^T\mu$, $\mathsf{A} z = b$ for the"
+        f" unknowns {_listed(equations.unknowns)} has the solution"
+    )
+    found += (
+        "\\begin{gather}\nz = a + \\mathsf{K}\\,e, \\quad a = \\mathsf{G}^{-1} f, \\quad"
+        " e = b - \\mathsf{A}\\,a, \\\\\n\\mathsf{K} = \\mathsf{G}^{-1}\\mathsf{A}^T"
+        "(\\mathsf{A}\\,\\mathsf{G}^{-1}\\mathsf{A}^T)^{+}\n\\end{gather}\n"
+    )
+    notes = [f"{escaped(note)}." for note in equations.notes]
+    return found + (paragraph(*(note[0].upper() + note[1:] for note in notes)) if notes else "")
 
 
 def _reactions(writer: DerivationWriter, system: System) -> str:

@@ -36,7 +36,7 @@ from .naming import Naming
 if TYPE_CHECKING:
     from ..formulations.equations import Equations
 
-__all__ = ["Line", "Written", "write"]
+__all__ = ["Line", "Written", "write", "write_explicit"]
 
 #: The work that clearing the denominators of a line may take, and solving for the unknowns.
 SCALED_EFFORT, SOLVED_EFFORT = 50_000, 30_000
@@ -97,6 +97,34 @@ class Written:
     lines: tuple[Line, ...]
     names: tuple[tuple[sympy.Expr, sympy.Expr], ...]
 
+    @property
+    def size(self) -> int:
+        """The reading length of lines and names."""
+        meanings = [*self.names, *(line.sides for line in self.lines)]
+        return sum(size(side) for pair in meanings for side in pair if isinstance(side, sympy.Expr))
+
+
+def write_explicit(equations: Equations, compact: bool = True) -> Written:
+    """Equations that are given by a formula: as one, or with its layers by name if that is shorter.
+
+    The layers are the free rates a and what multiplies G^-1 A^T (`formulations.explicit`).
+    """
+    constants = equations.system.parameters if compact else ()
+    turns = helpful_turns(_stated(equations), constants)
+    found = list[Written]()
+    for layered in (False, True):
+        try:
+            written = _derived(equations, compact, layered, constants, turns)
+            found.append(_with_definitions(written))
+        except ModelError:
+            if not compact:
+                raise
+        if not compact:
+            break
+    if not found:
+        return _in_layers(equations, compact, turns)
+    return min(found, key=lambda written: written.size)
+
 
 def write(equations: Equations, compact: bool = True) -> Written:
     """The equations as lines; with names for parts of them where they are `compact`.
@@ -107,10 +135,15 @@ def write(equations: Equations, compact: bool = True) -> Written:
     constants = equations.system.parameters if compact else ()
     turns = helpful_turns(_stated(equations), constants)
     try:
-        return _with_definitions(_derived(equations, compact, constants, turns))
+        return _with_definitions(_derived(equations, compact, False, constants, turns))
     except ModelError:
         if not compact:
             raise
+    return _in_layers(equations, compact, turns)
+
+
+def _in_layers(equations: Equations, compact: bool, turns: Sequence[AngleSubstitution]) -> Written:
+    """The lines of equations of any size."""
     layers, blocks = layered_blocks(equations, turns)
     return _with_definitions(_Writing(equations, compact, layers, blocks, turns).written())
 
@@ -126,13 +159,16 @@ def _with_definitions(written: Written) -> Written:
 def _derived(
     equations: Equations,
     compact: bool,
+    layered: bool,
     constants: Sequence[sympy.Symbol],
     turns: Sequence[AngleSubstitution],
 ) -> Written:
     """The lines of the derivation in lowest terms."""
     plain, algebra = (
         None,
-        SimplifyingAlgebra(named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants),
+        SimplifyingAlgebra(
+            named=False, turns=turns, effort=PLAIN_EFFORT, constants=constants, layered=layered
+        ),
     )
     try:
         plain = _Writing(equations, compact, algebra, equations.blocks(algebra), turns)
@@ -142,7 +178,7 @@ def _derived(
         if not (compact and algebra.has_long_inverse):
             raise
     try:
-        algebra = SimplifyingAlgebra(named=True, turns=turns, constants=constants)
+        algebra = SimplifyingAlgebra(named=True, turns=turns, constants=constants, layered=layered)
         named = _Writing(equations, compact, algebra, equations.blocks(algebra), turns)
     except ModelError:
         if plain is None:
@@ -189,11 +225,9 @@ class _Writing:
     def extent(self) -> int:
         """How many operations the equations have before they are made short."""
         blocks = self.blocks
-        shown = (
-            (blocks.metric, blocks.force)
-            if blocks.free is None
-            else (blocks.free, blocks.dual_rows)
-        )
+        shown = [blocks.metric, blocks.force]
+        if blocks.free is not None:
+            shown = [blocks.free, *([blocks.dual_rows] if self.mu else [])]
         expressions = [
             entry
             for block in (*shown, blocks.rows, blocks.right, blocks.rates)
@@ -261,7 +295,7 @@ class _Writing:
             now(block) for block in (blocks.metric, blocks.force, blocks.rows, blocks.right)
         )
         known, dual = now(blocks.free), now(blocks.dual_rows)
-        if known is None or dual is None:
+        if known is None or (mu and dual is None):
             known, dual = self._solution(metric, force) if not mu else None, sympy.zeros(len(z), 0)
         if known is not None:
             others = [[(dual[k, j], m) for j, m in enumerate(mu)] for k in range(len(z))]

@@ -40,8 +40,10 @@ def layered_blocks(
     motion = [symbol for symbol in equations.state if symbol not in coordinates]
     layers = GraphLayers(algebra.symbols, turns, motion)
     names = ["metric", "force", "rows", "right", "rates", "unknowns", "multipliers"]
-    is_solved = blocks.free is not None and blocks.dual_rows is not None
-    names = [*names[2:], "free", "dual_rows"] if is_solved else names
+    if blocks.free is not None and not blocks.multipliers.numel():
+        names = [*names[2:], "free"]
+    elif blocks.free is not None and blocks.dual_rows is not None:
+        names = [*names[2:], "free", "dual_rows"]
     given = {name: getattr(blocks, name) for name in names}
     found: dict[str, sympy.MatrixBase] = {}
     columns: dict[str, list[ca.SX]] = {}

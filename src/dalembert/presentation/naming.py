@@ -68,6 +68,7 @@ class Naming:
         self._meanings: dict[sympy.Symbol, sympy.Expr] = dict(meanings or {})
         self._matrices: list[tuple[sympy.Expr, sympy.Expr]] = []
         self._entries: set[sympy.Symbol] = set()
+        self._renamed: dict[sympy.Expr, sympy.Expr] = {}
         self._taken = {_base(symbol.name) for symbol in self._symbols(inverses)}
         if places is not None:
             self._final_names(self._used_first(), places)
@@ -156,11 +157,14 @@ class Naming:
                 if home.matrix[i, j] != 0:
                     entries[sympy.Symbol(matrix + place, real=True)] = home.matrix[i, j]
         self._exchange(symbols)
+        self._renamed |= symbols
         self._entries |= set(symbols.values())
         self._matrices.append(
             (sympy.MatrixSymbol(inverse, n, n), sympy.MatrixSymbol(matrix, n, n) ** -1)
         )
-        self._meanings |= entries
+        self._meanings |= {
+            symbol: entry.xreplace(self._renamed) for symbol, entry in entries.items()
+        }
 
     # -- sums --------------------------------------------------------------------------------------
 

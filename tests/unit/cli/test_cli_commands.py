@@ -51,6 +51,18 @@ def test_derive_prints_every_format(sleigh: Path, capsys) -> None:
     ast.parse(call(capsys, "derive", sleigh, "--format", "jax").out)
 
 
+def test_derive_prints_the_explicit_formula_and_its_parts(capsys) -> None:
+    name = "nonholonomic-particle"
+    text = call(capsys, "derive", name, "--explicit").out
+    assert "p_x_dot = -2*p_x*p_z*z**3/(m*(z**4 + 1))" in text.splitlines()
+    parts = call(capsys, "derive", name, "--parts").out
+    assert "K = H_pp^-1 A_p^T (A_p H_pp^-1 A_p^T)^-1" in parts.splitlines()
+    latex = call(capsys, "derive", name, "--parts", "--format", "latex").out
+    assert r"H_{pp} &= \begin{bmatrix}" in latex
+    refused = call(capsys, "derive", name, "--parts", "--format", "c")
+    assert refused.status == 2 and "--format text" in refused.err
+
+
 def test_derive_follows_the_form_of_the_scenario(capsys) -> None:
     assert "chi_" in call(capsys, "derive", "appell-vakonomic").out
 

@@ -262,14 +262,19 @@ def test_what_sympy_has_no_place_for_is_refused() -> None:
 
 
 @pytest.mark.long
-def test_dependent_constraints_are_refused_and_not_answered_with_nan() -> None:
+def test_dependent_constraints_give_the_multipliers_of_least_norm() -> None:
     x, y = da.coordinates("x y")
     rods = [da.holonomic(c * (x**2 + y**2 - 1), name=f"rod{c}") for c in (1, 2)]
     system = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, potential=y, constraints=rods)
     eom = da.derive(system, "lagrange").to_sympy()
     assert eom.mass_matrix_full.shape == (6, 6)
-    with pytest.raises(FormError, match="depend on each other"):
-        eom.rhs()
+    found = eom.rhs()
+    # On the circle the reaction is 2 mu (x, y) = (y - |v|^2) (x, y), mu = mu_1 + 2 mu_2 as 1 : 2.
+    mu = found[4] + 2 * found[5]
+    assert sympy.simplify(found[5] - 2 * found[4]) == 0
+    q = dict(zip(eom.q, (0.6, 0.8), strict=True)) | dict(zip(eom.u, (0.8, -0.6), strict=True))
+    assert float(2 * mu.subs(q)) == pytest.approx(0.8 - 1.0)
+    assert [float(a.subs(q)) for a in found[2:4]] == pytest.approx([-0.2 * 0.6, -1 - 0.2 * 0.8])
     assert len(da.derive(system, "maggi").to_sympy().rhs()) == 3
     massless = da.System([x, y], kinetic=(x.dot + y.dot) ** 2 / 2, potential=y)
     with pytest.raises(FormError, match="not determined"):

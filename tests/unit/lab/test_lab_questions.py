@@ -179,6 +179,12 @@ def test_equations_are_those_of_the_form() -> None:
     )
 
 
+def test_equations_are_explicit_where_asked() -> None:
+    found = ask("equations", form="hamilton", explicit=True)
+    expected = da.derive(loads(PENDULUM).system, "hamilton", explicit=True)
+    assert found["text"] == expected.text() and found["notes"] == []
+
+
 # -- runs ------------------------------------------------------------------------------------------
 
 

@@ -75,6 +75,8 @@ class SimplifyingAlgebra:
         Whether large inverses get names; they are an error otherwise.
     turns : sequence of AngleSubstitution
         Differences of angles to work in.
+    layered : bool
+        Whether the entries of layers get names.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class SimplifyingAlgebra:
         turns: Sequence[AngleSubstitution] = (),
         effort: int = EFFORT,
         constants: Iterable[sympy.Symbol] = (),
+        layered: bool = False,
     ) -> None:
+        self._layered = layered
         self._plain, self._may_name, self._turns = TreeAlgebra(), named, tuple(turns)
         self.work = Work(effort)
         self._effort, self._constants, self.has_long_inverse = effort, frozenset(constants), False
@@ -302,6 +306,11 @@ class SimplifyingAlgebra:
         name = sympy.Dummy("n", real=True)
         self.meanings[name] = self._pushed[name] = expression
         return name
+
+    def layer(self, block: LazyBlock) -> LazyBlock:
+        if not self._layered:
+            return block
+        return Lazy(lambda: each(now(block), lambda entry: self._named_part(self._kept(entry))))
 
     def _at_solutions(self, expression: sympy.Expr) -> sympy.Expr:
         """Return zero if the expression vanishes by M w = r, for r of symbols and known terms."""

@@ -20,7 +20,8 @@ LONGEST_LATEX = 60_000
 def equations(request: dict[str, Any], job_context: JobProgress) -> dict[str, Any]:
     """Each line as MathML, all lines as LaTeX and as text."""
     scenario = scenario_of(request)
-    found = derive(scenario.system, request.get("form") or scenario.simulate.get("form"))
+    form = request.get("form") or scenario.simulate.get("form")
+    found = derive(scenario.system, form, explicit=bool(request.get("explicit")))
     job_context.check()
     written = found.written()
     job_context.check()
@@ -41,4 +42,5 @@ def equations(request: dict[str, Any], job_context: JobProgress) -> dict[str, An
         "text": found.text(),
         "count": len(written.lines),
         "shortened": bool(written.names),
+        "notes": list(found.notes),
     }

@@ -62,7 +62,7 @@ async function load() {
   if (byId("equations").hidden || !state.model || state.error) return;
   present();
   const { system, text } = presentCase();
-  const request = { system, text, form: shown.form };
+  const request = { system, text, form: shown.form, explicit: byId("explicit").checked };
   const key = JSON.stringify(request);
   showHead();
   if (key === shown.key) return;
@@ -76,6 +76,7 @@ async function load() {
     shown.key = key;
     lines.replaceChildren(...answer.mathml.map((line) => h("div", { class: "equation" }, typeset(line))));
     if (answer.citation) lines.append(h("p", { class: "source" }, answer.citation));
+    for (const note of answer.notes ?? []) lines.append(h("p", { class: "note" }, note));
     if (answer.shortened) {
       const told = `Of ${answer.count} equations the longest are shortened here; the copies and the library have all of them.`;
       lines.append(h("p", { class: "note" }, told));
@@ -110,6 +111,7 @@ export function showEquations() {
 
 export function wireEquations() {
   byId("forms").addEventListener("keydown", moveByKey);
+  byId("explicit").addEventListener("change", load);
   byId("copy-latex").addEventListener("click", () => copyText(shown.answer.latex, "LaTeX"));
   byId("copy-text").addEventListener("click", () => copyText(shown.answer.text, "Text"));
   byId("use-form").addEventListener("click", () => {

@@ -191,8 +191,9 @@ class Lab:
         return await self._ask(request, "start", case, self.limits.check_seconds, quick=True)
 
     async def equations(self, request: Request) -> Response:
-        """The equations of motion in a form."""
-        case = read_case(read_body(await request.body()), self.limits)
+        """The equations of motion in a form, explicit if asked."""
+        body = read_body(await request.body())
+        case = read_case(body, self.limits) | {"explicit": body.get("explicit") is True}
         return await self._ask(request, "equations", case, self.limits.equations_seconds)
 
     async def portrait(self, request: Request) -> Response:

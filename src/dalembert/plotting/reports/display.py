@@ -188,6 +188,7 @@ def equations_bundle(equations: Equations) -> dict[str, str]:
         for line in lines
     )
     shown += f"<table>{assumed}</table>" if assumed else ""
+    shown += "".join(f"<div>{html.escape(note)}</div>" for note in equations.notes)
     return {
         "text/html": _card(equations.system.name, about, shown, table=False),
         "text/latex": f"$${equations.latex()}$$",

@@ -154,7 +154,7 @@ def library_definition(kind: str) -> Callable[..., Any]:
 
 
 @cache
-def bound_probe(constraints: str, form: str = "lagrange", **options: str) -> Probe:
+def bound_probe(constraints: str, form: str = "lagrange", **options: Any) -> Probe:
     """The library's equations of a random system in one form, with q1_dot .. qk_dot independent."""
     model = constrained_system(constraints)
     equations = derive(model.system, form, **options)

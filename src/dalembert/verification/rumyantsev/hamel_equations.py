@@ -28,7 +28,7 @@ quadratic = motions.of("linear", "affine")
 def quasi_probe(kind: str, equations_kind: str, form: str = "hamel", bent: bool = False) -> Probe:
     """The library's equations of a random system in random quasi-velocities."""
     stated = quasi_system(kind, bent).expressions()
-    options = {"quasi_velocities": stated, "kind": equations_kind}
+    options: dict[str, Any] = {"quasi_velocities": stated, "kind": equations_kind}
     return Probe(derive(constrained_system(kind).system, form, **options), {})
 
 
