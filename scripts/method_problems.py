@@ -55,7 +55,7 @@ BY_ROOTS = (
     "energy6",
 )
 #: Methods whose energy moves away with time, as far as theory says.
-DRIFTING = ("rkmk4",)
+DRIFTING = ("rk4", "rkmk4")
 
 
 @dataclass(frozen=True)
@@ -194,15 +194,15 @@ PROBLEMS = {
 }
 #: The methods that suit each kind.
 SUITS: dict[str, tuple[str, ...]] = {
-    "free, constant mass": (*GAUSS, *RATTLE, *CANONICAL, *BY_ROOTS),
-    "free, variable mass": (*GAUSS, *CANONICAL, *BY_ROOTS),
+    "free, constant mass": (*GAUSS, *RATTLE, *CANONICAL, *BY_ROOTS, "rk4"),
+    "free, variable mass": (*GAUSS, *CANONICAL, *BY_ROOTS, "rk4"),
     "holonomic": (*RATTLE, *CANONICAL),
     "nonholonomic": (*GAUSS, *BY_ROOTS),
     "matrices on a group": (*GAUSS, *ON_GROUPS),
 }
 #: The kind of system that each method is meant for.
 HOME = (
-    dict.fromkeys(GAUSS, "free, variable mass")
+    dict.fromkeys((*GAUSS, "rk4"), "free, variable mass")
     | dict.fromkeys((*RATTLE, *CANONICAL), "holonomic")
     | dict.fromkeys(BY_ROOTS, "nonholonomic")
     | dict.fromkeys(ON_GROUPS, "matrices on a group")

@@ -32,6 +32,7 @@ QUICK = (
     "variational-midpoint",
     "isospectral4",
     "rkmk4",
+    "rk4",
     "dla",
     "energy2",
 )
