@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..errors import FormError
+from ..model.cache import Cache
 from ..model.symbols import t
 from ..model.system import System
 from .constraint_jacobian import constraint_rows, independent_rows
@@ -37,7 +38,7 @@ class Split:
     independent: tuple[int, ...]
     dependent: tuple[int, ...]
     rows: tuple[int, ...]
-    quality: float
+    quality: float = field(compare=False)
     is_steady: bool = False
     is_implicit: bool = False
 
@@ -76,8 +77,10 @@ def choose_split(
             f"The image constraint `{system.image.name}` already gives the velocities",
             remedy='use the form "implicit-lagrangian"',
         )
-    if near is None and allowed is None:
-        return system.cache.get(("split", implicit), lambda: _first(system, None, None, implicit))
+    if allowed is None:
+        known = system.cache.get("splits", lambda: Cache("splits", 64))
+        key = (implicit, None if near is None else tuple(near.items()))
+        return known.get(key, lambda: _first(system, near, None, implicit))
     return _first(system, near, allowed, implicit)
 
 

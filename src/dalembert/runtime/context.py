@@ -119,12 +119,18 @@ class Context:
     def complete(self) -> None:
         """Compile the programs that the Gauss solve needs."""
         self._make_room()
-        for name in _ROBUST:
-            if name == "position_parts" and not self.kernel.n_positions:
-                continue
-            if name == "velocity_parts" and not self.kernel.n_velocities:
-                continue
+        names = self._robust_programs
+        self.kernel.load(names)
+        for name in names:
             setattr(self.fields, name, self.kernel.address(name))
+
+    @property
+    def _robust_programs(self) -> list[str]:
+        """The programs that the Gauss solve needs."""
+        kernel = self.kernel
+        unneeded = [] if kernel.n_positions else ["position_parts"]
+        unneeded += [] if kernel.n_velocities else ["velocity_parts"]
+        return [name for name in _ROBUST if name not in unneeded]
 
     def _make_room(self) -> None:
         """Allocate the work array of the dense Gauss solve on first use; reject excessive sizes."""
@@ -228,6 +234,7 @@ class Context:
     def observe(self, times: Array, states: Array, inputs: Array) -> tuple[Array, IntArray]:
         """Observed quantities (nt, n_observed) and statuses, for states (nt, n_state)."""
         if not self.kernel.has_unknowns:
+            self.kernel.load([*self._robust_programs, "observe"])
             self.complete()
         else:
             self.fields.sparse = self.kernel.address("unknowns")

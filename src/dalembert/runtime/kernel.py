@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -78,10 +78,18 @@ def compile_equations(
     return Kernel(equations, backend, parameters)
 
 
-def kernel_of(equations: EquationsRecord, parameters: Sequence[sympy.Symbol]) -> Kernel:
-    """The kernel of a record of equations, compiled once and kept with it."""
+def kernel_of(
+    equations: EquationsRecord,
+    parameters: Sequence[sympy.Symbol],
+    algebra: GraphAlgebra | None = None,
+) -> Kernel:
+    """The kernel of a record of equations, compiled once and kept with it.
+
+    Kernels of one system that are made one after another may share an `algebra`, in which what
+    their derivations have in common is derived once.
+    """
     kernel: Kernel = equations.cache.get(
-        "kernel", lambda: compile_equations(equations, parameters=parameters)
+        "kernel", lambda: Kernel(equations, parameters=parameters, algebra=algebra)
     )
     return kernel
 
@@ -94,12 +102,14 @@ class Kernel:
         equations: EquationsRecord,
         backend: str = "llvm",
         parameters: Sequence[sympy.Symbol] | None = None,
+        algebra: GraphAlgebra | None = None,
+        shorten: bool = True,
     ) -> None:
         self.equations: Any = equations
         self.backend = backend
         self.compile_seconds = 0.0
         began = time.perf_counter()
-        self.algebra = GraphAlgebra()
+        self.algebra = algebra or GraphAlgebra()
         if getattr(equations.system, "repetition", None) is not None:
             equations.system.repetition.lower(self.algebra)
         self.graph = equations.blocks(self.algebra)
@@ -116,7 +126,8 @@ class Kernel:
         self.m = len(equations.row_names)
         self.n_positions = int(self.graph.position.residual.numel())
         self.n_velocities = int(self.graph.velocity.residual.numel())
-        if max(self.n, self.m) <= UNROLLED_CONSTRAINED and self._lifted is None:
+        is_small = max(self.n, self.m) <= UNROLLED_CONSTRAINED
+        if shorten and is_small and self._lifted is None:
             self._shorten()
         self.derive_seconds = time.perf_counter() - began
         self._libraries: list[NativeLibrary] = []
@@ -321,6 +332,16 @@ class Kernel:
         if name not in self._addresses:
             self._load(name)
         return self._addresses[name]
+
+    def load(self, names: Iterable[str]) -> None:
+        """Compile several programs, all but "fast", into one library: loading it costs more."""
+        missing = [name for name in names if name not in self._addresses]
+        if missing:
+            began = time.perf_counter()
+            library = native_library([self.program(name) for name in missing])
+            self._libraries.append(library)
+            self._addresses |= library.addresses
+            self.compile_seconds += time.perf_counter() - began
 
     def _load(self, name: str) -> None:
         began = time.perf_counter()

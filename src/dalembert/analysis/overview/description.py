@@ -281,14 +281,20 @@ def describe(
 
 def form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:
     """Every form with None where it applies, else with the reason why not."""
+    key = ("form reasons", mass_matrix)
+    return dict(system.cache.get(key, lambda: _form_reasons(system, mass_matrix)))
+
+
+def _form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
+    algebra = GraphAlgebra()
     for form, error in applicability(system).items():
         found[form] = None if error is None else str(error)
         if error is not None:
             continue
         try:
             equations = derive(system, form)
-            equations.blocks(GraphAlgebra())
+            equations.blocks(algebra)
         except DalembertError as failure:
             found[form] = str(failure)
             continue

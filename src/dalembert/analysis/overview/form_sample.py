@@ -55,27 +55,40 @@ def at_states(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) 
     """The evidence of a form at the samples."""
     samples = anatomy.motion
     complaint: DalembertError | None = None
-    parts: list[dict[str, Array]] = []
+    quantities: dict[str, Array] = {}
     valid = np.zeros(len(samples), dtype=bool)
-    for place in range(len(samples)):
-        kernel = kernel_of(_near(anatomy, equations, place), anatomy.system.parameters)
-        context = Context(kernel, samples.parameters)
-        try:
-            state = _state(anatomy, context, place, start)
-        except DalembertError as error:
-            complaint, state = error, np.full(context.kernel.n_state, np.nan)
-        known = bool(np.all(np.isfinite(state)))
-        here = np.where(known, state, 0.0)[None, :]
-        observed, statuses = context.observe(samples.times[[place]], here, np.zeros((1, 0)))
-        determined = statuses[0] not in (SINGULAR, CONTRADICTORY)
-        valid[place] = known and determined and bool(np.all(np.isfinite(observed)))
-        parts.append(_quantities(context.kernel, observed))
+    near = [_near(anatomy, equations, place) for place in range(len(samples))]
+    for chosen in {id(each): each for each in near}.values():
+        own = [place for place, each in enumerate(near) if each is chosen]
+        context = Context(_kernel(anatomy, equations, chosen), samples.parameters)
+        states = np.full((len(own), context.kernel.n_state), np.nan)
+        for k, place in enumerate(own):
+            try:
+                states[k] = _state(anatomy, context, place, start)
+            except DalembertError as error:
+                complaint = error
+        known = np.all(np.isfinite(states), axis=1)
+        here = np.where(known[:, None], states, 0.0)
+        observed, statuses = context.observe(
+            np.ascontiguousarray(samples.times[own]), here, np.zeros((len(own), 0))
+        )
+        determined = ~np.isin(statuses, (SINGULAR, CONTRADICTORY))
+        valid[own] = known & determined & np.all(np.isfinite(observed), axis=1)
+        for key, values in _quantities(context.kernel, observed).items():
+            quantities.setdefault(key, np.zeros((len(samples), values.shape[1])))[own] = values
     if complaint is not None and not np.any(valid):
         raise complaint
-    quantities = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     velocities = samples.velocities
     places = [f"state {place + 1}" for place in range(len(samples))]
     return Evidence(quantities, _scales(anatomy, quantities, velocities, valid), valid, places)
+
+
+def _kernel(anatomy: Anatomy, equations: Equations, chosen: Equations) -> Kernel:
+    """The kernel that runs the form; for another choice of velocities, one for a few states."""
+    parameters, algebra = anatomy.system.parameters, anatomy.kernel.algebra
+    if chosen is equations or "kernel" in chosen.cache:
+        return kernel_of(chosen, parameters, algebra)
+    return Kernel(chosen, parameters=parameters, algebra=algebra, shorten=False)
 
 
 def _near(anatomy: Anatomy, equations: Equations, place: int) -> Equations:

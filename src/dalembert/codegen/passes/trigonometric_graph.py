@@ -268,27 +268,17 @@ class _PolynomialReader:
         """
         powers = dict(monomial)
         for generator in sorted(squared):
-            other = self._partner[generator]
-            choices = [
-                (
-                    _times(monomial, ((generator, 2),)),
-                    -coefficient,
-                    _times(monomial, ((other, 2),)),
-                    coefficient,
-                )
-            ]
+            place = _times(monomial, ((generator, 2),))
+            if _is_same(polynomial.get(place), -coefficient):
+                turned = _times(monomial, ((self._partner[generator], 2),))
+                return _replaced(polynomial, monomial, place, turned, coefficient)
             if powers.get(generator, 0) >= 2:
                 bare = _times(monomial, ((generator, -2),))
-                turned = _times(bare, ((other, 2),))
-                choices += [
-                    (turned, coefficient, bare, coefficient),
-                    (bare, -coefficient, turned, -coefficient),
-                ]
-            for place, wanted, result, value in choices:
-                if abs(polynomial.get(place, 0.0) - wanted) <= SAME * abs(wanted):
-                    del polynomial[monomial], polynomial[place]
-                    _add(polynomial, result, value, abs(value))
-                    return result
+                turned = _times(bare, ((self._partner[generator], 2),))
+                if _is_same(polynomial.get(turned), coefficient):
+                    return _replaced(polynomial, monomial, turned, bare, coefficient)
+                if _is_same(polynomial.get(bare), -coefficient):
+                    return _replaced(polynomial, monomial, bare, turned, -coefficient)
         return None
 
     # -- writing -----------------------------------------------------------------------------------
@@ -336,6 +326,19 @@ class _PolynomialReader:
         return found * coefficient
 
 
+def _is_same(value: float | None, wanted: float) -> bool:
+    return value is not None and abs(value - wanted) <= SAME * abs(wanted)
+
+
+def _replaced(
+    polynomial: Polynomial, first: Monomial, second: Monomial, result: Monomial, value: float
+) -> Monomial:
+    """Put one term in the place of two, and return its monomial."""
+    del polynomial[first], polynomial[second]
+    _add(polynomial, result, value, abs(value))
+    return result
+
+
 def _add(polynomial: Polynomial, monomial: Monomial, value: float, scale: float) -> None:
     """Add a term; what cancels to rounding is zero."""
     before = polynomial.get(monomial)
@@ -351,10 +354,25 @@ def _add(polynomial: Polynomial, monomial: Monomial, value: float, scale: float)
 
 
 def _times(left: Monomial, right: Monomial) -> Monomial:
-    powers = dict(left)
-    for generator, power in right:
-        powers[generator] = powers.get(generator, 0) + power
-    return tuple(sorted((generator, power) for generator, power in powers.items() if power))
+    """The product of monomials, by merging their sorted generators."""
+    if not left or not right:
+        return left or right
+    found: list[tuple[int, int]] = []
+    place, count = 0, len(left)
+    for factor in right:
+        generator, power = factor
+        while place < count and left[place][0] < generator:
+            found.append(left[place])
+            place += 1
+        if place < count and left[place][0] == generator:
+            power += left[place][1]
+            place += 1
+            if power:
+                found.append((generator, power))
+        else:
+            found.append(factor)
+    found += left[place:]
+    return tuple(found)
 
 
 def _scaled(polynomial: Polynomial, factor: float) -> Polynomial:
