@@ -35,8 +35,9 @@ from .velocity_splits import Split, choose_split, steady_columns
 
 __all__ = ["Frame", "global_frame"]
 
-#: The largest problem that is looked at: velocities, rows of a block, sets D in it, operations.
-MOST_VELOCITIES, MOST_ROWS, MOST_SETS, MOST_OPERATIONS = 30, 4, 40, 400
+#: The largest problem that is looked at: velocities, rows of a block, sets D in it, operations of
+#: all constraints and of the coefficients of a block.
+MOST_VELOCITIES, MOST_ROWS, MOST_SETS, MOST_OPERATIONS, MOST_IN_BLOCK = 30, 4, 40, 400, 40
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,8 @@ def _block(
     """A set D that is good everywhere; one whose coefficients do not depend on the state first."""
     count = len(rows)
     if count > MOST_ROWS or len(places) < count:
+        return None
+    if sum(int(entry.count_ops()) for entry in matrix.extract(rows, places)) > MOST_IN_BLOCK:
         return None
     ordered = sorted(places, key=lambda k: (k not in steady, -k))
     for chosen in islice(combinations(ordered, count), MOST_SETS):

@@ -24,6 +24,8 @@ from ...algebra.tree import TreeAlgebra
 from ...analysis.symmetry.connections import Connection
 from ...errors import FormError, ModelError
 from ...formulations.equations import Equations
+from ...formulations.forms import maggi
+from ...formulations.independent_velocities import reduced_equations
 from ...formulations.registry import derive
 from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Input, Parameter, t
@@ -316,7 +318,8 @@ def kinematic_flow(system: System) -> Flow:
     if not isinstance(system, System):
         what = "Kinematics are those of a System"
         raise ModelError(what, type(system).__name__, "a Flow is kinematic already")
-    equations = derive(system, "maggi")
+    maggi.hypotheses(system)
+    equations = reduced_equations(system, maggi.FORM, maggi.derive_on)
     blocks = equations.blocks(TreeAlgebra())
     chosen = [symbol for symbol in system.velocities if symbol.name in equations.chart]
     free = {symbol: Input(f"w_{symbol.coordinate.name}") for symbol in chosen}
