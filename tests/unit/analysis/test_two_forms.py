@@ -122,7 +122,7 @@ def test_brackets_are_those_of_the_motion(seed: int) -> None:
     }
     values |= planar("snakeboard").parameters
     charts = []
-    for split in _splits(system, None, None):
+    for split in _splits(system, None, None, implicit=False):
         charts.append(TwoFormField(system, split).at(values))
     assert len(charts) > 1
     for found in charts:
