@@ -8,6 +8,7 @@ import importlib
 import math
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import get_args
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import dalembert.verification
+from dalembert.analysis.variational.transitivity import Transitivity, TransitivitySymbols
 from dalembert.errors import ModelError
 from dalembert.verification import Row, identifiers, rows, summary
 from dalembert.verification.independent.instant_samples import ReductionProbe, motions
@@ -150,14 +152,21 @@ def test_a_wrong_formula_is_not_reproduced() -> None:
 
 
 def test_rows_of_the_symbols_see_a_wrong_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library's A_s^a turned around, on instants that have not asked for it yet."""
-    honest = ReductionProbe.__call__
+    """The library's A_s^a turned around, in the public function and in the part that a row takes
+    from the reduction, on instants that have not asked for it yet.
+    """
+    honest, public = ReductionProbe.__call__, Transitivity.at
 
     def turned(self: ReductionProbe, *state: object) -> dict[str, object]:
         found = honest(self, *state)
         return found | {"symbols": -found["symbols"]}
 
+    def turned_public(self: Transitivity, *state: object) -> TransitivitySymbols:
+        found = public(self, *state)
+        return replace(found, coefficients=-found.coefficients)
+
     monkeypatch.setattr(ReductionProbe, "__call__", turned)
+    monkeypatch.setattr(Transitivity, "at", turned_public)
     motions.clear()
     try:
         verdicts = {

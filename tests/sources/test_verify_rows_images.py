@@ -13,7 +13,7 @@ import pytest
 from dalembert.formulations.forms import constrained_lagrangian
 from dalembert.geometry.dirac import DiracStructure
 from dalembert.verification.bloch import section_5_2_constrained_lagrangian
-from dalembert.verification.independent.image_systems import SIZE, image_system
+from dalembert.verification.independent.image_systems import FIBRE, SIZE, image_system
 from dalembert.verification.independent.image_systems import samples as image_samples
 from dalembert.verification.independent.tangent_bundle_systems import samples, tangent_system
 from dalembert.verification.moreau_van_der_schaft import homomorphism, pontryagin_extremals
@@ -101,14 +101,14 @@ def test_a_two_form_of_the_other_sign_is_not_reproduced(monkeypatch: pytest.Monk
 
 
 class _WrongSpeeds(Probe):
-    """The library's equations with one rate a little off."""
+    """The library's equations with one rate a little off: of a momentum, where there are any."""
 
     def __init__(self, probe: Probe) -> None:
         self.__dict__ = dict(probe.__dict__)
 
     def rates(self, time: float, state: Any) -> Any:
         found = super().rates(time, state).copy()
-        found[-1] += 1e-6
+        found[min(SIZE + FIBRE, len(found)) - 1] += 1e-6
         return found
 
 
