@@ -59,6 +59,12 @@ class BergmannConstraint:
         1 for primary ones, 2 for secondary ones and so on; 0 for gauge conditions.
     is_irregular : bool
         Whether it was found as a power, whose gradient vanishes on the surface.
+
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> found = bergmann(da.System([x, y], lagrangian=(x.dot - y) ** 2 / 2))
+    >>> [(each.name, each.stage) for each in found.constraints]
+    [('phi_y', 1), ('phi_y_2', 2)]
     """
 
     name: str
@@ -90,6 +96,12 @@ class DegenerateSystem:
     verdict : Verdict
         On the rank decisions: proved, or not established.
     surface : Surface
+
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> found = bergmann(da.System([x, y], lagrangian=x.dot * y - y**2 / 2))
+    >>> found.dirac_bracket(x, y)
+    1
     """
 
     system: System
