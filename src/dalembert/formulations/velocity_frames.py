@@ -54,6 +54,9 @@ class Frame:
         The places of the constraints that are solved.
     velocities : tuple of expressions (n,) or None
         V, where it is known without solving.
+    solved : tuple of int
+        The places of the velocities D that move with the values of the constraints while the speeds
+        stay; all of them where it is empty.
     split : Split or None
         How the constraints are solved first, where they are not affine in all velocities.
     is_implicit : bool
@@ -67,6 +70,7 @@ class Frame:
     definition: tuple[sympy.Expr, ...]
     rows: tuple[int, ...]
     velocities: tuple[sympy.Expr, ...] | None = None
+    solved: tuple[int, ...] = ()
     split: Split | None = None
     is_implicit: bool = False
     is_steady: bool = False
@@ -237,6 +241,7 @@ def _joined(
         definition=tuple(speeds[k][2] for k in order),
         rows=split.rows,
         velocities=tuple(values),
+        solved=tuple(sorted(solved)),
         is_steady=all(block.is_regular for block in blocks),
     )
     return frame if _obeys(matrix, rest, frame) else None

@@ -229,8 +229,7 @@ def velocities_at(on: Reduction, values: Block | None = None) -> Any:
         velocities: Any = algebra.vector(choice.velocities)
         if off is None:
             return velocities
-        rows = algebra.jacobian(on.constraints, on.v)  # which do not depend on velocities
-        return velocities + rows.T @ algebra.solve(rows @ rows.T, values)
+        return velocities + _bound_directions(on, algebra.jacobian(on.constraints, on.v)) @ values
     split = choice.split
     if split is None:
         return affine_solution(
@@ -251,6 +250,21 @@ def _ordered(on: Reduction, split: Split, independent: Block, dependent: Block) 
     return on.algebra.part(together, [order.index(k) for k in range(len(order))], [0])
 
 
+def _bound_directions(on: Reduction, derivative: Block) -> Any:
+    """X = dv / d(values of the constraints) of a frame at fixed speeds, (n x r).
+
+    With D the velocities that a frame solves for, X_D = A_D^T (A_D A_D^T)^-1 and the others stay:
+    then A X = 1, and X changes no speed, neither m . v_D nor a velocity outside D.
+    """
+    algebra, choice = on.algebra, on.choice
+    n, rows = on.v.shape[0], range(derivative.shape[0])
+    places = list(getattr(choice, "solved", ())) or list(range(n))
+    inside = algebra.part(derivative, rows, places)
+    directions = algebra.solve(inside @ inside.T, inside).T
+    unit = algebra.jacobian(on.v, on.v)
+    return algebra.part(unit, range(n), places) @ directions
+
+
 def _inverse(on: Reduction, here: Callable[[Block], Any]) -> Any:
     """dv / d(w, values of the constraints) on the constraints, (n x n)."""
     algebra, choice = on.algebra, on.choice
@@ -268,8 +282,8 @@ def _inverse(on: Reduction, here: Callable[[Block], Any]) -> Any:
         order = [*choice.independent, *choice.dependent]
         return algebra.part(algebra.stack([above, below]), [order.index(i) for i in every], every)
     if choice.velocities is not None:
-        solved = algebra.solve(derivative @ derivative.T, derivative).T
+        directions = _bound_directions(on, derivative)
         velocities = algebra.vector(choice.velocities)
-        return algebra.columns([algebra.jacobian(velocities, on.independent), solved])
+        return algebra.columns([algebra.jacobian(velocities, on.independent), directions])
     matrix = algebra.stack([here(algebra.jacobian(on.given, on.v)), derivative])
     return algebra.solve_square(matrix, unit)

@@ -213,7 +213,8 @@ def inverse_kinematics(
     >>> upper, lower = b.Body("upper"), b.Body("lower")
     >>> arm = b.Mechanism([b.revolute("p", b.ground(), upper),
     ...                    b.revolute("q", upper, lower, at=(1, 0, 0))])
-    >>> found = inverse_kinematics(arm, lower.point((1, 0, 0)), (0, 2**0.5, 0), guess={"q": 1.0})
+    >>> tip, guess = lower.point((1, 0, 0)), {"p": 0.5, "q": 1.0}
+    >>> found = inverse_kinematics(arm, tip, (0, 2**0.5, 0), guess=guess)
     >>> {name: round(value, 6) for name, value in found.items()}
     {'p': 0.785398, 'q': 1.570796}
     """
