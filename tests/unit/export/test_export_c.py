@@ -332,10 +332,10 @@ def test_a_large_chain_with_a_loop_is_written_as_loops(links: int, tmp_path: Pat
 @pytest.mark.long
 @needs_compiler
 def test_a_choice_of_velocities_that_degenerates_ends_the_run(tmp_path: Path) -> None:
-    scenario, equations, given = exported("chaplygin-sleigh", "hamel")
+    scenario, equations, given = exported("chaplygin-sleigh", "voronets")
     _, table, ending = printed(equations.to_c(**given, step=0.1), tmp_path, "-O0")
     assert ending.returncode == 1 and "degenerates" in ending.stderr
-    motion = da.simulate(scenario, form="hamel", at=table[:, 0])
+    motion = da.simulate(scenario, form="voronets", at=table[:, 0])
     np.testing.assert_allclose(table[:, 1], motion["x"], atol=1e-9)
     assert table[-1, 0] < scenario.simulate["span"][1]
 
