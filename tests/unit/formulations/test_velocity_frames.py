@@ -193,3 +193,20 @@ def test_equations_and_motions_in_speeds_are_stored(tmp_path: Path) -> None:
     by_name = equations.rechoose(["x_dot", "theta_dot"])
     assert [s.name for s in by_name.state[3:]] == ["x_dot", "theta_dot"]
     assert by_name.rechoose(["v_xy", "theta_dot"]).chart == ("v_xy", "theta_dot")
+
+
+def test_values_of_constraints_do_not_move_the_speeds_of_a_frame() -> None:
+    """The solved velocity depends on others that are speeds; a second row repeats the first."""
+    x, y, z = da.coordinates("x y z")
+    row = z.dot - x.dot * (2 + sin(y)) - y.dot * (1 + cos(x) / 2)
+    energy = (x.dot**2 + 2 * y.dot**2 + 3 * z.dot**2) / 2 + x.dot * z.dot * cos(z) / 3
+    rows = [da.velocity(row, name="first"), da.velocity((3 + sin(x)) * row, name="again")]
+    system = da.System([x, y, z], lagrangian=energy - x * y, constraints=rows)
+    state = np.array([0.3, 0.5, -0.2, 0.7, -0.4])
+    found = []
+    for form, kind in (("maggi", {}), ("hamel", {}), ("hamel", {"kind": "second"})):
+        equations = da.derive(system, form, **kind)
+        assert [symbol.name for symbol in equations.state] == ["x", "y", "z", "x_dot", "y_dot"]
+        found.append(equations.compile().rates(0.0, state))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-12)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -216,9 +215,9 @@ def _shown(value: sympy.Expr) -> str:
 
 def linear_matrices(
     model: System | Scenario,
-    at: Mapping[Any, Any] | None = None,
+    at: Values | None = None,
     parameters: Values | None = None,
-    inputs: Mapping[Any, Any] | None = None,
+    inputs: Values | None = None,
 ) -> LinearMatrices:
     """The equations linearised about an equilibrium or a steady motion, as second-order matrices.
 
@@ -269,8 +268,7 @@ def linear_matrices(
             remedy="use da.linearise for other equations",
         )
     values = numbers_by_name(model.parameters if isinstance(model, Scenario) else None, parameters)
-    asked = _by_name(at or {})
-    pushes = _by_name(inputs or {})
+    asked, pushes = _by_name(at), _by_name(inputs)
     is_given = bool(system.parameters) and all(s.name in values for s in system.parameters)
     if is_given or any(value.atoms(sympy.Float) for value in (*asked.values(), *pushes.values())):
         return _numeric(model, system, asked, values, pushes)
@@ -279,8 +277,9 @@ def linear_matrices(
     return _Linear(equations, asked, given, pushes, is_exact=True).matrices()
 
 
-def _by_name(given: Mapping[Any, Any]) -> dict[str, sympy.Expr]:
-    return {getattr(key, "name", str(key)): as_expression(value) for key, value in given.items()}
+def _by_name(given: Values | None) -> dict[str, sympy.Expr]:
+    pairs = () if given is None else given.items()
+    return {getattr(key, "name", str(key)): as_expression(value) for key, value in pairs}
 
 
 def _equations(
