@@ -16,7 +16,8 @@
 
 A message has three parts: what is wrong, the value seen, what to do. So has a `DalembertWarning` of
 something that is done all the same: `UnusedParameterWarning` for values that a model does not use,
-`UnreadPartsWarning` for parts of a robot file that are not in the mechanism.
+`UnreadPartsWarning` for parts of a robot file that are not in the mechanism,
+`RenamedPartsWarning` for names of such a file that are written otherwise.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "NoInertiaError",
+    "RenamedPartsWarning",
     "RunError",
     "SingularError",
     "StartError",
@@ -168,6 +170,10 @@ class DalembertWarning(UserWarning):
     def __init__(self, what: str, seen: object | None = None, remedy: str | None = None) -> None:
         self.what, self.seen, self.remedy = what, seen, remedy
         super().__init__(_message(what, seen, remedy))
+
+
+class RenamedPartsWarning(DalembertWarning):
+    """Names of a robot file that are written otherwise in the mechanism made from it."""
 
 
 class UnreadPartsWarning(DalembertWarning):

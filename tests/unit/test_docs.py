@@ -70,6 +70,7 @@ def marked(page: Path) -> object:
     return pytest.param(page, marks=[pytest.mark.long] if is_slow else [], id=named(page))
 
 
+@pytest.mark.filterwarnings("ignore::dalembert.errors.UnreadPartsWarning")
 @pytest.mark.parametrize("page", map(marked, PAGES))
 def test_the_python_of_a_page_runs_in_order_and_prints_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -9,12 +9,20 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
-from ..errors import ContradictionError, DalembertError, NoInertiaError, RunError
+from ..errors import (
+    ContradictionError,
+    DalembertError,
+    DalembertWarning,
+    NoInertiaError,
+    RunError,
+)
 from .signals import KeptInterruptError, Signals
 
 __all__ = ["Failure", "main", "one_line", "tell"]
@@ -121,7 +129,8 @@ def _guarded(given: Sequence[str], signals: Signals) -> int:
 
 def _status(given: Sequence[str], signals: Signals) -> int:
     """The exit status of a command, with its sentence on stderr."""
-    ending = _ending(given, signals)
+    with _plain_warnings():
+        ending = _ending(given, signals)
     if isinstance(ending, int):
         return ending
     if "--json" in given:
@@ -129,6 +138,26 @@ def _status(given: Sequence[str], signals: Signals) -> int:
             document = json.dumps({"error": ending.to_json()}, ensure_ascii=False)
             sys.stdout.write(f"{document}\n")
     return tell(ending)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings of the library as one sentence each, without lines of source."""
+    shown: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DalembertWarning)
+        elsewhere = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if not isinstance(message, DalembertWarning):
+                elsewhere(message, category, *place)
+            elif str(message) not in shown:
+                shown.add(str(message))
+                with suppress(OSError):
+                    print(f"Warning: {_shortened(_flat(str(message)))}", file=sys.stderr)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def _ending(given: Sequence[str], signals: Signals) -> int | Failure:

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DalembertError, FileError, ModelError, UnreadPartsWarning
+from dalembert.errors import (
+    DalembertError,
+    FileError,
+    ModelError,
+    RenamedPartsWarning,
+    UnreadPartsWarning,
+)
 
 ROBOTS = Path(__file__).parents[3] / "examples" / "robots"
 
@@ -82,7 +88,8 @@ def quaternion_rate(q: np.ndarray, spin: np.ndarray) -> np.ndarray:
 def test_an_arm_from_urdf_accelerates_as_in_mujoco(sample) -> None:
     names = ["waist", "shoulder", "elbow", "roll", "pitch", "grip"]
     q, v, effort, expected = (dict(zip(names, values, strict=True)) for values in sample)
-    mechanism = da.bodies.load_mechanism(ROBOTS / "arm.urdf", limits=False, inputs=True)
+    with pytest.warns(UnreadPartsWarning, match="effort of <limit>"):
+        mechanism = da.bodies.load_mechanism(ROBOTS / "arm.urdf", limits=False, inputs=True)
     found = rates_of(mechanism, q, v, {f"u_{name}": value for name, value in effort.items()})
     for name in names:
         assert found[name] == pytest.approx(expected[name], rel=1e-11)
@@ -171,7 +178,8 @@ def test_the_plane_of_a_planar_joint_is_across_its_axis(tmp_path: Path) -> None:
 
 def test_a_free_base_and_names_that_are_no_identifiers(tmp_path: Path) -> None:
     path = urdf(tmp_path, base="base-link")
-    mechanism = da.bodies.load_mechanism(path, base="free")
+    with pytest.warns(RenamedPartsWarning, match="'base-link' is base_link"):
+        mechanism = da.bodies.load_mechanism(path, base="free")
     assert mechanism.joint("base").kind == "free" and mechanism.body("base_link").mass == 0
 
 
@@ -193,6 +201,61 @@ def test_what_is_not_taken_over_is_named(tmp_path: Path) -> None:
     with pytest.warns(UnreadPartsWarning, match="dry friction of a joint") as caught:
         da.bodies.load_mechanism(path)
     assert "<collision> (1)" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("limits", [True, False])
+def test_efforts_and_speeds_are_data_of_a_joint_and_named(limits: bool, tmp_path: Path) -> None:
+    limit = '<limit lower="-1" upper="1" effort="40" velocity="3"/>'
+    path = urdf(tmp_path, kind="revolute", inside=limit)
+    with pytest.warns(UnreadPartsWarning) as caught:
+        mechanism = da.bodies.load_mechanism(path, limits=limits)
+    (axis,) = mechanism.joint("hinge").axes
+    assert (float(axis.effort), float(axis.speed)) == (40.0, 3.0) and (
+        axis.limits is not None
+    ) == limits
+    assert "effort of <limit> (data of the joint, not enforced) (1)" in str(caught[0].message)
+    assert "velocity of <limit>" in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "named"),
+    [
+        ("revolute", '<limit lowr="-1" upper="1"/>', "'lowr' of <limit> (1)"),
+        ("continuous", '<dynamics dampin="1"/>', "'dampin' of <dynamics> (1)"),
+        ("planar", '<dynamics damping="1"/>', "<dynamics> of a planar joint (1)"),
+    ],
+)
+def test_attributes_that_nothing_reads_are_named(
+    kind: str, inside: str, named: str, tmp_path: Path
+) -> None:
+    with pytest.warns(UnreadPartsWarning) as caught:
+        da.bodies.load_mechanism(urdf(tmp_path, kind=kind, inside=inside))
+    assert named in str(caught[0].message)
+
+
+def test_ranges_and_settings_of_mjcf_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "robot.xml"
+    path.write_text(
+        '<mujoco><compiler discardvisual="true"/><worldbody><body>'
+        '<joint name="j" actuatorfrcrange="-3 2"/><geom size="1" mass="1"/>'
+        "</body></worldbody></mujoco>"
+    )
+    with pytest.warns(UnreadPartsWarning) as caught:
+        mechanism = da.bodies.load_mechanism(path)
+    assert mechanism.joint("j").axes[0].effort == 3.0
+    assert mechanism.body("body").mass == 1.0
+    assert "actuatorfrcrange" in str(caught[0].message)
+    assert "discardvisual" in str(caught[0].message)
+
+
+def test_the_command_line_says_what_is_not_taken_over_in_one_line(capsys) -> None:
+    from dalembert.cli import main
+
+    assert (
+        main(["derive", str(ROBOTS / "cart_arm.xml"), "--form", "lagrange", "--format", "c"]) == 0
+    )
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("Warning: Parts of the robot") and line.endswith(".")
 
 
 def test_impossible_inertias_are_named_with_their_line(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from ..builders.renaming import sum_of_terms
 from ..constraints import Constraint, holonomic, unilateral
 from ..symbols import Coordinate, Velocity
 from .body import Body
-from .joints import Axis, Joint
+from .joint_options import Axis
+from .joints import Joint
 from .steps import Ball
 from .vectors import add, cross, dot
 

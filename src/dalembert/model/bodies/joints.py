@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import sympy
 
 from ...errors import ModelError
 from ..symbols import Coordinate, as_expression
 from .body import Frame, Place, as_frame
+from .joint_options import Axis, GivenOptions, JointOptions, axis_of
 from .steps import Ball, Slide, Step, Turn
-from .vectors import Rotated, as_rotation, as_triple, unit_axis
+from .vectors import as_rotation, as_triple, unit_axis
 
 if TYPE_CHECKING:
     from ...typing import Expression
 
 __all__ = [
-    "Axis",
     "Joint",
     "cylindrical",
     "free",
@@ -31,45 +31,7 @@ __all__ = [
     "weld",
 ]
 
-ZERO = sympy.Integer(0)
-#: A number or an expression for the one axis of a joint, or one for each of its axes.
-PerAxis: TypeAlias = "Expression | Sequence[Expression]"
 Direction: TypeAlias = "str | Sequence[Expression]"
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One motion of a joint, with what acts along it.
-
-    Attributes
-    ----------
-    coordinates : tuple of Coordinate
-        One, or the four of a quaternion (w, x, y, z).
-    stiffness, rest, damping, armature : expressions
-        Of a spring with its rest position, a damper, and a rotor that turns with the coordinate.
-    force : expression, or three for a quaternion (a torque in the axes of the child)
-    limits : pair of expressions or None
-    """
-
-    coordinates: tuple[Coordinate, ...]
-    stiffness: sympy.Expr = ZERO
-    rest: sympy.Expr = ZERO
-    damping: sympy.Expr = ZERO
-    armature: sympy.Expr = ZERO
-    force: tuple[sympy.Expr, ...] = ()
-    limits: tuple[Any, Any] | None = None
-    restitution: sympy.Expr = ZERO
-
-    @property
-    def is_ball(self) -> bool:
-        """Whether this is a rotation by a quaternion."""
-        return len(self.coordinates) == 4
-
-    @property
-    def is_passive(self) -> bool:
-        """Whether nothing acts along this axis."""
-        numbers = (self.stiffness, self.damping, self.armature, *self.force)
-        return self.limits is None and all(number == 0 for number in numbers)
 
 
 @dataclass(frozen=True)
@@ -109,24 +71,6 @@ class Joint:
         return all(axis.is_passive for axis in self.axes)
 
 
-@dataclass(frozen=True)
-class _Options:
-    """What every joint takes, as it was given."""
-
-    at: Sequence[Expression] = (0, 0, 0)
-    rotation: Rotated = None
-    child_at: Sequence[Expression] = (0, 0, 0)
-    child_rotation: Rotated = None
-    stiffness: PerAxis = 0
-    rest: PerAxis = 0
-    damping: PerAxis = 0
-    armature: PerAxis = 0
-    force: Any = 0
-    limits: Any = None
-    restitution: Expression = 0
-    coordinates: Any = None
-
-
 def _made(
     name: str,
     kind: str,
@@ -134,16 +78,16 @@ def _made(
     child: Place,
     ends: Sequence[str],
     steps: Any,
-    options: dict[str, Any],
+    options: JointOptions,
 ) -> Joint:
     """A joint with one axis for each end of a coordinate's name; a quaternion's end is "q"."""
     try:
-        given = _Options(**options)
+        given = GivenOptions(**options)
     except TypeError:
-        unknown = sorted(set(options) - set(_Options.__dataclass_fields__))
+        unknown = sorted(set(options) - set(GivenOptions.__dataclass_fields__))
         raise ModelError(
             f"The joint `{name}` has no option {', '.join(unknown)}",
-            remedy=f"use some of {', '.join(_Options.__dataclass_fields__)}",
+            remedy=f"use some of {', '.join(GivenOptions.__dataclass_fields__)}",
         ) from None
     if not isinstance(name, str) or not name.isidentifier():
         raise ModelError("A joint needs a name of letters, digits and underscores", seen=repr(name))
@@ -157,7 +101,7 @@ def _made(
         )
     ]
     groups = _coordinates(name, ends, given.coordinates)
-    axes = tuple(_axis(name, k, group, len(groups), given) for k, group in enumerate(groups))
+    axes = tuple(axis_of(name, k, group, len(groups), given) for k, group in enumerate(groups))
     found = Joint(name, kind, frames[0], frames[1], tuple(steps(groups)), axes)
     if found.parent.body == found.child.body:
         raise ModelError(
@@ -188,57 +132,7 @@ def _name(item: Any) -> str:
     return str(getattr(item, "name", item))
 
 
-def _axis(
-    name: str, place: int, group: tuple[Coordinate, ...], count: int, given: _Options
-) -> Axis:
-    def one(key: str) -> Any:
-        value = getattr(given, key)
-        if isinstance(value, (list, tuple)):
-            if len(value) != count:
-                raise ModelError(
-                    f"The joint `{name}` takes {count} values as `{key}`", seen=len(value)
-                )
-            return value[place]
-        if count > 1 and value != 0:
-            raise ModelError(
-                f"The joint `{name}` has {count} axes",
-                seen=f"{key}={value}",
-                remedy=f"pass one value of `{key}` for each of them",
-            )
-        return value
-
-    is_ball = len(group) == 4
-    force, limits = given.force, given.limits
-    if count > 1:
-        force = 0 if isinstance(force, (int, float)) and force == 0 else one("force")
-        limits = None if limits is None else one("limits")
-    if is_ball and limits is not None:
-        raise ModelError(
-            f"The limits of the joint `{name}` are given for its angles",
-            remedy='pass angles="zyx" as well, say',
-        )
-    if limits is not None and len(limits) != 2:
-        raise ModelError(
-            f"The limits of `{name}` are a pair", seen=limits, remedy="pass (low, high)"
-        )
-    forces = force if isinstance(force, (list, tuple)) else (force,)
-    if any(value != 0 for value in forces) and len(forces) != (3 if is_ball else 1):
-        raise ModelError(
-            f"The force along `{name}` has {3 if is_ball else 1} components", seen=len(forces)
-        )
-    return Axis(
-        group,
-        as_expression(one("stiffness")),
-        as_expression(one("rest")),
-        as_expression(one("damping")),
-        as_expression(one("armature")),
-        tuple(as_expression(value) for value in forces) if any(v != 0 for v in forces) else (),
-        None if limits is None else (limits[0], limits[1]),
-        as_expression(given.restitution),
-    )
-
-
-def weld(name: str, parent: Place, child: Place, **options: Any) -> Joint:
+def weld(name: str, parent: Place, child: Place, **options: Unpack[JointOptions]) -> Joint:
     """Hold two frames together.
 
     >>> from dalembert.bodies import Body, ground
@@ -249,7 +143,7 @@ def weld(name: str, parent: Place, child: Place, **options: Any) -> Joint:
 
 
 def revolute(
-    name: str, parent: Place, child: Place, axis: Direction = "z", **options: Any
+    name: str, parent: Place, child: Place, axis: Direction = "z", **options: Unpack[JointOptions]
 ) -> Joint:
     """A hinge: the child turns about an axis of the joint's frame.
 
@@ -267,6 +161,8 @@ def revolute(
         The generalised force along the coordinate; inputs in it are inputs of the system.
     limits : (low, high)
         One-sided constraints, with `restitution`; None leaves a side open.
+    effort, speed : expression
+        The largest force and speed of its drive: data that no equation contains.
     coordinates : names
         In place of the name of the joint.
 
@@ -285,7 +181,7 @@ def revolute(
 
 
 def prismatic(
-    name: str, parent: Place, child: Place, axis: Direction = "z", **options: Any
+    name: str, parent: Place, child: Place, axis: Direction = "z", **options: Unpack[JointOptions]
 ) -> Joint:
     """A slider: the child moves along an axis; options as for `revolute`.
 
@@ -306,7 +202,7 @@ def screw(
     axis: Direction = "z",
     *,
     lead: Expression,
-    **options: Any,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """A screw: the child turns about an axis and moves `lead` along it in one turn.
 
@@ -327,7 +223,7 @@ def screw(
 
 
 def cylindrical(
-    name: str, parent: Place, child: Place, axis: Direction = "z", **options: Any
+    name: str, parent: Place, child: Place, axis: Direction = "z", **options: Unpack[JointOptions]
 ) -> Joint:
     """The child moves along an axis and turns about it: ``name_shift``, ``name_angle``.
 
@@ -352,7 +248,7 @@ def universal(
     parent: Place,
     child: Place,
     axes: tuple[Direction, Direction] = ("x", "y"),
-    **options: Any,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """A universal joint: turns about an axis of the parent, then about one of the child.
 
@@ -372,7 +268,7 @@ def universal(
     )
 
 
-def planar(name: str, parent: Place, child: Place, **options: Any) -> Joint:
+def planar(name: str, parent: Place, child: Place, **options: Unpack[JointOptions]) -> Joint:
     """The child moves in the plane x, y of the joint's frame and turns about z.
 
     Its coordinates are ``name_x``, ``name_y``, ``name_angle``.
@@ -394,7 +290,11 @@ def planar(name: str, parent: Place, child: Place, **options: Any) -> Joint:
 
 
 def spherical(
-    name: str, parent: Place, child: Place, angles: str | None = None, **options: Any
+    name: str,
+    parent: Place,
+    child: Place,
+    angles: str | None = None,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """A ball joint, by a quaternion, or by `angles` in a sequence such as "zyx".
 
@@ -410,7 +310,11 @@ def spherical(
 
 
 def free(
-    name: str, parent: Place, child: Place, angles: str | None = None, **options: Any
+    name: str,
+    parent: Place,
+    child: Place,
+    angles: str | None = None,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """All six motions: ``name_x``, ``name_y``, ``name_z``, and a rotation as in `spherical`.
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ....errors import FileError, UnreadPartsWarning, warn
+from ....errors import FileError, RenamedPartsWarning, UnreadPartsWarning, warn
 from ...bodies.mechanism import Mechanism
 from ...names import shortened
 from ...scenario import Scenario
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["load_mechanism", "load_robot"]
 
 GRAVITY = (0.0, 0.0, -9.81)
+#: Most renamed parts that a warning lists.
+MOST_NAMED = 10
 
 
 def load_mechanism(
@@ -55,7 +57,9 @@ def load_mechanism(
     -----
     UnreadPartsWarning
         With the number of each kind of part that was not taken over: shapes of collisions,
-        sensors, dry friction, ...
+        sensors, dry friction, largest efforts and speeds (which are data of the joints), ...
+    RenamedPartsWarning
+        With the names that are no identifiers, and what they became.
 
     Raises
     ------
@@ -98,6 +102,16 @@ def _mechanism(robot: Robot, gravity: Sequence[Expression] | None) -> Mechanism:
                 f"Parts of the robot {shortened(robot.name)} are not in the mechanism",
                 robot.unread.sentence(),
                 "add those that matter in Python",
+            )
+        )
+    if robot.renamed:
+        pairs = [f"{shortened(old)} is {new}" for old, new in robot.renamed.items()]
+        more = f" and {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else ""
+        warn(
+            RenamedPartsWarning(
+                f"Names of the robot {shortened(robot.name)} are no identifiers",
+                ", ".join(pairs[:MOST_NAMED]) + more,
+                "use the new names",
             )
         )
     acceleration = gravity if gravity is not None else robot.gravity or GRAVITY

@@ -34,6 +34,7 @@ from ...names import shortened
 from ...symbols import Coordinate, as_expression
 from .geom_inertia import Solid, joined, numeric, solid
 from .mjcf_actuators import read_actuators
+from .mjcf_settings import UNSUPPORTED as NOT_SUPPORTED
 from .mjcf_settings import Settings, with_includes
 from .naming import Names
 from .options import ReadOptions, Robot
@@ -51,6 +52,9 @@ JOINT |= {"ref", "springref", "armature", "damping", "frictionloss", "user", "sp
 JOINT |= {"actuatorfrcrange", "actuatorfrclimited", "actuatorgravcomp"}
 #: Elements of the tree that would add bodies or forces in ways that are not supported.
 UNSUPPORTED = ("composite", "flexcomp", "replicate", "attach", "plugin")
+#: Settings of the compiler that are honoured, or say where files lie and how text is checked.
+COMPILER = {"angle", "autolimits", "coordinate", "eulerseq", "inertiafromgeom", "balanceinertia"}
+COMPILER |= {"meshdir", "texturedir", "assetdir", "strippath", "usethread", *NOT_SUPPORTED}
 READ = ("compiler", "default", "worldbody", "equality", "actuator", "option")
 
 
@@ -109,6 +113,8 @@ class _Mjcf:
         for node in root:
             if node.tag not in READ:
                 self.unread.note(f"<{shortened(node.tag)}>")
+        for node in root.all("compiler"):
+            self.unread.attributes(node, COMPILER)
         for node in root.all("option"):
             gravity = tuple(node.numbers("gravity", 3, gravity))  # type: ignore[assignment]
             for key in sorted(set(node.attributes) - {"gravity"}):
@@ -162,7 +168,7 @@ class _Mjcf:
             node.fault("Mocap bodies are not supported", remedy="move a joint by a function of t")
         if node.number("gravcomp", 0.0):
             self.unread.note("gravity compensation of a body")
-        name = node.text("name", "") or self.body_names.new("body")
+        name = node.text("name", "") or self.body_names.own("body")
         if name in self.bodies:
             node.fault(f"There are two bodies called {shortened(name)}", remedy="rename one")
         childclass = node.text("childclass", childclass)
@@ -286,6 +292,8 @@ class _Mjcf:
             self.unread.note("dry friction of a joint")
         for key in sorted(SOLVER & set(node.attributes)):
             self.unread.note(f"solver setting {key}")
+        if node.flag("actuatorgravcomp", False):
+            self.unread.note("gravity compensation of a joint")
         name = self._joint_name(node, body)
         at = node.numbers("pos", 3, (0.0, 0.0, 0.0))
         acting: dict[str, Any] = {
@@ -323,6 +331,10 @@ class _Mjcf:
         limits = self._limits(node, kind) if self.options.limits else None
         options: dict[str, Any] = {**acting, "at": at, "limits": limits}
         options["rest"] = angle(node.number("springref", 0.0))
+        if "actuatorfrcrange" in node.attributes:
+            low, high = node.numbers("actuatorfrcrange", 2)
+            options["effort"] = max(abs(low), abs(high))
+            self.unread.note("actuatorfrcrange (data of the joint, not enforced)")
         named = node.text("name", "")
         if named in self.forces:
             options["force"] = self.forces[named](Coordinate(name))

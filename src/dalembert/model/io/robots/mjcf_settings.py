@@ -92,6 +92,10 @@ class Settings:
             node.fault("`eulerseq` has three of the axes x, y, z", shortened(self.sequence))
         self.auto_limits = node.flag("autolimits", self.auto_limits)
         self.inertia_from_geom = node.text("inertiafromgeom", self.inertia_from_geom)
+        if self.inertia_from_geom not in ("true", "false", "auto"):
+            node.fault(
+                "`inertiafromgeom` is true, false or auto", shortened(self.inertia_from_geom)
+            )
         if node.flag("balanceinertia", False):
             node.fault("`balanceinertia` is not supported", remedy="correct the inertia instead")
 

@@ -32,6 +32,12 @@ class Names:
             self.found[name] = self.new(name)
         return self.found[name]
 
+    def own(self, stem: str) -> str:
+        """An identifier for something that has no name in the file."""
+        chosen = self.new(stem)
+        self.found[chosen] = chosen
+        return chosen
+
     def new(self, name: str) -> str:
         """An identifier that was not used before."""
         stem = re.sub(r"\W+", "_", name, flags=re.ASCII)[: LONGEST_NAME - 10].strip("_") or "n"

@@ -29,6 +29,21 @@ __all__ = ["read_urdf"]
 ORIGIN = {"xyz", "rpy"}
 #: Children of a joint that say nothing about its motion.
 BESIDE_MOTION = ("calibration", "safety_controller", "gazebo")
+IN_JOINT = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
+ONE_AXIS = ("revolute", "continuous", "prismatic")
+#: Attributes that are read; others are counted.
+READ = {
+    "link": ("name",),
+    "joint": ("name", "type"),
+    "parent": ("link",),
+    "child": ("link",),
+    "axis": ("xyz",),
+    "limit": ("lower", "upper", "effort", "velocity"),
+    "dynamics": ("damping", "friction"),
+    "mimic": ("joint", "multiplier", "offset"),
+    "mass": ("value",),
+    "inertia": ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
+}
 
 
 def read_urdf(root: Node, options: ReadOptions) -> Robot:
@@ -81,6 +96,7 @@ class _Urdf:
     # -- links -------------------------------------------------------------------------------------
 
     def _body(self, name: str, node: Node) -> Body:
+        self._attributes(node)
         for child in node:
             if child.tag in ("visual", "collision"):
                 self.unread.note(f"<{child.tag}>")
@@ -89,6 +105,7 @@ class _Urdf:
         inertial = node.one("inertial")
         if inertial is None:
             return Body(self.links.of(name))
+        self._attributes(*inertial)
         position, rotation = _origin(inertial)
         mass, tensor = inertial.one("mass"), inertial.one("inertia")
         if mass is None:
@@ -109,6 +126,12 @@ class _Urdf:
             )
         except ModelError as error:
             inertial.fault(error.what, error.seen, error.remedy)
+
+    def _attributes(self, *nodes: Node) -> None:
+        """Count attributes that nothing reads."""
+        for node in nodes:
+            if node.tag in READ:
+                self.unread.attributes(node, READ[node.tag])
 
     # -- the tree ----------------------------------------------------------------------------------
 
@@ -168,19 +191,14 @@ class _Urdf:
             remedy = f"did you mean {near}" if near else f"use {', '.join(_KINDS)}"
             node.fault(f"There is no joint of type {shortened(kind)}", None, remedy)
         position, rotation = _origin(node)
+        self._attributes(node, *node)
         for child in node:
             if child.tag in BESIDE_MOTION:
                 self.unread.note(f"<{child.tag}>")
-            elif child.tag not in (
-                "origin",
-                "parent",
-                "child",
-                "axis",
-                "limit",
-                "dynamics",
-                "mimic",
-            ):
+            elif child.tag not in IN_JOINT:
                 self.unread.note(f"<{shortened(child.tag)}> of a joint")
+            elif child.tag in ("limit", "dynamics") and kind not in ONE_AXIS:
+                self.unread.note(f"<{child.tag}> of a {kind} joint")
         axis = node.one("axis")
         direction = axis.numbers("xyz", 3, (1.0, 0.0, 0.0)) if axis else [1.0, 0.0, 0.0]
         if kind not in ("fixed", "floating") and not any(direction):
@@ -193,7 +211,7 @@ class _Urdf:
 
     def _acting(self, kind: str, name: str, node: Node) -> dict[str, Any]:
         """What acts along a joint of one axis."""
-        if kind not in ("revolute", "continuous", "prismatic"):
+        if kind not in ONE_AXIS:
             return {}
         acting: dict[str, Any] = {}
         dynamics, limit = node.one("dynamics"), node.one("limit")
@@ -201,6 +219,11 @@ class _Urdf:
             acting["damping"] = dynamics.number("damping", 0.0)
             if dynamics.number("friction", 0.0):
                 self.unread.note("dry friction of a joint")
+        if limit is not None:
+            for key, option in (("effort", "effort"), ("velocity", "speed")):
+                if key in limit.attributes:
+                    acting[option] = limit.number(key)
+                    self.unread.note(f"{key} of <limit> (data of the joint, not enforced)")
         if limit is not None and kind != "continuous" and self.options.limits:
             low, high = limit.number("lower", 0.0), limit.number("upper", 0.0)
             if low > high:

@@ -7,7 +7,7 @@ declaration that could expand or load anything.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -34,6 +34,11 @@ class Unread:
     def note(self, what: str) -> None:
         """One more part of this kind."""
         self.counts[what] = self.counts.get(what, 0) + 1
+
+    def attributes(self, node: Node, known: Iterable[str]) -> None:
+        """Count the attributes of an element that are not among those known."""
+        for key in sorted(set(node.attributes) - set(known)):
+            self.note(f"{shortened(key)} of <{node.tag}>")
 
     def sentence(self) -> str:
         """The parts with their numbers: "3 collision shapes, 1 sensor"."""

@@ -1,0 +1,159 @@
+"""What acts along the axes of a joint, and the keywords that state it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+import sympy
+
+from ...errors import ModelError
+from ..symbols import Coordinate, as_expression
+from .vectors import Rotated
+
+if TYPE_CHECKING:
+    from ...typing import Expression
+
+__all__ = ["Axis", "GivenOptions", "JointOptions", "axis_of"]
+
+ZERO = sympy.Integer(0)
+#: A number or an expression for the one axis of a joint, or one for each of its axes.
+PerAxis: TypeAlias = "Expression | Sequence[Expression]"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One motion of a joint, with what acts along it.
+
+    Attributes
+    ----------
+    coordinates : tuple of Coordinate
+        One, or the four of a quaternion (w, x, y, z).
+    stiffness, rest, damping, armature : expressions
+        Of a spring with its rest position, a damper, and a rotor that turns with the coordinate.
+    force : expression, or three for a quaternion (a torque in the axes of the child)
+    limits : pair of expressions or None
+    effort, speed : expressions or None
+        The largest force (torque) and speed of its drive. They are data; no equation contains them.
+    """
+
+    coordinates: tuple[Coordinate, ...]
+    stiffness: sympy.Expr = ZERO
+    rest: sympy.Expr = ZERO
+    damping: sympy.Expr = ZERO
+    armature: sympy.Expr = ZERO
+    force: tuple[sympy.Expr, ...] = ()
+    limits: tuple[Any, Any] | None = None
+    restitution: sympy.Expr = ZERO
+    effort: sympy.Expr | None = None
+    speed: sympy.Expr | None = None
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether this is a rotation by a quaternion."""
+        return len(self.coordinates) == 4
+
+    @property
+    def is_passive(self) -> bool:
+        """Whether nothing acts along this axis."""
+        numbers = (self.stiffness, self.damping, self.armature, *self.force)
+        return self.limits is None and all(number == 0 for number in numbers)
+
+
+#: A force along one axis; three for a quaternion; one entry for each axis of several.
+Force: TypeAlias = "Expression | Sequence[Expression | Sequence[Expression]]"
+Limits: TypeAlias = "tuple[Expression | None, Expression | None]"
+
+
+class JointOptions(TypedDict, total=False):
+    """The keywords that every joint takes; `revolute` explains them."""
+
+    at: Sequence[Expression]
+    rotation: Rotated
+    child_at: Sequence[Expression]
+    child_rotation: Rotated
+    stiffness: PerAxis
+    rest: PerAxis
+    damping: PerAxis
+    armature: PerAxis
+    force: Force
+    limits: Limits | Sequence[Limits | None] | None
+    restitution: Expression
+    effort: PerAxis | None
+    speed: PerAxis | None
+    coordinates: str | Sequence[str | Coordinate] | None
+
+
+@dataclass(frozen=True)
+class GivenOptions:
+    """The keywords of a joint with their defaults."""
+
+    at: Sequence[Expression] = (0, 0, 0)
+    rotation: Rotated = None
+    child_at: Sequence[Expression] = (0, 0, 0)
+    child_rotation: Rotated = None
+    stiffness: PerAxis = 0
+    rest: PerAxis = 0
+    damping: PerAxis = 0
+    armature: PerAxis = 0
+    force: Any = 0
+    limits: Any = None
+    restitution: Expression = 0
+    effort: PerAxis | None = None
+    speed: PerAxis | None = None
+    coordinates: Any = None
+
+
+def axis_of(
+    name: str, place: int, group: tuple[Coordinate, ...], count: int, given: GivenOptions
+) -> Axis:
+    """The axis at a place among those of a joint, from the keywords of the joint."""
+
+    def one(key: str) -> Any:
+        value = getattr(given, key)
+        if isinstance(value, (list, tuple)):
+            if len(value) != count:
+                raise ModelError(
+                    f"The joint `{name}` takes {count} values as `{key}`", seen=len(value)
+                )
+            return value[place]
+        if count > 1 and value != 0:
+            raise ModelError(
+                f"The joint `{name}` has {count} axes",
+                seen=f"{key}={value}",
+                remedy=f"pass one value of `{key}` for each of them",
+            )
+        return value
+
+    is_ball = len(group) == 4
+    force, limits = given.force, given.limits
+    if count > 1:
+        force = 0 if isinstance(force, (int, float)) and force == 0 else one("force")
+        limits = None if limits is None else one("limits")
+    if is_ball and limits is not None:
+        raise ModelError(
+            f"The limits of the joint `{name}` are given for its angles",
+            remedy='pass angles="zyx" as well, say',
+        )
+    if limits is not None and len(limits) != 2:
+        raise ModelError(
+            f"The limits of `{name}` are a pair", seen=limits, remedy="pass (low, high)"
+        )
+    forces = force if isinstance(force, (list, tuple)) else (force,)
+    if any(value != 0 for value in forces) and len(forces) != (3 if is_ball else 1):
+        raise ModelError(
+            f"The force along `{name}` has {3 if is_ball else 1} components", seen=len(forces)
+        )
+    return Axis(
+        group,
+        as_expression(one("stiffness")),
+        as_expression(one("rest")),
+        as_expression(one("damping")),
+        as_expression(one("armature")),
+        tuple(as_expression(value) for value in forces) if any(v != 0 for v in forces) else (),
+        None if limits is None else (limits[0], limits[1]),
+        as_expression(given.restitution),
+        None if given.effort is None else as_expression(one("effort")),
+        None if given.speed is None else as_expression(one("speed")),
+    )
