@@ -26,9 +26,9 @@ __all__ = [
     "BySymbol",
     "ComplexArray",
     "Condition",
+    "DataFrame",
     "Expression",
     "Fields",
-    "Frame",
     "IntArray",
     "Labelled",
     "Matrix",
@@ -97,7 +97,7 @@ class Labelled(Protocol):
     def to_numpy(self) -> object: ...
 
 
-class Frame(Protocol):
+class DataFrame(Protocol):
     """Columns of values with names: a DataFrame."""
 
     @property
@@ -116,4 +116,4 @@ Parameters: TypeAlias = "Values | Labelled | Sequence[Expression] | NDArray[np.g
 #: A start of one run.
 Start: TypeAlias = "Values | Labelled"
 #: Numbers, or arrays of them for many runs, by symbol or name.
-Samples: TypeAlias = "BySymbol[Expression | ArrayLike] | Frame"
+Samples: TypeAlias = "BySymbol[Expression | ArrayLike] | DataFrame"

@@ -93,7 +93,7 @@ def lift(scalar: ca.SX, symbols: ca.SX) -> Lifting | None:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _LiftedStep:
     """A node that depends on the symbols: its arguments, and its derivative by each of them."""
 
     arguments: tuple[int, ...]
@@ -118,7 +118,7 @@ class _Tape:
 
     def __init__(self, scalar: ca.SX, symbols: ca.SX) -> None:
         self.n = symbols.numel()
-        self.steps: dict[int, _Step] = {}
+        self.steps: dict[int, _LiftedStep] = {}
         self.places: dict[int, int] = {}
         self.root, self.is_polynomial = -1, True
         function = ca.Function("tape", [symbols], [scalar], {"allow_free": True})
@@ -133,7 +133,7 @@ class _Tape:
             (slot,) = function.instruction_output(k)
             if code == ca.OP_INPUT:
                 self.places[k] = place = function.instruction_input(k)[1]
-                self.steps[k], values[k] = _Step((), ()), of_symbols[place]
+                self.steps[k], values[k] = _LiftedStep((), ()), of_symbols[place]
             elif code not in (ca.OP_CONST, ca.OP_PARAMETER):
                 arguments = [slots[a] for a in function.instruction_input(k)]
                 if any(a in self.steps for a in arguments):
@@ -172,7 +172,7 @@ class _Tape:
             for a, derivative, moving in zip(arguments, derivatives, moves, strict=False)
             if moving
         ]
-        self.steps[k] = _Step(
+        self.steps[k] = _LiftedStep(
             tuple(a for a, _ in chosen), tuple(derivative for _, derivative in chosen), is_bent
         )
 

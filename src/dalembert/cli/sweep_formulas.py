@@ -16,7 +16,7 @@ import sympy
 from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError
 from ..gallery import built_in as built_in_names
-from ..integrate.ensemble.run_table import Axis
+from ..integrate.ensemble.run_table import SweepAxis
 from ..model.io.expressions import parse
 from ..model.scenario import Scenario
 from ..model.symbols import Parameter
@@ -32,7 +32,7 @@ def derived_axes(
     over: Mapping[str, Any],
     paired: bool,
     stated: Collection[str],
-) -> list[Axis]:
+) -> list[SweepAxis]:
     """The parameters and starts that a model file gives by expressions of swept parameters, as
     arrays beside these.
 
@@ -58,7 +58,7 @@ def derived_axes(
             expression = _resolved(parse(text, symbols), formulas)
             if expression.free_symbols & swept:
                 found.append(
-                    Axis(
+                    SweepAxis(
                         key, is_start, _values(expression, scenario, over, paired), is_derived=True
                     )
                 )

@@ -28,11 +28,11 @@ from ..runtime.projection import evaluate, project
 from ..typing import ArrayLike, Parameters, Span, Start
 from .c_functions import public_functions
 from .c_header import header_text
-from .c_layout import Layout, layout_of
+from .c_layout import CLayout, layout_of
 from .c_main import main_text
 from .c_model import CModel, c_model
+from .export_task import read_export
 from .run_in_c import begin, follow, observe_state
-from .task import read_export
 
 __all__ = ["CSource", "c_source_of", "export_c"]
 
@@ -106,7 +106,7 @@ def c_source_of(model: CModel) -> CSource:
     return CSource(model.name, header, source, state)
 
 
-def _head(model: CModel, layout: Layout) -> str:
+def _head(model: CModel, layout: CLayout) -> str:
     """What the files are about, as a comment."""
     equations, task = model.task.kernel.equations, model.task
     form = f"form `{equations.form}` ({equations.citation})"
@@ -148,7 +148,7 @@ def _head(model: CModel, layout: Layout) -> str:
     return "\n".join(["/*", *(f" * {line}".rstrip() for line in wrapped), " */"])
 
 
-def _source_text(model: CModel, layout: Layout, head: str) -> str:
+def _source_text(model: CModel, layout: CLayout, head: str) -> str:
     names = ",\n".join(f"    {name} = {k}" for k, name in enumerate(layout.numbers, start=1))
     entries: list[Callable[..., Any]] = [evaluate, observe_state, begin, follow]
     entries += [project] if model.task.kernel.is_constrained else []
@@ -167,7 +167,7 @@ def _source_text(model: CModel, layout: Layout, head: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _call_text(layout: Layout) -> str:
+def _call_text(layout: CLayout) -> str:
     """The function that calls a program by its number."""
     lines = []
     for name, function in layout.numbers.items():

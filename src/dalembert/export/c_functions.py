@@ -10,7 +10,7 @@ from ..integrate.driver import EXACT_TIMES
 from ..integrate.tolerances import LEAST_RTOL, LOCAL_SHARE
 from ..runtime.gauss.solve_status import SINGULAR
 from ..runtime.projection import MISSING, MOST_PROJECTIONS
-from .c_layout import Layout
+from .c_layout import CLayout
 from .c_model import CModel
 from .run_in_c import LEFT_CONSTRAINTS, LEFT_OUT, STATUSES
 
@@ -20,7 +20,7 @@ __all__ = ["public_functions"]
 MOST_STEPS = 10_000_000
 
 
-def public_functions(model: CModel, layout: Layout) -> str:
+def public_functions(model: CModel, layout: CLayout) -> str:
     """C text of everything that the header declares."""
     parts = (_defaults, _settings, _evaluations, _run, _names)
     return "\n\n".join(part(model) for part in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..codegen.backends.c_programs import c_comment
-from .c_layout import Layout
+from .c_layout import CLayout
 from .c_model import CModel
 from .run_in_c import STATUSES
 
@@ -62,7 +62,7 @@ const char *{name}_input_name(int k);
 """
 
 
-def header_text(model: CModel, layout: Layout, head: str) -> str:
+def header_text(model: CModel, layout: CLayout, head: str) -> str:
     """The text of the header."""
     guard, name = f"{model.head}_H", model.name
     state, inputs = f"{model.head}_N_STATE", f"{model.head}_N_INPUTS"
@@ -139,7 +139,7 @@ def _seen(model: CModel) -> str:
     return "\n".join([what, "typedef struct {", *lines, f"}} {model.name}_seen;"])
 
 
-def _work(model: CModel, layout: Layout) -> str:
+def _work(model: CModel, layout: CLayout) -> str:
     """The workspace; callers need not look inside."""
     notes = [(declared, f" /* {what} */" if what else "") for declared, what in layout.fields]
     lines = [f"    {declared};{note}" for declared, note in notes]

@@ -19,7 +19,7 @@ from ..runtime.kernel import Kernel
 from ..runtime.kernel_fields import KernelFields
 from .run_in_c import CAPACITY
 
-__all__ = ["Layout", "layout_of"]
+__all__ = ["CLayout", "layout_of"]
 
 #: The most doubles of a dense solve: beyond, a system with a sparse solve goes without it.
 MOST_DENSE = 2_000_000
@@ -41,7 +41,7 @@ class NamedNumber(int):
 
 
 @dataclass(frozen=True)
-class Layout:
+class CLayout:
     """The structure that stands for the context of a kernel.
 
     Attributes
@@ -63,7 +63,7 @@ class Layout:
     has_dense_solve: bool
 
 
-def layout_of(kernel: Kernel, prefix: str, threshold: float | None) -> Layout:
+def layout_of(kernel: Kernel, prefix: str, threshold: float | None) -> CLayout:
     """The layout for a kernel; below the quality `threshold` its velocities are given up."""
     sizes = _Sizes(kernel)
     has_fast = kernel.large is not None or kernel.solved is not None
@@ -89,7 +89,7 @@ def layout_of(kernel: Kernel, prefix: str, threshold: float | None) -> Layout:
     exact = "how many, and whether each is reached by a step of its own"
     declared.append(("long n_at, exact_at", exact))
     context = ContextInC(f"{prefix}_work", entries)
-    return Layout(context, tuple(programs), numbers, tuple(declared), dense)
+    return CLayout(context, tuple(programs), numbers, tuple(declared), dense)
 
 
 def native_programs() -> tuple[str, ...]:

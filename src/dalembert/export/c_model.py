@@ -9,8 +9,8 @@ from ..errors import ModelError
 from ..model.names import shortened
 from ..runtime.kernel import Kernel
 from .c_names import export_word, identifier, identifiers, is_taken
+from .export_task import ExportTask
 from .run_in_c import STATUSES
-from .task import ExportTask
 
 __all__ = ["CModel", "ObservedField", "c_model"]
 

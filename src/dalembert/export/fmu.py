@@ -25,11 +25,11 @@ from ..model.symbols import name_of
 from ..typing import ArrayLike, Parameters, Span, Start, Symbol
 from .c_file import c_source_of
 from .c_model import CModel, c_model
+from .export_task import read_export
 from .fmi2_text import fmi2_text
 from .fmi3_text import fmi3_text
 from .fmu_description import build_description, instantiation_token, model_description
 from .fmu_variables import unit_variables
-from .task import read_export
 
 __all__ = ["Unit", "export_fmu"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..presentation.equation_printer import Written
     from ..presentation.explicit_parts import ExplicitParts
     from ..typing import ArrayLike, Parameters, Values
-    from .velocity_frames import Frame
+    from .velocity_frames import VelocityFrame
     from .velocity_splits import Split
 
 __all__ = ["Equations"]
@@ -65,7 +65,7 @@ class Equations(EquationExports):
         The independent velocities by name, for forms that choose them.
     chart_is_steady : bool
         Whether that choice is as good at every state.
-    choice : Split, Frame or None
+    choice : Split, VelocityFrame or None
         That choice itself.
     options : mapping
         What `derive` was asked for beside the form.
@@ -103,7 +103,7 @@ class Equations(EquationExports):
     rechoose: Callable[[Any], Equations] | None = field(default=None, repr=False, compare=False)
     chart: tuple[str, ...] = ()
     chart_is_steady: bool = False
-    choice: Split | Frame | None = field(default=None, repr=False, compare=False)
+    choice: Split | VelocityFrame | None = field(default=None, repr=False, compare=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     hypotheses: Mapping[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
     is_explicit: bool = False

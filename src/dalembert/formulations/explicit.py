@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from .equations import Equations
 
 __all__ = [
+    "ExplicitSolution",
     "KeptRows",
-    "Solution",
     "formula",
     "kept_rows",
     "pseudo_inverse",
@@ -161,7 +161,7 @@ def _check_determined(
 
 
 @dataclass(frozen=True)
-class Solution:
+class ExplicitSolution:
     """The parts of z = a + K e in one algebra, with the rows A_k, b_k that are kept.
 
     Attributes
@@ -189,7 +189,7 @@ class Solution:
     unknowns: Any
 
 
-def solution(algebra: Algebra, blocks: GaussBlocks, rows: KeptRows) -> Solution:
+def solution(algebra: Algebra, blocks: GaussBlocks, rows: KeptRows) -> ExplicitSolution:
     """The Gauss problem of the blocks solved by formula."""
     n = blocks.unknowns.shape[0]
     chosen = algebra.part(blocks.rows, rows.kept, range(n))
@@ -206,10 +206,12 @@ def solution(algebra: Algebra, blocks: GaussBlocks, rows: KeptRows) -> Solution:
             dual = algebra.solve(metric, chosen.T)
     if not rows.kept:
         empty = algebra.zeros(0)
-        return Solution(metric, free, dual, algebra.zeros(0, 0), empty, empty, free)
+        return ExplicitSolution(metric, free, dual, algebra.zeros(0, 0), empty, empty, free)
     weight, error = chosen @ dual, right - chosen @ free
     multipliers = algebra.layer(algebra.solve(weight, error))
-    return Solution(metric, free, dual, weight, error, multipliers, free + dual @ multipliers)
+    return ExplicitSolution(
+        metric, free, dual, weight, error, multipliers, free + dual @ multipliers
+    )
 
 
 def pseudo_inverse(algebra: Algebra, blocks: GaussBlocks, rows: KeptRows) -> Block:

@@ -28,7 +28,7 @@ from .form import Form
 from .forms import lagrange
 from .quasi_velocities import stated_speeds
 from .speed_symbols import FormSymbols, speed_symbols
-from .velocity_frames import Frame, global_frame
+from .velocity_frames import VelocityFrame, global_frame
 from .velocity_maps import ImplicitMap, VelocityMap, velocity_map
 from .velocity_quality import row_multipliers, speed_quality
 from .velocity_splits import Split, choose_split
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FormSymbols",
-    "Frame",
     "Reduction",
     "Split",
+    "VelocityFrame",
     "choose_split",
     "reduced_equations",
     "speed_equations_of",
@@ -56,7 +56,7 @@ class Reduction:
 
     Attributes
     ----------
-    choice : Split or Frame
+    choice : Split or VelocityFrame
         What the speeds w are: some of the velocities v_I, or quasi-velocities.
     independent, z : columns (k x 1)
         w, and symbols of its rates.
@@ -71,7 +71,7 @@ class Reduction:
     """
 
     def __init__(
-        self, system: System, algebra: Algebra, choice: Split | Frame | None = None
+        self, system: System, algebra: Algebra, choice: Split | VelocityFrame | None = None
     ) -> None:
         self.system, self.choice = system, choice or choose_split(system)
         self.algebra: Any = algebra  # callers ask more of the algebra that they chose
@@ -138,13 +138,13 @@ class Reduction:
         )
 
     @classmethod
-    def shared(cls, system: System, algebra: Algebra, choice: Split | Frame) -> Reduction:
+    def shared(cls, system: System, algebra: Algebra, choice: Split | VelocityFrame) -> Reduction:
         """The reduction in an algebra, made once for all forms that are derived in it."""
         key = ("reduction", id(algebra), choice)  # the reduction keeps its algebra, and so the id
         return system.cache.get(key, lambda: cls(system, algebra, choice))
 
     @classmethod
-    def asked(cls, system: System, choice: Split | Frame | None = None) -> Reduction:
+    def asked(cls, system: System, choice: Split | VelocityFrame | None = None) -> Reduction:
         """The reduction in a graph that is kept with the system, for questions of hypotheses."""
         algebra = system.cache.get("hypotheses", GraphAlgebra)
         return cls.shared(system, algebra, choice or choose_split(system))
@@ -213,7 +213,11 @@ class Reduction:
             w(q, v, t), where it is known; it may contain the symbols of the speeds.
         """
         algebra = self.algebra
-        if definition is not None and isinstance(self.choice, Frame) and self.choice.definition:
+        if (
+            definition is not None
+            and isinstance(self.choice, VelocityFrame)
+            and self.choice.definition
+        ):
             definition = algebra.substitute(definition, self.independent, self.given)
         old = algebra.stack([self.independent, self.z])
         velocities = algebra.substitute(self.velocities, self.independent, independent)
@@ -263,7 +267,11 @@ class Reduction:
         if self.is_implicit:
             lift = algebra.stack([zeros(n, n), unit])
             velocity = Projection(full.velocity.residual, rows, lift, full.metric)
-        own = isinstance(self.choice, Frame) and self.choice.definition and not self.is_implicit
+        own = (
+            isinstance(self.choice, VelocityFrame)
+            and self.choice.definition
+            and not self.is_implicit
+        )
         return GaussBlocks(
             stated_metric=zeros(k, k),
             force=zeros(k),
@@ -301,9 +309,9 @@ def reduced_equations(
     allowed: Callable[[Split], bool] | None = None,
     frames: bool = False,
     implicit: bool = False,
-    stated: Callable[[Mapping[str, float] | None], Split | Frame] | None = None,
+    stated: Callable[[Mapping[str, float] | None], Split | VelocityFrame] | None = None,
     written_out: bool = True,
-    symbols: Callable[[System, Split | Frame], FormSymbols] | None = None,
+    symbols: Callable[[System, Split | VelocityFrame], FormSymbols] | None = None,
     variant: Hashable = None,
     hypotheses: Mapping[str, Verdict] | None = None,
     with_rows: bool = False,
@@ -335,7 +343,7 @@ def reduced_equations(
         Whether the form has one row for each speed, whose rate is its multiplier.
     """
 
-    def chosen() -> Split | Frame:
+    def chosen() -> Split | VelocityFrame:
         if stated is not None:
             return stated(near)
         frame = global_frame(system) if frames and allowed is None else None
@@ -395,7 +403,7 @@ def speed_equations_of(
     derivation: Callable[[Reduction], GaussBlocks],
     quasi_velocities: Mapping[str, Expression] | None = None,
     *,
-    symbols: Callable[[System, Split | Frame], FormSymbols] | None = None,
+    symbols: Callable[[System, Split | VelocityFrame], FormSymbols] | None = None,
     variant: Hashable = None,
 ) -> Equations:
     """The record of a form that takes any speeds: stated ones, a global frame, or velocities."""

@@ -22,7 +22,7 @@ from ..model.system import System
 from ..typing import Expression
 from .constraint_equations import velocity_level
 from .forms import lagrange
-from .velocity_frames import Frame
+from .velocity_frames import VelocityFrame
 from .velocity_maps import affine_solution
 from .velocity_splits import Split, choose_split
 
@@ -49,7 +49,7 @@ class StatedSpeeds:
     table: tuple[tuple[str, sympy.Expr], ...]
     kind: str
 
-    def near(self, state: Mapping[str, float] | None = None) -> Split | Frame:
+    def near(self, state: Mapping[str, float] | None = None) -> Split | VelocityFrame:
         """The speeds, with constraints that are solved first solved well near a state.
 
         Implicit quasi-velocities that nearly fail to determine the velocities there give way to
@@ -61,7 +61,7 @@ class StatedSpeeds:
         if self.kind == "solved":
             split = choose_split(base, state, lambda found: _fits(base, found, self.table))
         rows = choose_split(base, implicit=True).rows if split is None else split.rows
-        return Frame(
+        return VelocityFrame(
             speeds=tuple(Parameter(name) for name, _ in self.table),
             rates=tuple(Parameter(f"{name}_dot") for name, _ in self.table),
             definition=tuple(value for _, value in self.table),

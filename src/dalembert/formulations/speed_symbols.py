@@ -9,7 +9,7 @@ import sympy
 
 from ..model.symbols import Parameter
 from ..model.system import System
-from .velocity_frames import Frame
+from .velocity_frames import VelocityFrame
 from .velocity_splits import Split
 
 __all__ = ["FormSymbols", "speed_symbols"]
@@ -32,9 +32,9 @@ class FormSymbols:
         )
 
 
-def speed_symbols(system: System, choice: Split | Frame) -> FormSymbols:
+def speed_symbols(system: System, choice: Split | VelocityFrame) -> FormSymbols:
     """The independent velocities themselves, or the speeds of a frame."""
-    if isinstance(choice, Frame):
+    if isinstance(choice, VelocityFrame):
         return FormSymbols(choice.speeds, choice.rates)
     chosen = [system.coordinates[k] for k in choice.independent]
     return FormSymbols(tuple(q.dot for q in chosen), tuple(q.ddot for q in chosen))

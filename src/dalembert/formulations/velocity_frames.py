@@ -33,7 +33,7 @@ from .forms import lagrange
 from .reduction.kernel_frame import oriented, signed_minors
 from .velocity_splits import Split, choose_split, steady_columns
 
-__all__ = ["Frame", "global_frame"]
+__all__ = ["VelocityFrame", "global_frame"]
 
 #: The largest problem that is looked at: velocities, rows of a block, sets D in it, operations of
 #: all constraints and of the coefficients of a block.
@@ -41,7 +41,7 @@ MOST_VELOCITIES, MOST_ROWS, MOST_SETS, MOST_OPERATIONS, MOST_IN_BLOCK = 30, 4, 4
 
 
 @dataclass(frozen=True)
-class Frame:
+class VelocityFrame:
     """Speeds w of a form and the velocities v = V(q, w, t) on the constraints.
 
     Attributes
@@ -81,7 +81,7 @@ class Frame:
         return len(self.speeds)
 
 
-def global_frame(system: System) -> Frame | None:
+def global_frame(system: System) -> VelocityFrame | None:
     """A frame that is regular at every state, where a partition of the velocities is not.
 
     None where there is no constraint, where the constraints are not affine in the velocities, where
@@ -91,7 +91,7 @@ def global_frame(system: System) -> Frame | None:
     return system.cache.get("global frame", lambda: _found(system))
 
 
-def _found(system: System) -> Frame | None:
+def _found(system: System) -> VelocityFrame | None:
     if system.image is not None or not 0 < len(system.coordinates) <= MOST_VELOCITIES:
         return None
     try:
@@ -203,7 +203,7 @@ def _joined(
     matrix: sympy.Matrix,
     rest: sympy.Matrix,
     blocks: list[_Block],
-) -> Frame | None:
+) -> VelocityFrame | None:
     """The frame of all blocks, if the oracle proves that it obeys the constraints."""
     v = list(system.velocities)
     values: list[sympy.Expr] = list(v)
@@ -235,7 +235,7 @@ def _joined(
             for entry, place in zip(m, block.solved, strict=True):
                 values[place] += entry * speed
     order = sorted(speeds)
-    frame = Frame(
+    frame = VelocityFrame(
         speeds=tuple(speeds[k][0] for k in order),
         rates=tuple(speeds[k][1] for k in order),
         definition=tuple(speeds[k][2] for k in order),
@@ -247,7 +247,7 @@ def _joined(
     return frame if _obeys(matrix, rest, frame) else None
 
 
-def _obeys(matrix: sympy.Matrix, rest: sympy.Matrix, frame: Frame) -> bool:
+def _obeys(matrix: sympy.Matrix, rest: sympy.Matrix, frame: VelocityFrame) -> bool:
     """Whether A V + b vanishes identically, by the structure oracle."""
     algebra = GraphAlgebra()
     assert frame.velocities is not None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from .velocity_frames import Frame
+from .velocity_frames import VelocityFrame
 from .velocity_splits import Split
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def speed_quality(on: Reduction, rows: Block) -> Any:
     """
     algebra, choice = on.algebra, on.choice
     one, every = algebra.scalar(sympy.Integer(1)), range(len(on.system.coordinates))
-    if (choice.is_steady and isinstance(choice, Frame)) or (
+    if (choice.is_steady and isinstance(choice, VelocityFrame)) or (
         not choice.rows and not _is_stated(choice)
     ):
         return one
@@ -62,8 +62,8 @@ def row_multipliers(on: Reduction, rows: Block, reaction: Block) -> Any:
     return algebra.part(algebra.stack([found, algebra.zeros(1)]), places, [0])
 
 
-def _is_stated(choice: Split | Frame) -> bool:
-    return isinstance(choice, Frame) and choice.velocities is None
+def _is_stated(choice: Split | VelocityFrame) -> bool:
+    return isinstance(choice, VelocityFrame) and choice.velocities is None
 
 
 def _volume(algebra: Any, square: Any, rows: Any) -> Any:

@@ -92,7 +92,7 @@ def find_integrals(
 
 
 @dataclass(frozen=True)
-class _Solved:
+class _SolvedForms:
     """du = G ds: unknowns, independent symbols, and G by unknown and independent symbol."""
 
     unknown: tuple[sympy.Symbol, ...]
@@ -100,10 +100,10 @@ class _Solved:
     rates: Mapping[tuple[sympy.Symbol, sympy.Symbol], sympy.Expr]
 
 
-def _charts(matrix: sympy.MatrixBase, symbols: Sequence[sympy.Symbol]) -> Iterator[_Solved]:
+def _charts(matrix: sympy.MatrixBase, symbols: Sequence[sympy.Symbol]) -> Iterator[_SolvedForms]:
     """The forms solved for some of the differentials, the shortest first."""
     r, n = matrix.shape
-    found: list[tuple[int, _Solved]] = []
+    found: list[tuple[int, _SolvedForms]] = []
     for places in islice(combinations(range(n), r), 40):
         rest = [k for k in range(n) if k not in places]
         block = matrix.extract(list(range(r)), list(places))
@@ -118,11 +118,11 @@ def _charts(matrix: sympy.MatrixBase, symbols: Sequence[sympy.Symbol]) -> Iterat
         }
         unknown, free = tuple(symbols[p] for p in places), tuple(symbols[k] for k in rest)
         size = sum(rate.count_ops() for rate in rates.values())
-        found.append((size, _Solved(unknown, free, rates)))
+        found.append((size, _SolvedForms(unknown, free, rates)))
     yield from (solved for _, solved in sorted(found, key=lambda item: item[0]))
 
 
-def _carried(solved: _Solved, order: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, ...] | None:
+def _carried(solved: _SolvedForms, order: Sequence[sympy.Symbol]) -> tuple[sympy.Expr, ...] | None:
     """The unknowns carried back along the independent symbols in turn; None where it fails."""
     rates = dict(solved.rates)
     values: dict[sympy.Symbol, sympy.Expr] = {u: u for u in solved.unknown}
@@ -328,7 +328,7 @@ def inverse(function: sympy.Expr, u: sympy.Symbol, value: sympy.Expr) -> sympy.E
 # -- proof -----------------------------------------------------------------------------------------
 
 
-def _are_integrals(found: Sequence[sympy.Expr], solved: _Solved, equal: Equal) -> bool:
+def _are_integrals(found: Sequence[sympy.Expr], solved: _SolvedForms, equal: Equal) -> bool:
     """Whether dI . X = 0 on the kernel, and dI/du is regular."""
     if any(function.has(*UNDEFINED) for function in found):
         return False

@@ -28,7 +28,7 @@ from ..formulations.forms import (
 from ..formulations.forms.bates_sniatycki import ConstraintManifold
 from ..formulations.forms.canonical_voronets import canonical_symbols
 from ..formulations.forms.hamel_orthonormal import orthonormal_frame
-from ..formulations.independent_velocities import Frame, Reduction
+from ..formulations.independent_velocities import Reduction, VelocityFrame
 from ..model.legendre import conjugate
 from .document_layout import paragraph
 from .document_writer import TOO_LONG, DerivationWriter
@@ -160,7 +160,7 @@ def _solved(writer: DerivationWriter) -> str:
             f"The speeds are {_names(speeds)}. They determine the other velocities on the"
             " constraints, by the implicit function theorem; all velocities stay in the equations."
         )
-    if isinstance(reduction.choice, Frame):
+    if isinstance(reduction.choice, VelocityFrame):
         table = zip(reduction.system.velocities, writer.entries(reduction.velocities), strict=True)
         lines = [(symbol_latex(v), e) for v, e in table if e != v]
         return paragraph(f"The speeds are {_names(speeds)}; the velocities are") + writer.lines(

@@ -18,8 +18,8 @@ from ..algebra.simplify.simplifying_algebra import _components
 from ..algebra.simplify.written_terms import size
 from ..errors import FormError
 from ..formulations.explicit import (
+    ExplicitSolution,
     KeptRows,
-    Solution,
     kept_rows,
     pseudo_inverse,
     rank_notes,
@@ -69,7 +69,7 @@ class ExplicitParts:
         self._equations = equations
         self._rows: KeptRows = kept_rows(equations)
         self._algebra, self._blocks = short_blocks(equations)
-        self._solution: Solution = solution(self._algebra, self._blocks, self._rows)
+        self._solution: ExplicitSolution = solution(self._algebra, self._blocks, self._rows)
         self.unknowns = self._blocks.unknowns
         self.rows = self._short(self._blocks.rows)
         self.right = self._short(self._blocks.right)

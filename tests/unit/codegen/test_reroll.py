@@ -1,4 +1,4 @@
-"""Repetition found in programs: loops compute what the straight line computes, bit for bit, and
+"""RepeatedRun found in programs: loops compute what the straight line computes, bit for bit, and
 nothing else changes.
 """
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.codegen.backends import llvm, llvm_loops
 from dalembert.codegen.backends.interpreter import interpret
-from dalembert.codegen.passes.reroll import Repetition, find_runs, stream_of
+from dalembert.codegen.passes.reroll import RepeatedRun, find_runs, stream_of
 from dalembert.codegen.program import Instruction, Program
 from dalembert.errors import SingularError
 from dalembert.runtime import context as context
@@ -218,7 +218,7 @@ def test_constants_that_change_are_read_from_a_table(loops_at_once: None) -> Non
 
 
 def test_a_run_knows_its_end() -> None:
-    assert Repetition(3, 4, 5).stop == 23
+    assert RepeatedRun(3, 4, 5).stop == 23
 
 
 # -- systems ---------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def test_a_loop_that_reads_across_three_others_keeps_its_longest_steady_part(
     program = Program("across", SIZES, tuple(build.steps), tuple(read + others))
     stream = stream_of(program)
     plan = llvm_loops.plan_of(stream, find_runs(stream))
-    loops = [part for part in plan.parts if isinstance(part, Repetition)]
+    loops = [part for part in plan.parts if isinstance(part, RepeatedRun)]
     negative = stream.operations.index("neg")
     kept = [
         run.count for run in loops if negative in stream.codes[run.first : run.first + run.period]
@@ -410,7 +410,7 @@ def test_a_run_takes_every_iteration_that_belongs_to_it(count: int) -> None:
         build.add("fmax", build.add("sin", place), build.load("constant", 0.5)) for place in places
     ]
     program = Program("all", SIZES, tuple(build.steps), tuple(values))
-    assert find_runs(stream_of(program)) == [Repetition(0, 3, count)]
+    assert find_runs(stream_of(program)) == [RepeatedRun(0, 3, count)]
 
 
 def test_a_rolled_program_leaves_skipped_places_alone(loops_at_once: None) -> None:

@@ -20,7 +20,7 @@ import dalembert as da
 from c_library import COMPILER, CLibrary, needs_compiler, observed, run_compiler
 from dalembert.errors import FileError, ModelError, StartError
 from dalembert.export.c_names import identifiers
-from dalembert.export.task import read_export
+from dalembert.export.export_task import read_export
 
 VALGRIND = shutil.which("valgrind")
 

@@ -19,9 +19,9 @@ from c_library import COMPILER, CLibrary, needs_compiler
 from dalembert.errors import ModelError
 from dalembert.export.c_model import c_model
 from dalembert.export.c_names import identifiers
+from dalembert.export.export_task import read_export
 from dalembert.export.fmu_variables import unit_variables
 from dalembert.export.jax_source import jax_source
-from dalembert.export.task import read_export
 from dalembert.presentation.document_layout import escaped, verbatim
 
 #: Words of C and C++, functions and macros of their headers, words of Python, and names that an

@@ -12,7 +12,7 @@ from ...errors import ModelError
 from ...integrate.motion import Motion
 from ...model.symbols import by_name
 from ...model.values import real_array
-from ...typing import Array, ArrayLike, BoolArray, BySymbol, Frame, Symbol
+from ...typing import Array, ArrayLike, BoolArray, BySymbol, DataFrame, Symbol
 from .question import name_of
 
 __all__ = ["Data", "read_data"]
@@ -28,7 +28,7 @@ class Dataset(Protocol):
 
 
 #: Measured values by name, with their times under ``t``.
-Measured: TypeAlias = "Motion | Dataset | Frame | BySymbol[ArrayLike]"
+Measured: TypeAlias = "Motion | Dataset | DataFrame | BySymbol[ArrayLike]"
 #: Standard deviations: of all values, or by the name of a column.
 Sigma: TypeAlias = "ArrayLike | BySymbol[ArrayLike]"
 

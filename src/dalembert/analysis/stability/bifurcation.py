@@ -156,7 +156,7 @@ def zero_diagram(
         remedy = "sort them"
         raise ModelError("A diagram needs two values or more, ascending", list(values)[:8], remedy)
     base = numbers_by_name(parameters)
-    family = _Family(equations, symbols, name, base, within, search)
+    family = _Branches(equations, symbols, name, base, within, search)
     found = tuple(family.zeros(float(value)) for value in steps)
     sides = list(zip(steps.tolist(), found, strict=True))
     changes = [
@@ -171,7 +171,7 @@ def _signature(zeros: Zeros) -> tuple[int, ...]:
     return tuple(sorted(zero.sign for zero in zeros.zeros))
 
 
-class _Family:
+class _Branches:
     """Equations that depend on a parameter, with derivatives in numbers."""
 
     def __init__(

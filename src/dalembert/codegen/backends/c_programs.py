@@ -17,7 +17,7 @@ from ..passes.reroll import (
     NOTHING,
     STORE,
     VALUE,
-    Repetition,
+    RepeatedRun,
     Stream,
     Table,
     stream_of,
@@ -112,7 +112,7 @@ def _long_program(name: str, stream: Stream, clear: Sequence[str]) -> CProgram:
     bodies = [
         (
             _CLoop(name, stream, plan, part).lines()
-            if isinstance(part, Repetition)
+            if isinstance(part, RepeatedRun)
             else _straight(stream, plan, part)
         )
         for part in plan.parts
@@ -153,7 +153,7 @@ def _straight(stream: Stream, plan: LoopPlan, rows: range) -> list[str]:
 class _CLoop:
     """Writes one run as a loop; what the next iteration needs is carried over to it."""
 
-    def __init__(self, name: str, stream: Stream, plan: LoopPlan, run: Repetition) -> None:
+    def __init__(self, name: str, stream: Stream, plan: LoopPlan, run: RepeatedRun) -> None:
         self.name, self.stream, self.plan, self.run = name, stream, plan, run
         self.carried: dict[int, int] = {}
 

@@ -26,7 +26,7 @@ from ..passes.reroll import (
     OUTPUT,
     STORE,
     VALUE,
-    Repetition,
+    RepeatedRun,
     Stream,
     Table,
     find_runs,
@@ -49,7 +49,7 @@ STACK_DOUBLES = 8192
 class LoopPlan:
     """The parts of a stream, loops or row stretches, and the slots of results (-1: none)."""
 
-    parts: tuple[Repetition | range, ...]
+    parts: tuple[RepeatedRun | range, ...]
     homes: Table
     size: int
 
@@ -79,7 +79,7 @@ def rolled_text(program: Program, signature: str, clear: Sequence[str]) -> list[
             f"define internal void @{program.name}.{number}({signature}, ptr noalias nocapture"
             " %work) noinline #1 {"
         )
-        if isinstance(part, Repetition):
+        if isinstance(part, RepeatedRun):
             lines += [
                 "entry:",
                 f"%constants = getelementptr double, ptr @{program.name}.constants, i64 0",
@@ -99,7 +99,7 @@ def rolled_text(program: Program, signature: str, clear: Sequence[str]) -> list[
     ]
 
 
-def worthwhile_runs(stream: Stream) -> list[Repetition] | None:
+def worthwhile_runs(stream: Stream) -> list[RepeatedRun] | None:
     """The runs of a program, or None where loops would not shorten it enough."""
     runs = find_runs(stream)
     left = len(stream) - sum((run.count - 1) * run.period for run in runs)
@@ -127,7 +127,7 @@ def _with_work(size: int, calls: Sequence[str], program: Program) -> list[str]:
 # -- where things are kept -------------------------------------------------------------------------
 
 
-def plan_of(stream: Stream, runs: Sequence[Repetition]) -> LoopPlan:
+def plan_of(stream: Stream, runs: Sequence[RepeatedRun]) -> LoopPlan:
     """Plan loops for runs, straight pieces between, and a slot for values passed between parts."""
     n = len(stream)
     homes = np.full(n, -1, dtype=np.int64)
@@ -160,10 +160,10 @@ def _house(homes: Table, needed: np.ndarray, size: int) -> int:  # type: ignore[
     return size + len(homeless)
 
 
-def _parts(n: int, runs: Sequence[Repetition]) -> list[Repetition | range]:
-    parts: list[Repetition | range] = []
+def _parts(n: int, runs: Sequence[RepeatedRun]) -> list[RepeatedRun | range]:
+    parts: list[RepeatedRun | range] = []
     end = 0
-    for run in (*runs, Repetition(n, 1, 0)):
+    for run in (*runs, RepeatedRun(n, 1, 0)):
         parts += [
             range(first, min(first + PIECE, run.first)) for first in range(end, run.first, PIECE)
         ]
@@ -173,12 +173,12 @@ def _parts(n: int, runs: Sequence[Repetition]) -> list[Repetition | range]:
     return parts
 
 
-def _groups(n: int, parts: Sequence[Repetition | range]) -> Table:
+def _groups(n: int, parts: Sequence[RepeatedRun | range]) -> Table:
     """A number for each row; rows with the same number see each other's registers."""
     groups = np.zeros(n, dtype=np.int64)
     last = 0
     for part in parts:
-        if isinstance(part, Repetition):
+        if isinstance(part, RepeatedRun):
             groups[part.first : part.stop] = last + np.repeat(np.arange(part.count), part.period)
             last += part.count
         else:
@@ -196,7 +196,7 @@ def _used_elsewhere(stream: Stream, groups: Table) -> np.ndarray:  # type: ignor
     return needed
 
 
-def _steady_part(stream: Stream, homes: Table, run: Repetition) -> Repetition:
+def _steady_part(stream: Stream, homes: Table, run: RepeatedRun) -> RepeatedRun:
     """The longest stretch of iterations whose reads of the work array move by equal steps."""
     unsteady = np.zeros(max(0, run.count - 2), dtype=bool)
     starts = run.first + run.period * np.arange(run.count)
@@ -210,10 +210,10 @@ def _steady_part(stream: Stream, homes: Table, run: Repetition) -> Repetition:
             unsteady |= np.diff(homes[sources], n=2) != 0
     edges = np.flatnonzero(np.diff(np.concatenate([[True], unsteady, [True]])))
     if not len(edges):
-        return Repetition(run.first, run.period, 0)
+        return RepeatedRun(run.first, run.period, 0)
     lengths = edges[1::2] - edges[::2]
     best = int(np.argmax(lengths))
-    return Repetition(
+    return RepeatedRun(
         run.first + run.period * int(edges[2 * best]), run.period, int(lengths[best]) + 2
     )
 
@@ -260,7 +260,7 @@ def _straight(stream: Stream, plan: LoopPlan, rows: range) -> list[str]:
 class _LoopWriter:
     """Writes one run: a block before the loop, and the loop."""
 
-    def __init__(self, stream: Stream, plan: LoopPlan, run: Repetition) -> None:
+    def __init__(self, stream: Stream, plan: LoopPlan, run: RepeatedRun) -> None:
         self.stream, self.plan, self.run = stream, plan, run
         self.before: list[str] = []
         self.carried: dict[int, str] = {}

@@ -37,7 +37,7 @@ __all__ = [
     "OUTPUT",
     "STORE",
     "VALUE",
-    "Repetition",
+    "RepeatedRun",
     "Stream",
     "find_runs",
     "stream_of",
@@ -86,7 +86,7 @@ class Stream:
 
 
 @dataclass(frozen=True, order=True)
-class Repetition:
+class RepeatedRun:
     """`count` iterations of `period` rows, from the row `first` on."""
 
     first: int
@@ -136,21 +136,21 @@ def stream_of(program: Program) -> Stream:
     )
 
 
-def find_runs(stream: Stream, least: int = LEAST_COUNT) -> list[Repetition]:
+def find_runs(stream: Stream, least: int = LEAST_COUNT) -> list[RepeatedRun]:
     """Runs that do not overlap, the longest first served; in the order of the program.
 
     >>> from ..program import Instruction, Program
     >>> loads = [Instruction("input", k, (), (1, k)) for k in range(40)]
     >>> sums = [Instruction("add", 40 + k, (0 if k == 0 else 39 + k, k)) for k in range(40)]
     >>> find_runs(stream_of(Program("sum", (1, 40, 0, 0, 0), (*loads, *sums), (79,))))
-    [Repetition(first=1, period=1, count=39)]
+    [RepeatedRun(first=1, period=1, count=39)]
     """
-    found: list[Repetition] = []
+    found: list[RepeatedRun] = []
     for period in _periods(stream):
         found += _runs_of_period(stream, period, least)
     found.sort(key=lambda run: (run.first - run.stop, run.period, run.first))
     taken = np.zeros(len(stream), dtype=bool)
-    chosen: list[Repetition] = []
+    chosen: list[RepeatedRun] = []
     for run in found:
         fitting = _clipped(run, taken)
         if fitting is not None and fitting.count >= least:
@@ -190,7 +190,7 @@ def _periods(stream: Stream) -> Sequence[int]:
     return sorted({1, *(int(distance) for distance in best)})
 
 
-def _runs_of_period(stream: Stream, period: int, least: int) -> list[Repetition]:
+def _runs_of_period(stream: Stream, period: int, least: int) -> list[RepeatedRun]:
     """Where three iterations in a row belong together, and so on: the longest stretches."""
     n = len(stream)
     if n < period * least:
@@ -204,13 +204,13 @@ def _runs_of_period(stream: Stream, period: int, least: int) -> list[Repetition]
     edges = np.flatnonzero(np.diff(np.concatenate([[False], steady, [False]])))
     lengths = (edges[1::2] - edges[::2]) // period + 2
     return [
-        Repetition(int(first), period, int(count))
+        RepeatedRun(int(first), period, int(count))
         for first, count in zip(edges[::2], lengths, strict=True)
         if count >= max(3, least)
     ]
 
 
-def _clipped(run: Repetition, taken: Flags) -> Repetition | None:
+def _clipped(run: RepeatedRun, taken: Flags) -> RepeatedRun | None:
     """The run on the longest stretch of its rows that is still free."""
     inside = taken[run.first : run.stop]
     if not inside.any():
@@ -220,6 +220,6 @@ def _clipped(run: Repetition, taken: Flags) -> Repetition | None:
     if not len(starts):
         return None
     best = int(np.argmax(stops - starts))
-    return Repetition(
+    return RepeatedRun(
         run.first + int(starts[best]), run.period, int(stops[best] - starts[best]) // run.period
     )

@@ -27,7 +27,7 @@ from ...typing import Expression
 from ..blocks import GaussBlocks
 from ..equations import Equations
 from ..form import Form
-from ..independent_velocities import Frame, Reduction, Split
+from ..independent_velocities import Reduction, Split, VelocityFrame
 from ..quasi_velocities import stated_speeds
 from ..velocity_frames import global_frame
 from .canonical_voronets import (
@@ -62,7 +62,7 @@ def hypotheses(system: System) -> None:
     _best(system)
 
 
-def _best(system: System) -> Split | Frame:
+def _best(system: System) -> Split | VelocityFrame:
     """A global frame, or a partition on which the Legendre transformation is regular."""
     frame = global_frame(system)
     if frame is None:

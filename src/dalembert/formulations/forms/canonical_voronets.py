@@ -28,9 +28,9 @@ from ..equations import Equations
 from ..form import Form
 from ..independent_velocities import (
     FormSymbols,
-    Frame,
     Reduction,
     Split,
+    VelocityFrame,
     choose_split,
     reduced_equations,
     speed_symbols,
@@ -132,7 +132,7 @@ def canonical_equations(
     system: System,
     form: Form,
     derivation: Callable[[Reduction], GaussBlocks],
-    general: Callable[[System], Split | Frame],
+    general: Callable[[System], Split | VelocityFrame],
     *,
     stated: StatedSpeeds | None = None,
     frames: bool = False,
@@ -164,7 +164,7 @@ def canonical_equations(
     )
 
 
-def _with_momenta(system: System, choice: Split | Frame) -> System:
+def _with_momenta(system: System, choice: Split | VelocityFrame) -> System:
     """The system with the momenta of L on the constraints among its outputs."""
     reduction = Reduction(system, TreeAlgebra(), choice)
     momenta = reduction.map.speed_gradient(reduction.lagrangian)
@@ -173,7 +173,7 @@ def _with_momenta(system: System, choice: Split | Frame) -> System:
     return system.replacing(outputs={**system.outputs, **table})
 
 
-def canonical_symbols(system: System, choice: Split | Frame) -> FormSymbols:
+def canonical_symbols(system: System, choice: Split | VelocityFrame) -> FormSymbols:
     """One momentum for each speed, named after it, or after the coordinate of a velocity."""
     speeds = speed_symbols(system, choice).state
     names = {q.dot: q.name for q in system.coordinates}

@@ -31,9 +31,9 @@ from ..equations import Equations
 from ..form import Form
 from ..independent_velocities import (
     FormSymbols,
-    Frame,
     Reduction,
     Split,
+    VelocityFrame,
     choose_split,
     reduced_equations,
     speed_equations_of,
@@ -161,7 +161,7 @@ def _by_inverse(system: System, velocities: Mapping[Any, Any]) -> Equations:
         )
     check_names(system, [s.name for s in speeds])
     obeyed = _check_inverse(system, given, speeds)
-    frame = Frame(
+    frame = VelocityFrame(
         speeds=speeds,
         rates=FormSymbols.named(s.name for s in speeds).rates,
         definition=(),

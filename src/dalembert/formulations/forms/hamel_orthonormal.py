@@ -19,7 +19,7 @@ from ...model.system import System
 from ..blocks import GaussBlocks
 from ..equations import Equations
 from ..form import Form
-from ..independent_velocities import FormSymbols, Frame, Reduction, Split, reduced_equations
+from ..independent_velocities import FormSymbols, Reduction, Split, VelocityFrame, reduced_equations
 from ..velocity_frames import global_frame
 from .hamel import second_kind
 
@@ -72,7 +72,7 @@ def derive(system: System) -> Equations:
     return reduced_equations(system, FORM, derive_on, frames=True, symbols=_symbols)
 
 
-def _symbols(_: System, choice: Split | Frame) -> FormSymbols:
+def _symbols(_: System, choice: Split | VelocityFrame) -> FormSymbols:
     return FormSymbols.named(f"eta_{k + 1}" for k in range(choice.freedom))
 
 

@@ -33,7 +33,7 @@ from ..constraint_equations import row_names
 from ..equations import Equations
 from ..fibre_velocities import Fibre, fibre_of, legendre_state
 from ..form import Form
-from ..independent_velocities import FormSymbols, Frame, Reduction, reduced_equations
+from ..independent_velocities import FormSymbols, Reduction, VelocityFrame, reduced_equations
 from ..speeds import OnSpeeds
 from ..velocity_splits import Split
 from . import implicit_lagrangian
@@ -82,7 +82,7 @@ def fibre_momenta(system: System) -> tuple[sympy.Symbol, ...]:
     return tuple(Parameter(f"p_{v.name}") for v in system.bundle) or system.momenta
 
 
-def _momentum_symbols(system: System, _: Split | Frame | None = None) -> FormSymbols:
+def _momentum_symbols(system: System, _: Split | VelocityFrame | None = None) -> FormSymbols:
     momenta = fibre_momenta(system)
     return FormSymbols(momenta, tuple(Parameter(f"{p.name}_dot") for p in momenta))
 

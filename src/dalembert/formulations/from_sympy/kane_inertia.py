@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from sympy.physics.mechanics import Body, ReferenceFrame
     from sympy.physics.vector import Dyadic, Vector
 
-__all__ = ["Kinematics", "is_particle", "mass_point", "missing_forces"]
+__all__ = ["KaneKinematics", "is_particle", "mass_point", "missing_forces"]
 
 
 @dataclass(frozen=True)
-class Kinematics:
+class KaneKinematics:
     """How speeds and velocities are related. Speeds, as keys, are dynamic symbols of SymPy.
 
     Attributes
@@ -75,7 +75,7 @@ def missing_forces(
     bodies: Sequence[Any],
     frame: ReferenceFrame,
     translation: Translation,
-    kinematics: Kinematics,
+    kinematics: KaneKinematics,
 ) -> dict[Coordinate, sympy.Expr]:
     """The forces G_j that are not proved to vanish."""
     graph = _Graph(frame, translation, kinematics)
@@ -96,7 +96,7 @@ class _Graph:
     """Vectors of SymPy's mechanics in the inertial frame, and inertia forces, on CasADi's graph."""
 
     def __init__(
-        self, frame: ReferenceFrame, translation: Translation, kinematics: Kinematics
+        self, frame: ReferenceFrame, translation: Translation, kinematics: KaneKinematics
     ) -> None:
         self.algebra = GraphAlgebra()
         self.frame, self.translation = frame, translation

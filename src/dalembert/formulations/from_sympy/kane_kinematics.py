@@ -20,7 +20,7 @@ from ...algebra.graph import GraphAlgebra
 from ...algebra.structure import rank
 from ...errors import ModelError
 from ...model.symbols import Coordinate
-from .kane_inertia import Kinematics
+from .kane_inertia import KaneKinematics
 from .sympy_symbols import Translation
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LARGEST_DETERMINANT = 4
 
 def kinematics_of(
     method: KanesMethod, translation: Translation
-) -> tuple[Kinematics, list[sympy.Expr]]:
+) -> tuple[KaneKinematics, list[sympy.Expr]]:
     """What the speeds of a method are, and velocity equations that were not needed to find them."""
     plain, own = translation.in_speeds, len(translation.coordinates)
     on_speeds = method._k_ku_implicit.applyfunc(plain)
@@ -68,7 +68,7 @@ def kinematics_of(
     equations += on_rates * sympy.Matrix(velocities[:own])
     unsolved = [equations[r] for r in range(own) if r not in pairs]
     held = {u: added[u].dot for u in method._uaux}
-    return Kinematics(speeds, matrix, inverse, held), unsolved
+    return KaneKinematics(speeds, matrix, inverse, held), unsolved
 
 
 def _pairs(matrix: sympy.Matrix) -> dict[int, int]:
@@ -137,7 +137,7 @@ def independent_rows(
 
 
 def check_accelerations(
-    method: KanesMethod, translation: Translation, kinematics: Kinematics
+    method: KanesMethod, translation: Translation, kinematics: KaneKinematics
 ) -> None:
     """Raise unless acceleration constraints are proved to be rates of the velocity constraints."""
     clock, plain, algebra = translation.clock, translation.in_speeds, GraphAlgebra()

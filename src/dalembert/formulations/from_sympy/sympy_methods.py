@@ -28,7 +28,7 @@ from ...model.flow_system import Flow
 from ...model.forces import rate
 from ...model.symbols import Coordinate, as_expression
 from ...model.system import System
-from .kane_inertia import Kinematics, is_particle, mass_point, missing_forces
+from .kane_inertia import KaneKinematics, is_particle, mass_point, missing_forces
 from .kane_kinematics import check_accelerations, independent_rows, kinematics_of
 from .sympy_matrices import flow_of
 from .sympy_symbols import Translation
@@ -191,7 +191,7 @@ def _from_kane(
 def _constraints(
     method: KanesMethod,
     translation: Translation,
-    kinematics: Kinematics,
+    kinematics: KaneKinematics,
     unsolved: list[sympy.Expr],
 ) -> list[Constraint]:
     """Configuration constraints, dependent speeds, and auxiliary speeds that are held at zero."""
@@ -208,7 +208,7 @@ def _constraints(
 
 
 def _inputs(
-    translation: Translation, kinematics: Kinematics, forces: Mapping[Coordinate, sympy.Expr]
+    translation: Translation, kinematics: KaneKinematics, forces: Mapping[Coordinate, sympy.Expr]
 ) -> dict[Any, sympy.Expr | None]:
     """The inputs, zero where they act on auxiliary coordinates alone."""
     held = {velocity.coordinate for velocity in kinematics.held.values()}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..motion import Motion
     from .batch_functions import Rowwise
 
-__all__ = ["NOT_RUN", "OUTCOMES", "Plan", "Reached", "Results", "register_engine", "run_chunk"]
+__all__ = ["NOT_RUN", "OUTCOMES", "Reached", "Results", "RunPlan", "register_engine", "run_chunk"]
 
 #: The sentence of a code, in order: how a run ended, or that its start was refused.
 OUTCOMES = (*(outcome.value for outcome in Outcome), "start refused")
@@ -54,7 +54,7 @@ SUCCESS = tuple(CODE[outcome] for outcome in Outcome if outcome.is_success)
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """What all runs share: the task of one of them, and which start values differ from run to run.
 
     Attributes
@@ -249,7 +249,7 @@ class Results:
         )
 
     @classmethod
-    def empty(cls, plan: Plan, count: int, code: int = NOT_RUN) -> Results:
+    def empty(cls, plan: RunPlan, count: int, code: int = NOT_RUN) -> Results:
         """Results of runs that have not been made."""
         nt, n = len(plan.times), len(plan.symbols)
         return cls(
@@ -276,7 +276,7 @@ class Results:
         self.messages[place] = told if ending.outcome is Outcome.FINISHED else ending.message
 
 
-Engine = Callable[[Plan, Any, Any, Callable[[], bool]], Reached]
+Engine = Callable[[RunPlan, Any, Any, Callable[[], bool]], Reached]
 _ENGINES: dict[str, Engine] = {}
 
 
@@ -303,7 +303,7 @@ def never() -> bool:
 
 
 def run_chunk(
-    plan: Plan, parameters: Array, values: Array, stop: Callable[[], bool] = never
+    plan: RunPlan, parameters: Array, values: Array, stop: Callable[[], bool] = never
 ) -> Results:
     """Execute k runs.
 
@@ -334,7 +334,7 @@ def run_chunk(
 
 
 def _keep(
-    plan: Plan,
+    plan: RunPlan,
     results: Results,
     places: IntArray,
     parameters: Array,
@@ -366,7 +366,7 @@ def _keep(
         results.drift[places[some]] = np.nanmax(apart[some], axis=1)
 
 
-def _shown(plan: Plan, times: Array, states: Array, parameters: Array) -> Array:
+def _shown(plan: RunPlan, times: Array, states: Array, parameters: Array) -> Array:
     """States of the form with all velocities."""
     if plan.task.equations.rechoose is None:
         return states
@@ -375,7 +375,7 @@ def _shown(plan: Plan, times: Array, states: Array, parameters: Array) -> Array:
 
 
 def _keep_driven(
-    plan: Plan,
+    plan: RunPlan,
     results: Results,
     place: int,
     parameters: Array,
@@ -421,7 +421,7 @@ def _drift_of(motion: Motion) -> float:
     return float(np.nanmax(apart)) if np.isfinite(apart).any() else float("nan")
 
 
-def _not_finite(plan: Plan, parameters: Array, values: Array) -> str:
+def _not_finite(plan: RunPlan, parameters: Array, values: Array) -> str:
     for symbol, value in zip(plan.task.equations.system.parameters, parameters, strict=True):
         if not np.isfinite(value):
             return f"The parameter {symbol.name} must be a finite number (seen: {value})."

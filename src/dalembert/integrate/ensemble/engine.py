@@ -39,7 +39,7 @@ from ..run_kinds import run_kind
 from ..run_loop import RunLoop
 from ..segment import Segment
 from ..velocity_partition import THRESHOLDS
-from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
+from .chunks import CODE, LEFT, NOT_RUN, Reached, RunPlan
 
 if TYPE_CHECKING:
     from ..task import Task
@@ -69,7 +69,7 @@ class LightRun(RunLoop):
         Whether native code keeps the least pivot; else all runs are looked at.
     """
 
-    def __init__(self, plan: Plan, stop: Callable[[], bool]) -> None:
+    def __init__(self, plan: RunPlan, stop: Callable[[], bool]) -> None:
         self.plan, self.kernel, self.task, self.stop = plan, plan.kernel, plan.task, stop
         self.forward = self.task.span[1] >= self.task.span[0]
         self.at = np.ascontiguousarray(plan.times[plan.order])
@@ -250,7 +250,9 @@ class LightRun(RunLoop):
         self.plan.complete(self.run.context)
 
 
-def one_by_one(plan: Plan, parameters: Array, starts: Array, stop: Callable[[], bool]) -> Reached:
+def one_by_one(
+    plan: RunPlan, parameters: Array, starts: Array, stop: Callable[[], bool]
+) -> Reached:
     """The engine of every method that has no other: see `chunks.register_engine`."""
     count, task = len(parameters), plan.task
     states = np.full((count, len(plan.times), plan.kernel.n_state), np.nan)

@@ -28,7 +28,7 @@ from ..options import RunOptions
 from ..outcome import Outcome
 from ..storage.file_image import file_image
 from ..task import Task, run_task
-from .chunks import CODE, NOT_RUN, OUTCOMES, SUCCESS, Plan
+from .chunks import CODE, NOT_RUN, OUTCOMES, SUCCESS, RunPlan
 from .plan_reader import described, flat_values, read_plan
 from .run_table import Table, laid_out
 from .threads import run_all
@@ -52,7 +52,7 @@ class RunInputs:
     values: Any
 
     @classmethod
-    def of(cls, plan: Plan, parameters: Array, values: Array) -> RunInputs:
+    def of(cls, plan: RunPlan, parameters: Array, values: Array) -> RunInputs:
         """The runs of a plan, with parameters (k, n_par) and start values (k, n_given)."""
         return cls(replace(plan.task, at=None, progress=None), plan.given, parameters, values)
 

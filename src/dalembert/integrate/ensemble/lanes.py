@@ -23,7 +23,7 @@ from ..outcome import Outcome, Termination
 from ..run_fields import LaneFields
 from ..tolerances import LEAST_RTOL, LOCAL_SHARE
 from . import lane_steps as lanes
-from .chunks import CODE, LEFT, NOT_RUN, Plan, Reached
+from .chunks import CODE, LEFT, NOT_RUN, Reached, RunPlan
 from .engine import one_by_one
 
 __all__ = ["by_lanes"]
@@ -47,7 +47,7 @@ def lane_functions() -> dict[str, Any]:
     return NativeModule(entries).functions
 
 
-def by_lanes(plan: Plan, parameters: Array, starts: Array, stop: Callable[[], bool]) -> Reached:
+def by_lanes(plan: RunPlan, parameters: Array, starts: Array, stop: Callable[[], bool]) -> Reached:
     """Make runs by Taylor coefficients (`chunks.register_engine`); leave trouble to the driver."""
     if (
         plan.task.first_step is not None
@@ -100,7 +100,7 @@ def _are_small(starts: Array, states: Array, bound: float) -> BoolArray:
     return small
 
 
-def _may_be_stiff(plan: Plan, parameters: Array, reached: Reached) -> BoolArray:
+def _may_be_stiff(plan: RunPlan, parameters: Array, reached: Reached) -> BoolArray:
     """Which runs took many steps, and have a fast decay where they were seen last, (k,) of bool."""
     found: BoolArray = reached.statistics["steps"] >= MANY_STEPS
     last, length = int(plan.order[-1]), abs(plan.task.span[1] - plan.task.span[0])
@@ -124,7 +124,7 @@ def _replace(reached: Reached, places: IntArray, again: Reached) -> None:
 class _Chunk:
     """The arrays of some runs."""
 
-    def __init__(self, plan: Plan, parameters: Array, starts: Array) -> None:
+    def __init__(self, plan: RunPlan, parameters: Array, starts: Array) -> None:
         task, kernel = plan.task, plan.kernel
         with plan._lock:
             found = kernel_expansion(kernel, lanes.LANES)

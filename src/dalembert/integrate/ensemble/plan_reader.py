@@ -25,8 +25,8 @@ from ...typing import (
 from ..options import RunOptions
 from ..start_symbols import own_symbols, start_names
 from ..task import read_task
-from .chunks import Plan
-from .run_table import Axis
+from .chunks import RunPlan
+from .run_table import SweepAxis
 
 if TYPE_CHECKING:
     from ..options import Model
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["described", "flat_values", "read_plan"]
 
 
-def described(plan: Plan) -> dict[str, Any]:
+def described(plan: RunPlan) -> dict[str, Any]:
     """What was simulated and how, in plain values."""
     task = plan.task
     found: dict[str, Any] = {
@@ -54,7 +54,7 @@ def read_plan(
     start: Start | Samples | None,
     span: Span | None,
     options: RunOptions,
-) -> tuple[Plan, list[Axis]]:
+) -> tuple[RunPlan, list[SweepAxis]]:
     """The plan of all runs, and the arrays that differ from run to run."""
     if options.every is not None:
         raise ModelError(
@@ -68,8 +68,8 @@ def read_plan(
     varied = _read_arrays({**arrays_p, **arrays_s})
     varied_p = {name: varied[name] for name in arrays_p}
     varied_s = {name: varied[name] for name in arrays_s}
-    axes = [Axis(name, False, values) for name, values in varied_p.items()]
-    axes += [Axis(name, True, values) for name, values in varied_s.items()]
+    axes = [SweepAxis(name, False, values) for name, values in varied_p.items()]
+    axes += [SweepAxis(name, True, values) for name, values in varied_s.items()]
     task = read_task(
         model,
         (
@@ -92,7 +92,7 @@ def read_plan(
         )
     if task.at is None or not len(task.at):
         task = replace(task, at=np.array([task.span[1]]))
-    plan = Plan(task, tuple(task.start))
+    plan = RunPlan(task, tuple(task.start))
     _check_names(plan)
     return plan, axes
 
@@ -129,7 +129,7 @@ def _examples(varied: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _check_names(plan: Plan) -> None:
+def _check_names(plan: RunPlan) -> None:
     """Refuse starts of symbols that the state does not have, once and not for every run."""
     known = start_names(plan.start_kernel.equations)
     known += own_symbols(plan.task.equations, (s.name for s in plan.task.equations.state))
@@ -143,7 +143,9 @@ def _check_names(plan: Plan) -> None:
             )
 
 
-def flat_values(plan: Plan, axes: Sequence[Axis], shape: tuple[int, ...]) -> tuple[Array, Array]:
+def flat_values(
+    plan: RunPlan, axes: Sequence[SweepAxis], shape: tuple[int, ...]
+) -> tuple[Array, Array]:
     """Parameters (k, n_par) and start values (k, n_given) of all runs, in axis order."""
     count = math.prod(shape)
     symbols = {symbol.name: symbol for symbol in plan.task.equations.system.parameters}

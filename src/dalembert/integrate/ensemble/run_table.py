@@ -17,7 +17,7 @@ from .chunks import NOT_RUN, OUTCOMES
 if TYPE_CHECKING:
     from .chunks import Results
 
-__all__ = ["MESSAGE", "MESSAGE_BEFORE", "Axis", "Table", "Variable", "laid_out"]
+__all__ = ["MESSAGE", "MESSAGE_BEFORE", "SweepAxis", "Table", "Variable", "laid_out"]
 
 #: What a message is, and what it was in stores that kept none of runs that finished.
 MESSAGE = "how a run ended that did not finish, and diagnostics on one that did"
@@ -25,7 +25,7 @@ MESSAGE_BEFORE = "how a run ended that did not finish"
 DIAGNOSTICS = "what limits the accuracy of a run"
 
 
-class Axis(NamedTuple):
+class SweepAxis(NamedTuple):
     """Values that differ from run to run.
 
     Attributes
@@ -133,7 +133,7 @@ class Table(ReadOnlyArrays):
 
 
 def laid_out(
-    axes: list[Axis],
+    axes: list[SweepAxis],
 ) -> tuple[tuple[int, ...], tuple[str, ...], dict[str, tuple[tuple[str, ...], Any]]]:
     """The shape of the runs, its axis names, and the coordinates with the axes they vary along.
 

@@ -23,14 +23,14 @@ from ...typing import Array, BoolArray, IntArray
 from ..residual_sizes import LIMIT, ROUNDING, excess, relative, term_sizes
 from ..start import GUESSES
 from .batch_functions import Rowwise, kept_rowwise
-from .chunks import Plan
+from .chunks import RunPlan
 
 __all__ = ["consistent_states"]
 
 MOST_STEPS = 60
 
 
-def consistent_states(plan: Plan, parameters: Array, values: Array) -> tuple[Array, BoolArray]:
+def consistent_states(plan: RunPlan, parameters: Array, values: Array) -> tuple[Array, BoolArray]:
     """The starts of k runs in the symbols of the form.
 
     Parameters
@@ -52,7 +52,7 @@ def consistent_states(plan: Plan, parameters: Array, values: Array) -> tuple[Arr
 class _BatchStarter:
     """What all runs share: which symbols are given, and the functions of the constraints."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RunPlan) -> None:
         self.plan, self.kernel = plan, plan.start_kernel
         self.time = plan.task.span[0]
         system = self.system = self.kernel.equations.system

@@ -25,10 +25,10 @@ from ...model.values import numbers_by_name, real_array, used_parameters
 from ...typing import Array, ArrayLike, BySymbol, IntArray, Progress, Span, Start, Values
 from ..options import MethodOptions
 from ..start_symbols import fibre_velocities
-from .chunks import Plan, Results, run_chunk
+from .chunks import Results, RunPlan, run_chunk
 from .ensemble import Ensemble, RunInputs
 from .plan_reader import described, flat_values
-from .run_table import Axis, Table, laid_out
+from .run_table import SweepAxis, Table, laid_out
 from .store import RunBlocks, SweepStore, check_path
 from .sweep_plan import Order, order_of, plan_of, system_of
 from .threads import thread_count
@@ -69,7 +69,7 @@ def sweep(
     scheduler: str | None = None,
     chunk: int | None = None,
     progress: Callable[[float, float], None] | None = None,
-    derived: Iterable[Axis] = (),
+    derived: Iterable[SweepAxis] = (),
     **options: Unpack[MethodOptions],
 ) -> Ensemble:
     """Simulate a system over a grid, a list or a sample of parameters and starts.
@@ -209,7 +209,7 @@ def _axes(
     paired: bool,
     sample: int | None,
     seed: int,
-) -> list[Axis]:
+) -> list[SweepAxis]:
     """The arrays of a sweep, shaped so that they broadcast to its runs."""
     if not over:
         raise ModelError(
@@ -239,10 +239,10 @@ def _axes(
                 f"The values of `{name}` must form one row", seen=f"shape {columns[name].shape}"
             )
     if paired:
-        return [Axis(name, starts[name], values) for name, values in columns.items()]
+        return [SweepAxis(name, starts[name], values) for name, values in columns.items()]
     count = len(columns)
     return [
-        Axis(name, starts[name], values.reshape([-1 if j == k else 1 for j in range(count)]))
+        SweepAxis(name, starts[name], values.reshape([-1 if j == k else 1 for j in range(count)]))
         for k, (name, values) in enumerate(columns.items())
     ]
 
@@ -278,7 +278,7 @@ def _is_start(model: Model, name: str) -> bool:
 
 def _ordered(
     model: Model,
-    axes: Sequence[Axis],
+    axes: Sequence[SweepAxis],
     start: Start | None,
     parameters: Values | None,
     span: Span | None,
@@ -314,9 +314,9 @@ class _Work:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RunPlan,
         order: Order,
-        axes: Sequence[Axis],
+        axes: Sequence[SweepAxis],
         workers: int | None,
         progress: Progress | None,
     ) -> None:
@@ -327,7 +327,7 @@ class _Work:
         self.threads, self.progress = thread_count(workers), progress
         self.count = len(self.parameters)
 
-    def identity(self, axes: Sequence[Axis]) -> dict[str, str]:
+    def identity(self, axes: Sequence[SweepAxis]) -> dict[str, str]:
         """What a store of this sweep is made from."""
         digest = hashlib.sha256(repr([(axis.label, axis.values.shape) for axis in axes]).encode())
         for axis in axes:
@@ -391,7 +391,7 @@ class InMemory:
 
 
 def _opened(
-    path: Path | None, work: _Work, axes: Sequence[Axis], chunk: int | None, on_cluster: bool
+    path: Path | None, work: _Work, axes: Sequence[SweepAxis], chunk: int | None, on_cluster: bool
 ) -> tuple[InMemory, set[int]]:
     """Where the runs go, and the blocks that are there already."""
     if chunk is not None and not (isinstance(chunk, int) and chunk >= 1):

@@ -26,7 +26,7 @@ from ...model.scenario import Scenario
 from ...model.system import System
 from ...typing import Array, ArrayLike, Span
 from ..options import RunOptions
-from .chunks import Plan, Results, run_chunk
+from .chunks import Results, RunPlan, run_chunk
 from .plan_reader import read_plan
 
 if TYPE_CHECKING:
@@ -173,14 +173,14 @@ def _plain(name: str, value: object) -> Any:
         ) from None
 
 
-def plan_of(order: Order) -> Plan:
+def plan_of(order: Order) -> RunPlan:
     """The plan of an order, made once in every process."""
     with _PLANNING:
         return _planned(order)
 
 
 @lru_cache(maxsize=4)
-def _planned(order: Order) -> Plan:
+def _planned(order: Order) -> RunPlan:
     options = json.loads(order.options)
     span, at = options.pop("span", None), options.pop("at", None)
     if "max_steps" in options:

@@ -12,7 +12,7 @@ from ...typing import (
     Array,
     Progress,
 )
-from .chunks import Plan, Results, run_chunk
+from .chunks import Results, RunPlan, run_chunk
 
 __all__ = ["run_all", "thread_count"]
 
@@ -37,7 +37,7 @@ def thread_count(workers: int | None) -> int:
 
 
 def run_all(
-    plan: Plan, parameters: Array, values: Array, workers: int | None, progress: Progress | None
+    plan: RunPlan, parameters: Array, values: Array, workers: int | None, progress: Progress | None
 ) -> Results:
     """All runs in threads, chunk by chunk. Ctrl-C ends the runs under way and leaves the others."""
     count, threads = len(parameters), thread_count(workers)

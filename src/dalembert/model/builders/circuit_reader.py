@@ -13,7 +13,7 @@ from ...typing import Matrix
 from ..symbols import Coordinate, Velocity, as_expression, as_matrix
 from .circuit_graph import Graph, Signed
 
-__all__ = ["Element", "read_circuit", "read_loops"]
+__all__ = ["CircuitElement", "read_circuit", "read_loops"]
 
 KINDS = ("capacitor", "inductor")
 #: The node that completes the columns of an incidence matrix with one entry.
@@ -21,7 +21,7 @@ GROUND = "0"
 
 
 @dataclass(frozen=True)
-class Element:
+class CircuitElement:
     """A capacitor or an inductor, and what is known of it.
 
     Attributes
@@ -92,7 +92,7 @@ class Element:
 
 def read_circuit(
     branches: Mapping[str, Sequence[Any]], incidence: Any | None, nodes: Sequence[Any]
-) -> tuple[dict[str, Element], Graph]:
+) -> tuple[dict[str, CircuitElement], Graph]:
     """Elements and graph, with every fault in one message."""
     if not isinstance(branches, Mapping) or not branches:
         raise ModelError(
@@ -103,7 +103,7 @@ def read_circuit(
     faults = Faults()
     shape = ("kind", "from", "to", "value") if incidence is None else ("kind", "value")
     ends = {} if incidence is None else _ends(list(branches), incidence, nodes, faults)
-    elements: dict[str, Element] = {}
+    elements: dict[str, CircuitElement] = {}
     for name, words in branches.items():
         if isinstance(words, str) or not isinstance(words, Sequence) or len(words) != len(shape):
             faults.add(
@@ -115,7 +115,7 @@ def read_circuit(
         if incidence is None:
             ends[name] = (str(words[1]), str(words[2]))
         _check_branch(name, words[0], ends.get(name), faults)
-        elements[name] = Element(str(name), str(words[0]), as_expression(words[-1]))
+        elements[name] = CircuitElement(str(name), str(words[0]), as_expression(words[-1]))
         _check_value(elements[name], faults)
     raise_collected(faults)
     return elements, Graph(ends)
@@ -141,7 +141,7 @@ def _check_branch(name: str, kind: str, ends: tuple[str, str] | None, faults: Fa
             )
 
 
-def _check_value(element: Element, faults: Faults) -> None:
+def _check_value(element: CircuitElement, faults: Faults) -> None:
     value, kind, own = element.value, element.kind, {element.stored, element.driven}
     foreign = sorted(
         (s for s in value.free_symbols if isinstance(s, Coordinate | Velocity) and s not in own),

@@ -30,7 +30,7 @@ from ...typing import Expression, Matrix
 from ..constraints import Constraint, holonomic, velocity
 from ..system import System
 from .circuit_graph import Graph, Signed
-from .circuit_reader import Element, read_circuit, read_loops
+from .circuit_reader import CircuitElement, read_circuit, read_loops
 
 __all__ = ["lc_circuit"]
 
@@ -145,7 +145,7 @@ def _named(tables: Sequence[Signed], stem: str) -> dict[str, Signed]:
 # -- which description -----------------------------------------------------------------------------
 
 
-def _choose(elements: Mapping[str, Element], graph: Graph, by: str) -> str:
+def _choose(elements: Mapping[str, CircuitElement], graph: Graph, by: str) -> str:
     """The description that was asked for, or the first that determines the motion."""
     if by not in ("auto", *DESCRIPTIONS):
         near = nearest(str(by), DESCRIPTIONS)
@@ -188,7 +188,7 @@ def _told(tables: Sequence[Signed], sentence: str) -> str:
     return sentence.format(", ".join(tables[0])) if tables else ""
 
 
-def _stated_otherwise(elements: Mapping[str, Element], by: str) -> str:
+def _stated_otherwise(elements: Mapping[str, CircuitElement], by: str) -> str:
     """Which elements were stated by an energy that this description has no use for."""
     names = [e.name for e in elements.values() if e.part(by) is None]
     return (
@@ -196,7 +196,7 @@ def _stated_otherwise(elements: Mapping[str, Element], by: str) -> str:
     )
 
 
-def _restate(elements: Mapping[str, Element], by: str) -> str:
+def _restate(elements: Mapping[str, CircuitElement], by: str) -> str:
     wrong = next(e for e in elements.values() if e.part(by) is None)
     if wrong.is_inertia(by):
         return (

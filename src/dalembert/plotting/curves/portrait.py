@@ -77,7 +77,7 @@ def phase_portrait(
     """
     model, numbers = one_freedom(system, parameters, within)
     look = style_named(style)
-    plane = _Plane(model, numbers, momentum)
+    plane = _PhasePlane(model, numbers, momentum)
     across = _across(model, within)
     orbits = separatrices(model, numbers, within)
     rests = equilibria(model, numbers, within).found
@@ -114,7 +114,7 @@ def _draw_rests(
                 axes.plot(x + turn, y, "o", clip_on=False, zorder=4, **mark)
 
 
-class _Plane:
+class _PhasePlane:
     """The plane of a coordinate and its velocity or momentum, with L = 1/2 a v^2 + b v - V."""
 
     def __init__(self, model: System, numbers: Mapping[str, float], momentum: bool) -> None:
@@ -174,7 +174,10 @@ def _across(model: System, within: Ranges | None) -> tuple[float, float]:
 
 
 def _upwards(
-    plane: _Plane, across: tuple[float, float], points: Array, curves: Sequence[tuple[Array, Array]]
+    plane: _PhasePlane,
+    across: tuple[float, float],
+    points: Array,
+    curves: Sequence[tuple[Array, Array]],
 ) -> tuple[float, float]:
     """Around the separatrices; where there are none, as high as the potential is deep."""
     if curves:
@@ -192,7 +195,7 @@ def _upwards(
 
 
 def _draw_levels(
-    axes: Axes, plane: _Plane, across: tuple[float, float], window: tuple[float, float],
+    axes: Axes, plane: _PhasePlane, across: tuple[float, float], window: tuple[float, float],
     levels: int | Sequence[float], look: Style,
 ) -> None:  # fmt: skip
     x, y = np.linspace(*across, GRID[0]), np.linspace(*window, GRID[1])

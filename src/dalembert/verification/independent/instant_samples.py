@@ -31,7 +31,7 @@ from ...model.system import System
 from ...typing import Array
 from ..numeric import Probe, derivative, panel_nodes, worst
 from ..samples import Generator, sampler
-from .quasi_velocities import (
+from .quasi_velocity_references import (
     KINDS,
     ConstrainedSystem,
     QuasiSystem,

@@ -15,7 +15,7 @@ from ...formulations.registry import derive
 from ...model.symbols import t
 from ...typing import Array
 from ..independent.instant_samples import MotionSample, QuasiSample, bound_probe, motions
-from ..independent.quasi_velocities import constrained_system, quasi_system
+from ..independent.quasi_velocity_references import constrained_system, quasi_system
 from ..numeric import Probe, Residual, derivative, distance, excess
 from ..row_registry import listed
 from .quasi_motions import QuasiMotion, bent, quasi, straight

@@ -22,7 +22,7 @@ from ..independent.instant_samples import (
     motions,
     over_interval,
 )
-from ..independent.quasi_velocities import KINDS
+from ..independent.quasi_velocity_references import KINDS
 from ..independent.random_systems import random_states, random_system
 from ..numeric import Residual, derivative, distance, excess, gallery_probe, null_space
 from ..row_registry import Corrected, listed

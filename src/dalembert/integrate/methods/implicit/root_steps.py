@@ -30,7 +30,7 @@ __all__ = ["METHODS", "SCHEMES"]
 
 
 @dataclass(frozen=True)
-class Scheme:
+class RootScheme:
     """A symmetric method, of order 2 where it is composed.
 
     Attributes
@@ -56,7 +56,7 @@ _LEAPFROG = {2: "nonholonomic-leapfrog", 4: "nonholonomic-leapfrog4", 6: "nonhol
 _ENERGY = {2: "energy2", 4: "energy4", 6: "energy6"}
 SCHEMES = (
     *(
-        Scheme(
+        RootScheme(
             name,
             canonical_equations(name),
             check_canonical_steps,
@@ -68,7 +68,7 @@ SCHEMES = (
         )
         for name, (order, description) in CANONICAL_METHODS.items()
     ),
-    Scheme(
+    RootScheme(
         "dla",
         dla_equations,
         check_velocity_steps,
@@ -76,7 +76,7 @@ SCHEMES = (
         "discrete principle of Lagrange and d'Alembert",
         _DLA,
     ),
-    Scheme(
+    RootScheme(
         "nonholonomic-leapfrog",
         leapfrog_equations,
         check_velocity_steps,
@@ -84,7 +84,7 @@ SCHEMES = (
         "leapfrog for constraints of velocities; reversible",
         _LEAPFROG,
     ),
-    Scheme(
+    RootScheme(
         "energy",
         energy_equations,
         check_energy_steps,
@@ -113,7 +113,7 @@ _SET = ("residual_program", "matrix_program", "size", "first", "increments", "fi
 _COLUMNS = tuple(f"root_{name}" for name in (*_SET, "symbols_from", "symbols_to"))
 
 
-def _compiled(kernel: Kernel, scheme: Scheme) -> _Compiled:
+def _compiled(kernel: Kernel, scheme: RootScheme) -> _Compiled:
     """Compile the programs of a scheme."""
     symbols = StepSymbols(kernel)
     found = scheme.equations(kernel, symbols)
@@ -147,7 +147,7 @@ def _load(
     return kernel.load_program(program)
 
 
-def _prepare(run: FixedRun, scheme: Scheme, composed: int) -> None:
+def _prepare(run: FixedRun, scheme: RootScheme, composed: int) -> None:
     """Bind the programs and arrays of a run, with steps composed to an order."""
     steps = run.kernel.cache.get(("steps", scheme.name), lambda: _compiled(run.kernel, scheme))
     weights, ns = composition(composed), run.kernel.n_state
