@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "presentation": {"errors", "model", "algebra", "formulations"},
     "codegen": {"errors", "model", "algebra"},
     "runtime": {"errors", "model", "algebra", "codegen"},
-    "integrate": {"errors", "model", "geometry", "codegen", "runtime", "formulations"},
+    "integrate": {"errors", "model", "algebra", "geometry", "codegen", "runtime", "formulations"},
     "export": CORE | {"presentation"},
     "analysis": CORE | {"presentation"},
     "control": CORE | {"analysis"},

@@ -224,7 +224,8 @@ def motion_json(motion: Motion) -> dict[str, Any]:
     if system.is_hamiltonian:
         symbols += [symbol.name for symbol in system.momenta if symbol.name not in symbols]
     shown = ["energy"] if "energy" in motion.names else []
-    shown += [*system.outputs, *(symbol.name for symbol in system.inputs)]
+    shown += [*motion.columns.energy_names, *system.outputs]
+    shown += [symbol.name for symbol in system.inputs]
     coordinates = [q.name for q in system.coordinates]
     return {
         "t": motion.t,

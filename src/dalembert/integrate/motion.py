@@ -20,6 +20,7 @@ from ..model.read_only import ReadOnlyArrays, read_only
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..typing import Array, ArrayLike, Path, Symbol
+from .energy_columns import Columns
 from .motion_pictures import MotionPictures
 from .outcome import Outcome, Termination
 from .reactions import Reaction, ReactionForce, Reactions, missing_quantity
@@ -112,7 +113,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
 
     def _computed(self) -> Computed:
         """What every named quantity is read off."""
-        return Computed(self._observed, self._own_symbols)
+        return Computed(self._observed, self._own_symbols, self.columns.energies())
 
     def __repr__(self) -> str:
         reach = (
@@ -186,7 +187,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
     # -- by name -----------------------------------------------------------------------------------
 
     @cached_property
-    def columns(self) -> dict[str, Array]:
+    def columns(self) -> Columns:
         """Every named quantity as an array (nt,)."""
         system, observed = self.system, self._observed
         table: dict[str, Any] = {"t": self.t}
@@ -203,7 +204,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
             table[name] = observed[f"output {name}"][0]
         for symbol in system.inputs:
             table[symbol.name] = observed[f"input {symbol}"][0]
-        return {name: read_only(values) for name, values in table.items()}
+        return Columns(self, {name: read_only(values) for name, values in table.items()})
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -44,10 +44,13 @@ class Segment(ReadOnlyArrays):
 
 @dataclass(frozen=True)
 class Computed(ReadOnlyArrays):
-    """What the named quantities of a motion are read off: observed blocks, symbols of the form."""
+    """What the named quantities of a motion are read off: observed blocks, symbols of the form,
+    energies.
+    """
 
     observed: Mapping[str, Array]
     own_symbols: Mapping[str, Array]
+    energies: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import sympy
@@ -55,11 +55,12 @@ Position = Sequence[Any]
 
 @dataclass(frozen=True)
 class Point:
-    """A mass or a joint: a dot of `size` points."""
+    """A mass or a joint: a dot of `size` points. The position of one with a name is an output."""
 
     position: Position
     size: float = 10.0
     color: str = "body"
+    name: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from .constraints import Constraint, UnilateralConstraint
 from .drawing import Drawing, Drawn
 from .flow_matrices import check_action, read_matrix, symbols_of
 from .frozen_table import FrozenTable
+from .named_points import drawn_outputs, merged_outputs
 from .quantities import Quantity, definitions_in
 from .symbols import (
     Acceleration,
@@ -171,6 +172,7 @@ class Flow:
             if isinstance(inputs, Mapping)
             else dict.fromkeys([inputs] if isinstance(inputs, Input) else inputs)
         )
+        drawn = reader.drawing(drawing)
         values: dict[str, Any] = {
             "coordinates": reader.coordinates,
             "rates": FrozenTable(
@@ -194,7 +196,7 @@ class Flow:
             "own_outputs": FrozenTable(
                 {
                     k: reader.expression(value, f"output `{k}`")
-                    for k, value in (outputs or {}).items()
+                    for k, value in merged_outputs(outputs, drawn_outputs(drawn), faults).items()
                 }
             ),
             "constraints": tuple(
@@ -206,7 +208,7 @@ class Flow:
             "actions": tuple(actions),
             "name": str(name),
             "bundle": FrozenTable({}),
-            "drawing": reader.drawing(drawing),
+            "drawing": drawn,
         }
         self._set(values)
         if not faults:

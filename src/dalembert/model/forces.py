@@ -14,6 +14,7 @@ import sympy
 
 from ..errors import ModelError
 from ..typing import Expression, Matrix, Vector
+from .named_points import position_outputs
 from .symbols import Coordinate, as_expression, as_matrix, t
 
 __all__ = [
@@ -33,22 +34,31 @@ ZERO = sympy.Integer(0)
 
 @dataclass(frozen=True)
 class SystemPart:
-    """A contribution to a system: T, V, Rayleigh's function R (Q = -dR/dq_dot), and forces."""
+    """A contribution to a system: T, V, Rayleigh's function R (Q = -dR/dq_dot), forces, outputs."""
 
     kinetic: sympy.Expr = ZERO
     potential: sympy.Expr = ZERO
     dissipation: sympy.Expr = ZERO
     forces: Mapping[Coordinate, sympy.Expr] = field(default_factory=dict)
+    outputs: Mapping[str, sympy.Expr] = field(default_factory=dict)
 
     def __add__(self, other: SystemPart) -> SystemPart:
         forces = dict(self.forces)
         for coordinate, value in other.forces.items():
             forces[coordinate] = forces.get(coordinate, sympy.Integer(0)) + value
+        twice = sorted(self.outputs.keys() & other.outputs.keys())
+        if twice:
+            raise ModelError(
+                f"Two points are called `{twice[0][:-2]}`",
+                seen=f"both report {twice[0]}",
+                remedy="name them apart",
+            )
         return SystemPart(
             self.kinetic + other.kinetic,
             self.potential + other.potential,
             self.dissipation + other.dissipation,
             forces,
+            {**self.outputs, **other.outputs},
         )
 
 
@@ -73,16 +83,21 @@ def rate(expression: Expression) -> sympy.Expr:
     return sympy.diff(expression, t) + sum(sympy.diff(expression, q) * q.dot for q in moving)
 
 
-def particle(mass: Expression, position: Vector) -> SystemPart:
+def particle(mass: Expression, position: Vector, *, name: str = "") -> SystemPart:
     """A point mass at a position given by its Cartesian components.
+
+    With a `name`, its position is a column of every motion: ``name_x``, ``name_y``, ``name_z``.
 
     >>> from dalembert.model.symbols import coordinates
     >>> x, y = coordinates("x y")
     >>> particle(2, [x, y]).kinetic
     x_dot**2 + y_dot**2
+    >>> particle(2, [x, y], name="bob").outputs
+    {'bob_x': x, 'bob_y': y}
     """
     return SystemPart(
-        kinetic=as_expression(mass) / 2 * sum(rate(component) ** 2 for component in position)
+        kinetic=as_expression(mass) / 2 * sum(rate(component) ** 2 for component in position),
+        outputs=position_outputs(name, [as_expression(r) for r in position]) if name else {},
     )
 
 
@@ -94,8 +109,9 @@ def body(
     angle: Expression | None = None,
     rotation: Matrix | None = None,
     angular_velocity: Vector | None = None,
+    name: str = "",
 ) -> SystemPart:
-    """A rigid body with its centre of mass at `position`.
+    """A rigid body with its centre of mass at `position`; with a `name`, motions report that.
 
     A planar body has a scalar `inertia` and an `angle`. A body in space has a 3 x 3 `inertia` (or
     its three principal values) in the body's axes, and either its `rotation` matrix R(q, t) from
@@ -125,7 +141,7 @@ def body(
             seen=", ".join(given) or "none",
             remedy="pass angle= in the plane, rotation= or angular_velocity= in space",
         )
-    translation = particle(mass, position)
+    translation = particle(mass, position, name=name)
     if angle is not None:
         return translation + SystemPart(kinetic=as_expression(inertia) / 2 * rate(angle) ** 2)
     tensor = as_matrix(inertia)

@@ -18,6 +18,7 @@ from .constraints import Constraint, ImageConstraint, UnilateralConstraint
 from .drawing import Drawing, Drawn
 from .forces import SystemPart, sum_parts
 from .frozen_table import FrozenTable
+from .named_points import drawn_outputs, merged_outputs
 from .quantities import Quantity, definitions_in
 from .symbols import Coordinate, Input, Momentum, Parameter, Speed, Velocity, by_name, name_of
 from .system_checks import check_bundle, check_energies, check_kinds, check_names, check_roles
@@ -54,8 +55,8 @@ class System:
         Rayleigh's function R; the force is -dR/dq_dot.
     inputs : sequence of Input, or mapping of Input to an expression of time and state
     outputs : mapping of name to expression
-        Further quantities that every motion reports. A start may give those that depend on
-        velocities in place of these.
+        Further quantities that every motion reports, besides the positions of parts and drawn
+        points that have a name. A start may give those that depend on velocities in place of these.
     parts : sequence of SystemPart
         Bodies, springs and forces made with `particle`, `body`, `spring`, ...
     bundle : mapping of Speed to expression
@@ -167,6 +168,9 @@ class System:
                     generalised[q] += reader.expression(value, f"force on {q}")
         table_of_inputs = inputs if isinstance(inputs, Mapping) else dict.fromkeys(_listed(inputs))
         check_kinds(table_of_inputs, outputs, faults)
+        drawn = reader.drawing(drawing)
+        points = {**from_parts.outputs, **drawn_outputs(drawn)}
+        reported = merged_outputs(outputs, points, faults)
         drives = {
             symbol: None if value is None else reader.expression(value, f"input `{symbol}`")
             for symbol, value in table_of_inputs.items()
@@ -184,12 +188,12 @@ class System:
             "dissipation": reader.expression(from_parts.dissipation + dissipation, "dissipation"),
             "inputs": FrozenTable(drives),
             "outputs": FrozenTable(
-                {k: reader.expression(v, f"output `{k}`") for k, v in (outputs or {}).items()}
+                {k: reader.expression(v, f"output `{k}`") for k, v in reported.items()}
             ),
             "bundle": FrozenTable(fibre),
             "bundle_lagrangian": on_bundle,
             "name": str(name),
-            "drawing": reader.drawing(drawing),
+            "drawing": drawn,
             "home": FrozenTable(
                 {
                     q: float(value)

@@ -23,6 +23,7 @@ from ...model.io.files import dumps
 from ...model.names import shortened
 from ...model.scenario import Scenario
 from ...typing import Array, Path
+from ..energy_columns import MEANINGS
 from ..reactions import refuse_too_many
 from .file_image import file_image, opened, sealed
 
@@ -200,6 +201,8 @@ def _multipliers(motion: Motion) -> dict[str, Array]:
 def _described(motion: Motion, name: str) -> dict[str, str]:
     if name == "energy":
         return {"long_name": "energy p . q_dot - L, or H"}
+    if name in motion.columns.energy_names:
+        return {"long_name": MEANINGS[name]}
     output = motion.system.outputs.get(name)
     return {"long_name": name if output is None else f"output {name} = {shortened(output, 200)}"}
 

@@ -17,6 +17,7 @@ from ...model.system import System
 from ...runtime.context import Context
 from ...runtime.kernel import kernel_of
 from ...typing import Array, ArrayLike
+from ..energy_columns import MEANINGS
 from ..motion import Motion
 from ..outcome import Outcome, Termination
 from ..segment import Computed, Segment
@@ -84,9 +85,11 @@ def stored_motion(public: StoredArrays, private: StoredArrays, is_sealed: bool) 
         for name in record["variables"]
         if name in own and equations.rechoose is not None
     }
-    return replace(
-        motion, computed=Computed(_observed(public, record, equations.system), own_symbols)
-    )
+    energies = {
+        name: _column(public, record, name) for name in MEANINGS if name in record["variables"]
+    }
+    observed = _observed(public, record, equations.system)
+    return replace(motion, computed=Computed(observed, own_symbols, energies))
 
 
 def _termination(record: Mapping[str, Any]) -> Termination:

@@ -8,12 +8,13 @@ import numpy as np
 
 from ...analysis.stability.equilibria import equilibria
 from ...errors import DalembertError, ModelError, nearest
+from ...integrate.energy_columns import sampled_at
 from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
 from ...model.scenario import Scenario
 from ...plotting.motion_samples import finite_span
 from ..job_progress import JobProgress
-from .running import column, sampled_at
+from .running import column
 from .scenarios import options_of, scenario_of, span_of
 
 __all__ = ["portrait"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DalembertError
+from ...integrate.energy_columns import sampled_at
 from ...integrate.simulate import simulate
 from ...model.drawing import drawing_of
 from ...model.scenario import Scenario
@@ -22,7 +23,7 @@ from .scenes import scene_of
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
 
-__all__ = ["column", "motion_of", "run", "sampled_at"]
+__all__ = ["column", "motion_of", "run"]
 
 #: Numbers of a result, about: beyond it there are fewer frames; and those that a shape may take at
 #: one of them.
@@ -103,6 +104,7 @@ def _result(
             notes.append(f"There is no picture: {error}")
     job_context.check()
     outputs = [*motion.system.outputs, *(symbol.name for symbol in motion.system.inputs)]
+    outputs += sampled.columns.energy_names
     shown = [name for name in sampled.names if name not in ("t", "energy", *outputs)]
     return {
         "model": motion.system.name,
@@ -135,17 +137,6 @@ def _frame_times(motion: Motion, frames: int) -> Array:
     except DalembertError:
         return np.asarray(motion.t[:1], dtype=float)
     return np.linspace(first, last, frames) if last != first else np.array([first])
-
-
-def sampled_at(motion: Motion, times: Array) -> Motion:
-    """The same motion stored at other times: its dense states there, everything else computed from
-    these.
-    """
-    backward = motion.segments[-1].step_t[-1] < motion.segments[0].step_t[0]
-    sign = -1.0 if backward else 1.0
-    begins = np.array([sign * segment.step_t[0] for segment in motion.segments])
-    owner = np.clip(np.searchsorted(begins, sign * times, side="right") - 1, 0, None)
-    return replace(motion, t=times, y=np.ascontiguousarray(motion.sol(times)), owner=owner)
 
 
 def column(values: ArrayLike) -> list[float]:

@@ -13,6 +13,7 @@ from ...errors import ModelError
 from ..atoms import leaves
 from ..cache import Cache
 from ..drawing import Drawing
+from ..named_points import position_outputs
 from ..symbols import Input
 from ..system import System
 from .body import GROUND, Body, Frame, Place, as_frame
@@ -203,7 +204,11 @@ class Mechanism:
         return mechanism_drawing(bodies, self.joints, plan.kinematics)
 
     def system(
-        self, coordinates: Coordinates = "joint", *, outputs: Values | None = None
+        self,
+        coordinates: Coordinates = "joint",
+        *,
+        outputs: Values | None = None,
+        points: Sequence[Place] = (),
     ) -> System:
         """The mechanism as a `System`.
 
@@ -213,6 +218,8 @@ class Mechanism:
             The coordinates of the joints, with constraints for loops; or position and quaternion of
             every body, ``<body>_x``, ..., ``<body>_qz``, with constraints for all joints.
         outputs : mapping of name to expression
+        points : sequence of bodies, points and frames
+            Their positions are columns of every motion, ``<name>_x``, ``<name>_y``, ``<name>_z``.
         """
         plan = self._plan(coordinates)
         found = total(plan.contributions(self))
@@ -233,7 +240,7 @@ class Mechanism:
             forces=found.forces,
             constraints=found.constraints,
             inputs=inputs,
-            outputs={**found.outputs, **(outputs or {})},
+            outputs={**found.outputs, **_reported(points, plan.kinematics), **(outputs or {})},
             home=found.home,
             name=self.name,
             drawing=self._drawing(plan),
@@ -260,6 +267,25 @@ class _Plan:
         parts += [Contribution(constraints=numbered(*pair)) for pair in residuals.items()]
         parts += [element.contribution(self.kinematics) for element in mechanism.elements]
         return parts
+
+
+def _reported(points: Sequence[Place], kinematics: Kinematics) -> dict[str, sympy.Expr]:
+    """The positions of places by name."""
+    found: dict[str, sympy.Expr] = {}
+    for place in points:
+        frame = as_frame(place, "A point to report")
+        name = place.name
+        if not name:
+            raise ModelError(
+                f"A point to report on `{frame.body.name}` has no name",
+                seen=frame.position,
+                remedy='pass body.point(position, name="tip")',
+            )
+        outputs = position_outputs(name, kinematics.position(frame))
+        if not found.keys().isdisjoint(outputs):
+            raise ModelError(f"Two points are called `{name}`", remedy="name them apart")
+        found |= outputs
+    return found
 
 
 def _joint_plan(mechanism: Mechanism) -> _Plan:

@@ -18,6 +18,7 @@ import sympy
 
 from ...errors import ModelError
 from ..constraints import Constraint, holonomic, velocity
+from ..named_points import position_outputs
 from .body import Frame, Place, as_frame
 from .contributions import Contribution
 from .kinematics import Kinematics
@@ -62,10 +63,7 @@ class Rolling:
         return Contribution(
             constraints=tuple(constraints),
             coordinates=(*contact.coordinates, *touch.coordinates),
-            outputs={
-                f"{self.name}_contact_{axis}": value
-                for axis, value in zip("xyz", spot, strict=True)
-            },
+            outputs=position_outputs(f"{self.name}_contact", spot),
         )
 
     def _positions(

@@ -63,7 +63,7 @@ _BY_TABLE: dict[str, tuple[str, ...]] = {
 }
 #: What may stand beside a shape.
 _BESIDE: dict[str, tuple[str, ...]] = {
-    "point": ("size", "color"),
+    "point": ("size", "color", "name"),
     "link": ("width", "color"),
     "spring": ("coils", "color"),
     "polyline": ("closed", "width", "color"),
@@ -260,7 +260,7 @@ class _DrawingReader:
                     remedy='write "body", say',
                 )
             return value
-        if key == "group":
+        if key in ("group", "name"):
             return self.words(value, where)
         number = self.number(value, where)
         most = math.inf if key in ("scale", "size") else 1000

@@ -1,0 +1,171 @@
+r"""Kinetic and potential energy, the Lagrangian and the action along a motion.
+
+    L = p . q_dot - E,    S(t) = int_{t_0}^{t} L dt,    T = L + V
+
+with what every motion observes: momenta p = L_v, velocities and the energy E. V and T are those
+that the system was stated by. A Lagrangian that was stated whole, or a Hamiltonian, has
+V(q, t) = -L(q, 0, t) and T = E - V: terms that are linear in the velocities have no part in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy
+
+from ..algebra.tabulate import tabulated
+from ..model.read_only import read_only
+from ..model.system import System
+from ..typing import Array
+from .methods.method import FixedStep
+from .methods.table import find_method
+
+if TYPE_CHECKING:
+    from .motion import Motion
+
+__all__ = ["MEANINGS", "Columns", "energy_names", "sampled_at"]
+
+#: Nodes of Gauss's rule on a step; where a state between steps takes a step of its own, fewer.
+NODES, FEW_NODES = 5, 2
+
+
+class Columns(Mapping[str, Array]):
+    """The columns of a motion by name; energies and the action are computed when first read.
+
+    Attributes
+    ----------
+    energy_names : tuple of str
+        Those of "kinetic", "potential", "lagrangian" and "action" that the motion has, and that no
+        symbol or output of the system is called.
+    """
+
+    def __init__(self, motion: Motion, table: Mapping[str, Array]) -> None:
+        self._motion, self._values = motion, dict(table)
+        known = {} if motion.computed is None else motion.computed.energies
+        self.energy_names = tuple(name for name in energy_names(motion) if name not in table)
+        if motion.computed is not None and any(v is None for v in motion.system.inputs.values()):
+            self.energy_names = tuple(name for name in self.energy_names if name in known)
+        self._values |= {name: known[name] for name in self.energy_names if name in known}
+        self._names = tuple(dict.fromkeys((*table, *self.energy_names)))
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._values and name in self.energy_names:
+            self._values[name] = read_only(_COLUMNS[name](self._motion))
+        return self._values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def energies(self) -> dict[str, Array]:
+        """Those that were computed, and all where they cannot be computed again from a copy."""
+        is_last = any(value is None for value in self._motion.system.inputs.values())
+        return {name: self[name] for name in self.energy_names if is_last or name in self._values}
+
+
+def energy_names(motion: Motion) -> tuple[str, ...]:
+    """The energies that this motion has; none of a flow or a reduced system."""
+    system = motion.system
+    if not isinstance(system, System):
+        return ()
+    if potential_energy(system) is None:
+        return ("lagrangian", "action")
+    return tuple(MEANINGS)
+
+
+def potential_energy(system: System) -> sympy.Expr | None:
+    """V(q, t), as stated, or -L(q, 0, t); None if no velocity zero shows in H."""
+    found = system.cache.get("potential energy", lambda: (_potential(system),))[0]
+    return found if found is None or isinstance(found, sympy.Expr) else None
+
+
+def _potential(system: System) -> sympy.Expr | None:
+    if system.potential is not None:
+        return system.potential
+    at_rest: dict[sympy.Symbol, sympy.Expr]
+    if system.hamiltonian is not None:
+        at_rest = dict.fromkeys(system.momenta, sympy.S.Zero)
+        velocities = (sympy.diff(system.hamiltonian, p).xreplace(at_rest) for p in system.momenta)
+        if any(velocity != 0 for velocity in velocities):
+            return None
+        value = system.hamiltonian.xreplace(at_rest)
+    else:
+        at_rest = dict.fromkeys(system.velocities, sympy.S.Zero)
+        value = -system.energy_function.xreplace(at_rest)
+    return None if value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) else value
+
+
+def _values_of_potential(motion: Motion) -> Array:
+    value = potential_energy(motion.system)
+    assert value is not None
+    symbols = sorted(value.free_symbols, key=lambda symbol: str(symbol.name))
+    known = motion.parameters
+    arguments = [known[s.name] if s.name in known else motion[s.name] for s in symbols]
+    return np.array(np.broadcast_to(tabulated(symbols, [value])(arguments)[0], motion.t.shape))
+
+
+def _kinetic(motion: Motion) -> Array:
+    if motion.system.kinetic is None:
+        return motion.energy - _values_of_potential(motion)
+    return _lagrangian(motion) + _values_of_potential(motion)
+
+
+def _lagrangian(motion: Motion) -> Array:
+    observed = motion._observed
+    total = np.sum(observed["momenta"] * observed["velocities"], axis=0) - observed["energy"][0]
+    return np.asarray(total, dtype=float)
+
+
+def _action(motion: Motion) -> Array:
+    """S at the stored times, by Gauss's rule on dense output over every step."""
+    if len(motion.t) < 2 or motion.t[0] == motion.t[-1]:
+        return np.zeros(len(motion.t))
+    step = find_method(motion.statistics["method"]).step
+    nodes, weights = np.polynomial.legendre.leggauss(
+        FEW_NODES if isinstance(step, FixedStep) else NODES
+    )
+    edges, places = motion.panels()
+    middles, halves = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+    times = (middles[:, None] + halves[:, None] * nodes).ravel()
+    values = _lagrangian(sampled_at(motion, times)).reshape(len(middles), len(nodes))
+    pieces = (values @ weights) * halves
+    return np.asarray(np.concatenate([[0.0], np.cumsum(pieces)])[places], dtype=float)
+
+
+def sampled_at(motion: Motion, times: Array) -> Motion:
+    """The same motion stored at other times: its dense states, and everything computed from them.
+
+    Parameters
+    ----------
+    times : array (k,)
+        Inside the motion.
+    """
+    backward = motion.segments[-1].step_t[-1] < motion.segments[0].step_t[0]
+    sign = -1.0 if backward else 1.0
+    begins = np.array([sign * segment.step_t[0] for segment in motion.segments])
+    owner = np.clip(np.searchsorted(begins, sign * times, side="right") - 1, 0, None)
+    states = np.ascontiguousarray(motion.sol(times))
+    return replace(motion, t=times, y=states, owner=owner, computed=None)
+
+
+_COLUMNS: Mapping[str, Callable[[Motion], Array]] = {
+    "kinetic": _kinetic,
+    "potential": _values_of_potential,
+    "lagrangian": _lagrangian,
+    "action": _action,
+}
+#: The columns with their meaning, in the order of tables.
+MEANINGS: Mapping[str, str] = {
+    "kinetic": "kinetic energy T",
+    "potential": "potential energy V",
+    "lagrangian": "Lagrangian L = p . q_dot - E",
+    "action": "action, the integral of L from the first stored time",
+}
