@@ -93,7 +93,8 @@ def test_the_python_of_a_page_runs_in_order_and_prints_what_it_says(page, tmp_pa
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_whole_model_file_of_a_page_is_a_model(page):
     for block in blocks(page):
-        if block.language == "toml" and re.search(r"^coordinates\s*=", block.body, re.MULTILINE):
+        whole = re.search(r"^(coordinates\s*=|\[bodies)", block.body, re.MULTILINE)
+        if block.language == "toml" and whole:
             assert loads(block.body).system.coordinates
 
 

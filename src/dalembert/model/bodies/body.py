@@ -220,9 +220,10 @@ def _check_possible(body: Body) -> None:
     import numpy as np
 
     tensor = np.array(body.inertia.tolist(), dtype=float)
-    moments = np.linalg.eigvalsh(tensor)
+    size = float(abs(tensor).max()) or 1.0
+    moments = np.linalg.eigvalsh(tensor / size)
     slack = ROUNDED * max(abs(moments).max(), 0.0)
-    seen = "principal moments " + ", ".join(f"{moment:.6g}" for moment in moments)
+    seen = "principal moments " + ", ".join(f"{moment * size:.6g}" for moment in moments)
     if moments[0] < -slack:
         raise ModelError(
             f"The inertia of `{body.name}` is impossible: a principal moment is negative",

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from ...model.drawing import Shape
     from ...model.io.files import Toml
 
-__all__ = ["MOST_POINTS", "MOST_SHAPES", "drawing_sections", "read_drawing"]
+__all__ = ["COLOR", "MOST_POINTS", "MOST_SHAPES", "drawing_sections", "read_drawing"]
 
 MOST_SHAPES, MOST_POINTS, LONGEST_TEXT = 500, 500, 200
-_COLOR = re.compile(r"#[0-9a-fA-F]{3,8}|[A-Za-z][A-Za-z0-9: ]{0,30}")
+COLOR = re.compile(r"#[0-9a-fA-F]{3,8}|[A-Za-z][A-Za-z0-9: ]{0,30}")
 
 #: Key of a shape -> how many positions it is given by (0: any number), or the keys of its table.
 _BY_POSITIONS = {
@@ -253,7 +253,7 @@ class _DrawingReader:
                 raise FileError(f"`{where}` must be true or false", seen=shortened(value))
             return value
         if key == "color":
-            if not isinstance(value, str) or not _COLOR.fullmatch(value):
+            if not isinstance(value, str) or not COLOR.fullmatch(value):
                 raise FileError(
                     f"`{where}` must be a role or a colour",
                     seen=shortened(value),

@@ -23,6 +23,7 @@ from ..scenario import Scenario
 from ..symbols import Coordinate, Input, Multiplier, Parameter, Speed
 from ..system import System
 from .expressions import evaluate, parse, parse_relation
+from .file_bodies import BODY_KEYS, BodiesReader, check_no_bodies, states_bodies
 from .file_drawing import read_drawing
 from .file_flows import FLOW_TABLES, check_no_energies, read_flow
 from .run_reader import RunReader
@@ -52,6 +53,7 @@ _TABLES = (
     *FLOW_TABLES,
 )
 _KEYS = (*_TEXTS, "coordinates", *_ENERGIES, "constraints", "dissipation", *_TABLES, "drawing")
+_ALL_KEYS = (*_KEYS, *BODY_KEYS)
 _CONSTRAINT_KEYS = ("expression", "name", "kind", "restitution", "work")
 
 
@@ -69,20 +71,32 @@ class _ModelReader(RunReader):
     """Reads one table; `faults` grows on the way."""
 
     def scenario(self) -> Scenario:
-        self._check_keys(self.table, _KEYS, "the model file")
+        self._check_keys(self.table, _ALL_KEYS, "the model file")
         texts = {
             key: self._text(self.table[key], f"`{key}`") for key in _TEXTS if key in self.table
         }
-        coordinates = self._names(
-            "coordinates", self.table.get("coordinates", []), MOST_COORDINATES
+        bodies = BodiesReader(self.table, self._fault) if states_bodies(self.table) else None
+        coordinates = (
+            bodies.coordinates()
+            if bodies is not None
+            else self._names("coordinates", self.table.get("coordinates", []), MOST_COORDINATES)
         )
+        if len(coordinates) > MOST_COORDINATES:
+            self._wrong(
+                f"There are more than {MOST_COORDINATES} coordinates",
+                seen=len(coordinates),
+                remedy="use Python",
+            )
+            raise UnreadableError
         if not coordinates:
             if not self.faults:
                 self._wrong(
-                    "The model file has no coordinates", remedy='write coordinates = ["x", ...]'
+                    "The model file has no coordinates",
+                    remedy='write coordinates = ["x", ...], or [joints] that move',
                 )
             raise UnreadableError
         check_no_energies(self.table, self._fault)
+        check_no_bodies(self.table, self._fault)
         tables = {key: self._table(key) for key in _TABLES}
         speeds = self._names("image.speeds", tables["image"].get("speeds", []), MOST_COORDINATES)
         self._declare(coordinates, tables, speeds)
@@ -97,6 +111,10 @@ class _ModelReader(RunReader):
             key: self._expression(self.table[key], key) for key in _ENERGIES if key in self.table
         }
         dissipation = self._expression(self.table.get("dissipation", 0), "dissipation")
+        mechanical = None
+        if bodies is not None:
+            mechanical = self._mechanical(bodies, texts.get("name", "mechanism"))
+            coordinates = [q.name for q in mechanical.coordinates]
         forces = self._by_coordinate(tables["forces"], "forces", coordinates)
         inputs = {
             Input(name): self._input(value, f"inputs.{name}")
@@ -127,10 +145,13 @@ class _ModelReader(RunReader):
         )
         if self.faults:
             raise UnreadableError
-        system = (
-            flow
-            if flow is not None
-            else System(
+        if mechanical is not None:
+            system: System | Flow = _extended(mechanical, constraints, forces, inputs, outputs)
+            if drawing is not None:
+                system = system.replacing(drawing=drawing)
+            drawing = system.drawing
+        else:
+            system = flow or System(
                 [Coordinate(name) for name in coordinates],
                 constraints=constraints,
                 forces=forces,
@@ -143,9 +164,25 @@ class _ModelReader(RunReader):
                 drawing=drawing,
                 **energies,
             )
-        )
         about = (texts.get("source", ""), texts.get("summary", ""))
         return Scenario(system, parameters, start, options, *about, drawing)  # type: ignore[arg-type]
+
+    def _mechanical(self, bodies: BodiesReader, name: str) -> System:
+        """The system that bodies and joints state; its further coordinates become known."""
+        statement = bodies.statement
+        mechanism = bodies.mechanism(self.symbols, name)
+        if mechanism is None:
+            raise UnreadableError
+        system: System | None = self._attempt("joints", None, mechanism.system, statement)
+        if system is None:
+            raise UnreadableError
+        stated = {q.name for q in system.coordinates}
+        for q in [symbol for symbol in self.symbols.values() if isinstance(symbol, Coordinate)]:
+            if q.name not in stated:
+                for gone in (q, q.dot, q.ddot, q.momentum):
+                    del self.symbols[gone.name], self.owners[gone.name]
+        self._declare([name for name in stated if name not in self.symbols], {}, [])
+        return system
 
     def _flow(
         self,
@@ -184,9 +221,9 @@ class _ModelReader(RunReader):
                     continue  # a flow has no momenta, and may call a symbol so
                 self._symbol(symbol, f"the {what} of {name}", checked=True)
         for kind, names in (
-            (Parameter, tables["parameters"]),
-            (Input, tables["inputs"]),
-            (Speed, (*speeds, *tables["bundle"])),
+            (Parameter, tables.get("parameters", ())),
+            (Input, tables.get("inputs", ())),
+            (Speed, (*speeds, *tables.get("bundle", ()))),
         ):
             for name in names:
                 self._symbol(kind(name), f"the {kind.__name__.lower()} {name}")
@@ -360,6 +397,25 @@ class _ModelReader(RunReader):
         found = self._by_coordinate(velocities, "image", coordinates)
         symbols = tuple(Speed(name) for name in speeds)
         return [ImageConstraint(sympy.Integer(0), name or "image", {}, symbols, found)]
+
+
+def _extended(
+    system: System,
+    constraints: list[Constraint],
+    forces: Mapping[str, sympy.Expr],
+    inputs: Mapping[Input, sympy.Expr | None],
+    outputs: Mapping[str, sympy.Expr],
+) -> System:
+    """A system of bodies with what else the file states about it."""
+    summed = {q.name: value for q, value in system.forces.items()}
+    for name, value in forces.items():
+        summed[name] = summed.get(name, sympy.Integer(0)) + value
+    return system.replacing(
+        constraints=(*system.constraints, *constraints),
+        forces=summed,
+        inputs=inputs,
+        outputs={**system.outputs, **outputs},
+    )
 
 
 @dataclass(frozen=True)
