@@ -8,7 +8,7 @@ and multipliers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import sympy
@@ -19,7 +19,7 @@ from .latex_symbols import GREEK
 if TYPE_CHECKING:
     from .equation_printer import Term, Written
 
-__all__ = ["latex", "lines_latex", "matrix_latex", "symbol_latex", "text"]
+__all__ = ["expression_latex", "latex", "lines_latex", "matrix_latex", "symbol_latex", "text"]
 
 #: The rank of sums of velocities among the factors of a product; what has a higher one stands
 #: behind fractions.
@@ -53,13 +53,24 @@ def lines_latex(written: Written) -> list[tuple[str, str]]:
     return lines
 
 
-def matrix_latex(table: sympy.MatrixBase) -> str:
+def expression_latex(expression: sympy.Expr, signs: Mapping[str, str] | None = None) -> str:
+    r"""An expression in LaTeX; floating numbers have six digits, `signs` are symbols by name.
+
+    >>> expression_latex(2 * sympy.cos(sympy.Symbol("theta")) ** 2)
+    '2 \\cos^{2}\\theta'
+    """
+    atoms = expression.atoms(sympy.Float)
+    known = {number: sympy.Float(f"{float(number):.6g}", 6) for number in atoms}
+    return _Setter((), signs).show(expression.xreplace(known))
+
+
+def matrix_latex(table: sympy.MatrixBase, signs: Mapping[str, str] | None = None) -> str:
     r"""A matrix of expressions between brackets; floating numbers have six digits.
 
     >>> matrix_latex(sympy.Matrix([[sympy.Symbol("m"), 0], [0, 0.5]]))
     '\\begin{bmatrix} m & 0 \\\\ 0 & 0.5 \\end{bmatrix}'
     """
-    show = _Setter(()).show
+    show = _Setter((), signs).show
 
     def cell(entry: sympy.Expr) -> str:
         return f"{float(entry):.6g}" if entry.is_Float else show(entry)
@@ -85,14 +96,17 @@ def _side(terms: Sequence[Term], show: Callable[[sympy.Expr], str]) -> str:
 class _Setter:
     """Sets expressions in LaTeX."""
 
-    def __init__(self, unknowns: Iterable[sympy.Symbol | None]) -> None:
+    def __init__(
+        self, unknowns: Iterable[sympy.Symbol | None], signs: Mapping[str, str] | None = None
+    ) -> None:
         self._unknowns = {symbol for symbol in unknowns if symbol is not None}
+        self._signs = signs or {}
 
     def show(self, expression: sympy.Expr) -> str:
         """An expression."""
         match expression:
             case sympy.Symbol():
-                return symbol_latex(expression)
+                return self._signs.get(expression.name) or symbol_latex(expression)
             case sympy.MatrixSymbol():
                 return symbol_latex(sympy.Symbol(expression.name))
             case sympy.Add():

@@ -8,6 +8,7 @@ from .reduction import reduce as reduce
 from .reduction import reduced_coefficients as reduced_coefficients
 from .reduction import reduced_two_form as reduced_two_form
 from .reduction import restricted_two_form as restricted_two_form
+from .reduction import two_form_formulas as two_form_formulas
 from .relative import energy_momentum as energy_momentum
 from .relative import relative_equilibria as relative_equilibria
 from .routh_functions import nonholonomic_routhian as nonholonomic_routhian

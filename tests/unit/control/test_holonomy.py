@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from scipy.integrate import dblquad
+from scipy.integrate import dblquad, quad
 from sympy import cos, sin, tan
 
 import dalembert as da
@@ -250,3 +250,54 @@ def test_a_small_curvature_is_a_curvature() -> None:
         da.Flow({x: u, y: w, z: -sympy.Float(1e-13) * x * w}, inputs=[u, w]), -2e-13
     )
     assert np.ptp(loop.corners[:, 0]) == pytest.approx(2**0.5)
+
+
+# -- the mechanical connection ---------------------------------------------------------------------
+
+
+def skater(**forces: Any) -> tuple[da.System, dict[str, float]]:
+    """A body with two arms on its axis, coupled by cosines; the group turns it."""
+    a, r1, r2 = da.coordinates("a r1 r2")
+    I0, I1, k = da.parameters("I0 I1 k", positive=True)
+    kinetic = I0 / 2 * a.dot**2
+    for r in (r1, r2):
+        kinetic += I1 / 2 * (a.dot + r.dot) ** 2 + k * cos(r) * a.dot * (a.dot + r.dot)
+    table = {a: forces["turn"]} if forces else {}
+    return da.System([a, r1, r2], kinetic=kinetic, forces=table), {"I0": 1.0, "I1": 0.3, "k": 0.2}
+
+
+def test_the_mechanical_connection_at_zero_momentum_by_quadrature_of_scipy() -> None:
+    system, values = skater()
+    a = system.coordinates[0]
+    turn = da.symmetry.connection(system, {"turn": {a: 1}})
+    corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.5), (0.0, 1.5)]
+    found = da.control.holonomy(turn, corners, parameters=values)
+
+    def A(r1: float, r2: float) -> list[float]:
+        """J = 0: a_dot = -sum (I1 + k cos r_i) r_i_dot / (I0 + 2 I1 + 2 k cos r1 + 2 k cos r2)."""
+        whole = 1.0 + 2 * 0.3 + 2 * 0.2 * (np.cos(r1) + np.cos(r2))
+        return [-(0.3 + 0.2 * np.cos(r)) / whole for r in (r1, r2)]
+
+    total = 0.0
+    for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+
+        def speed(
+            s: float, x0: float = x0, y0: float = y0, x1: float = x1, y1: float = y1
+        ) -> float:
+            slopes = A(x0 + s * (x1 - x0), y0 + s * (y1 - y0))
+            return slopes[0] * (x1 - x0) + slopes[1] * (y1 - y0)
+
+        total += quad(speed, 0, 1, epsabs=1e-13)[0]
+    assert found.displacement == pytest.approx([total], abs=1e-10)
+    assert found.by_curvature == pytest.approx([total], abs=1e-10)
+
+
+def test_a_momentum_that_does_not_stay_zero_is_refused() -> None:
+    pushed, _ = skater(turn=1)
+    board = da.gallery.load("snakeboard")
+    x_, y_, angle = board.system.coordinates[:3]
+    ahead, aside = {x_: cos(angle), y_: sin(angle)}, {x_: -sin(angle), y_: cos(angle)}
+    se2 = {"ahead": ahead, "aside": aside, "turn": {angle: 1}}
+    for model, group in ((pushed, {"turn": {pushed.coordinates[0]: 1}}), (board, se2)):
+        with pytest.raises(FormError, match="momenta stay zero"):
+            da.control.holonomy(da.symmetry.connection(model, group), [(0, 0), (1, 0), (1, 1)])

@@ -18,14 +18,18 @@ import numpy as np
 import sympy
 
 from ...algebra.simplify.lowest_terms import lowest_terms
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.simplify.trigonometric_ring import TooMuchWorkError, Work
 from ...errors import FormError
 from ...formulations.reduction.bundle_equations import ReducedFunctions
+from .reduced_formulas import inverse_symbol
 
 if TYPE_CHECKING:
     from ...algebra.protocol import Block
+    from .reduced_tensors import ReducedCoefficients
 
-__all__ = ["bracket", "check_hypotheses", "generic_completion", "moving_tensors", "smallest"]
+__all__ = ["bracket", "check_hypotheses", "constrained_lagrangian", "generic_completion"]
+__all__ += ["moving_tensors", "smallest"]
 
 #: How much an expression may cost to be brought to lowest terms, in products of terms.
 EFFORT = 150_000
@@ -122,6 +126,32 @@ def check_hypotheses(reduced: ReducedFunctions) -> None:
     at_rest = algebra.substitute(reduced.residual, moving, still)
     if reduced.residual.numel() and not algebra.vanishing(at_rest).holds:
         require("constraints that are linear in the velocities", "an affine constraint")
+
+
+def constrained_lagrangian(reduced: ReducedFunctions, found: ReducedCoefficients) -> sympy.Expr:
+    """l_c(r, r_dot, p) = 1/2 g_c r_dot r_dot + 1/2 I^{ab} p_a p_b - V, by coefficient.
+
+    g_c is the kinetic metric of horizontal velocities; horizontal and vertical ones are orthogonal.
+    """
+    algebra, v = reduced.algebra, reduced.shape_velocities
+    moving = algebra.stack([v, reduced.xi])
+    potential = algebra.substitute(reduced.lagrangian, moving, algebra.zeros(moving.shape[0]))
+    lifted = algebra.substitute(reduced.lagrangian, reduced.xi, -reduced.connection @ v)
+    metric = algebra.jacobian(algebra.gradient(lifted, v), v)
+    total, m, s = simplify(_scalar(potential)), found.count, len(reduced.bundle.shape)
+    for a in range(s):
+        for b in range(a, s):
+            value = simplify(metric[a, b]) * (sympy.Rational(1, 2) if a == b else 1)
+            total += value * v[a] * v[b]
+    for a in range(m):
+        for b in range(a, m):
+            value = simplify(found.inverse[a, b]) if m == 1 else inverse_symbol(a, b)
+            total += value * (sympy.Rational(1, 2) if a == b else 1) * reduced.p[a] * reduced.p[b]
+    return total
+
+
+def _scalar(block: Block) -> sympy.Expr:
+    return block[0] if isinstance(block, sympy.MatrixBase) else block
 
 
 def smallest(expression: sympy.Expr) -> sympy.Expr:

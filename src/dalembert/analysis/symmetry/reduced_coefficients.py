@@ -52,7 +52,14 @@ from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array, Values, Vector
-from .moving_frame import check_hypotheses, generic_completion, moving_tensors, smallest
+from .moving_frame import (
+    check_hypotheses,
+    constrained_lagrangian,
+    generic_completion,
+    moving_tensors,
+    smallest,
+)
+from .reduced_formulas import CoefficientSymbols
 from .reduced_tensors import ReducedCoefficients, assembled
 
 __all__ = ["CoefficientField", "ReducedCoefficients", "reduced_coefficients"]
@@ -97,7 +104,12 @@ class CoefficientField:
         """
         values = self._values(shape, parameters or {})
         tables = self._evaluated(self._function(self._completion(values)), values)
-        return self._checked(assembled(tables, *self.sizes), values)
+        found = self._checked(assembled(tables, *self.sizes), values)
+        return replace(found, symbols=self._symbols())
+
+    def _symbols(self, lagrangian: sympy.Expr | None = None) -> CoefficientSymbols:
+        bundle = self.bundle
+        return CoefficientSymbols(bundle.speeds, bundle.shape_symbols, bundle.momenta, lagrangian)
 
     def symbolic(self) -> ReducedCoefficients:
         """The coefficients as expressions, for small systems, checked at a generic shape."""
@@ -117,7 +129,8 @@ class CoefficientField:
         if not gap < LIMIT:
             what = "The coefficients do not match their symbolic expressions"
             raise RunError(what, seen=f"{gap:.1e}")
-        return replace(found, residual=max(gap, numbers.residual))
+        symbols = self._symbols(constrained_lagrangian(reduced, found))
+        return replace(found, residual=max(gap, numbers.residual), symbols=symbols)
 
     @cached_property
     def in_graph(self) -> ReducedCoefficients:

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import FormError
+from ...presentation.formulas import Formulas
 from ...typing import Array, ArrayLike
+from .reduced_formulas import CoefficientSymbols, reduced_formulas
 
 __all__ = ["ReducedCoefficients", "assembled"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReducedCoefficients:
     """Coefficients at one shape or as expressions; k body velocities, m momenta, s shapes.
 
@@ -42,6 +45,8 @@ class ReducedCoefficients:
         F^{ci}_al.
     residual : float
         The worst difference from the equations of `reduce` and from the brackets on Q, relatively.
+    symbols : CoefficientSymbols or None
+        What the indices count.
     """
 
     frame: Array
@@ -56,6 +61,40 @@ class ReducedCoefficients:
     curvature: Array
     lift_derivative: Array
     residual: float = np.inf
+    symbols: CoefficientSymbols | None = None
+
+    @cached_property
+    def formulas(self) -> Formulas:
+        """The reduced equations with these coefficients, a formula a line.
+
+        Raises
+        ------
+        FormError
+            Where the tensors were assembled without their symbols.
+        """
+        if self.symbols is None:
+            what = "Coefficients without symbols cannot be written as equations"
+            raise FormError(what, remedy="use da.symmetry.reduced_coefficients")
+        return reduced_formulas(self, self.symbols)
+
+    def text(self) -> str:
+        """The reduced equations as plain text: momenta, shape, body velocities, inertia."""
+        return self.formulas.text()
+
+    def latex(self) -> str:
+        """The reduced equations as a LaTeX ``aligned`` environment."""
+        return self.formulas.latex()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        k, m, s = len(self.frame), self.count, self.connection.shape[1]
+        counts = f"{k} body velocities, {m} momenta, {s} shape coordinates"
+        return f"<ReducedCoefficients: {counts}, residual {self.residual:.1e}>"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
 
     @property
     def count(self) -> int:

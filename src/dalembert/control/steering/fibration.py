@@ -20,12 +20,14 @@ from typing import TypeAlias
 
 import sympy
 
+from ...algebra.graph import GraphAlgebra
 from ...algebra.tree import TreeAlgebra
 from ...analysis.symmetry.connections import Connection
 from ...errors import FormError, ModelError
 from ...formulations.equations import Equations
 from ...formulations.forms import maggi
 from ...formulations.independent_velocities import reduced_equations
+from ...formulations.reduction.bundle_equations import ReducedFunctions
 from ...formulations.registry import derive
 from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Input, Parameter, t
@@ -156,8 +158,8 @@ def fibration(model: Flow | Connection | Fibration, base: Symbols = ()) -> Fibra
     Parameters
     ----------
     model : Flow, Connection or Fibration
-        A flow with as many inputs as base symbols; or a purely kinematic connection of
-        `da.symmetry.connection`.
+        A flow with as many inputs as base symbols; or a connection of `da.symmetry.connection` that
+        is purely kinematic or whose momenta stay zero, like the mechanical connection at J = 0.
     base : sequence of symbols
         Those whose rates, or whose speeds' rates, the inputs set; by default the symbols whose rate
         is an input or a speed.
@@ -282,10 +284,10 @@ def _checked_gain(gain: sympy.MatrixBase, inputs: tuple[Input, ...], model: Flow
 
 
 def _of_connection(connection: Connection) -> Fibration:
-    """Shapes over the group: g_dot follows r_dot by the constraints alone."""
-    if connection.kind != "purely kinematic" or any(connection.drift):
+    """Shapes over the group: g_dot follows r_dot where the momenta, if there are any, stay zero."""
+    if any(connection.drift) or not _stays_at_zero(connection):
         raise FormError(
-            "Only the constraints of a purely kinematic system move its group",
+            "The group follows the shape alone only while the momenta stay zero",
             f"{connection.system.name} is {connection.kind}: momenta move it, too",
             "follow its shape with da.symmetry.follow_shape, which carries the momenta along",
         )
@@ -296,7 +298,19 @@ def _of_connection(connection: Connection) -> Fibration:
     moved = lift * sympy.Matrix(inputs)
     by_name = dict(zip((q.name for q in connection.group.symbols), moved, strict=True))
     rates = dict(zip(connection.shape, inputs, strict=True)) | {q: by_name[q.name] for q in group}
-    return fibration(Flow(rates, inputs=inputs, name=f"{connection.system.name}, kinematic"))
+    how = "at zero momentum" if connection.bundle.momenta else "kinematic"
+    return fibration(Flow(rates, inputs=inputs, name=f"{connection.system.name}, {how}"))
+
+
+def _stays_at_zero(connection: Connection) -> bool:
+    """Whether p = 0 is kept by every motion of the shape, as J = 0 is without constraints."""
+    if not connection.bundle.momenta:
+        return True
+    algebra = GraphAlgebra()
+    reduced = ReducedFunctions(connection.bundle, algebra)
+    still = algebra.zeros(len(connection.bundle.momenta))
+    rate = algebra.substitute(reduced.momentum_rate, reduced.p, still)
+    return algebra.vanishing(rate).holds
 
 
 def kinematic_flow(system: System) -> Flow:

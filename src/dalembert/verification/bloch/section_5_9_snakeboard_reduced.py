@@ -6,9 +6,15 @@ On M the chart is (x, y, theta, psi, phi, p_psi, p_phi, p) with the nonholonomic
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from typing import cast
+
 import numpy as np
+import sympy
 from numpy import cos, sin, tan
 
+from ...analysis.symmetry.two_form_formulas import two_form_formulas
 from ...errors import RunError
 from ...formulations.reduction.bundle_equations import bundle_of
 from ...typing import Array
@@ -218,3 +224,38 @@ def link(b: Snakeboard) -> Residual:
 @listed("B-5.9.72", over=boards)
 def equation_on_the_complement(b: Snakeboard) -> Residual:
     return b.gap_on_complement(_kernel(b))
+
+
+@cache
+def _formulas(planar_kind: str) -> Callable[..., list[Array]]:
+    """Rates, H_bar, the form on it and h of the snakeboard as functions of the sample's numbers."""
+    board = planar(planar_kind)
+    q = {x.name: x for x in (*board.system.coordinates, *board.system.parameters)}
+    wide = -2 * q["r"] * sympy.cos(q["phi"]) ** 2
+    section = {q["x"]: wide * sympy.cos(q["theta"]), q["y"]: wide * sympy.sin(q["theta"])}
+    section[q["theta"]] = sympy.sin(2 * q["phi"])
+    chart = {"p_psi": {q["psi"]: 1}, "p_phi": {q["phi"]: 1}, "p": section}
+    found = two_form_formulas(board.system, chart, board.group).reduced
+    assert found is not None
+    parts = [found.rates, found.directions, found.form, found.hamiltonian]
+    constants = [q[name] for name in ("m", "r", "J0", "J1")]
+    function = sympy.lambdify([list(found.chart), constants], parts, "numpy")
+    return cast("Callable[..., list[Array]]", function)
+
+
+@listed("B-5.9.72-formulas", over=boards)
+def formulas(b: Snakeboard) -> Residual:
+    evaluate, constants = _formulas(b.s.planar.kind), [b.m, b.r, b.J0, b.J1]
+    place = np.array([b.psi, b.phi, b.p_psi, b.p_phi, b.p])
+    rates, directions, form, _ = evaluate(place, constants)
+    psi_dot = -tan(b.phi) * b.p / (2 * b.D) + b.inertia * b.p_psi / (b.J0 * b.D)
+    phi_dot = b.p_phi / (2 * b.J1)
+    first = 2 * b.inertia * cos(b.phi) ** 2 / b.D * b.p_psi * phi_dot
+    second = (b.inertia + b.J0 * cos(2 * b.phi)) * tan(b.phi) / b.D * b.p * phi_dot
+    slopes = derivative(lambda z: evaluate(z, constants)[3], place)
+    inside = np.array([psi_dot, phi_dot, 0.0, 0.0])
+    return (
+        distance(np.ravel(rates), [psi_dot, phi_dot, 0.0, 0.0, first - second]),
+        distance(directions @ inside, np.ravel(rates)),
+        distance(form.T @ inside, directions.T @ np.ravel(slopes)),
+    )
