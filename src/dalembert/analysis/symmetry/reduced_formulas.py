@@ -18,7 +18,7 @@ import sympy
 
 from ...algebra.simplify.simplifier import simplify
 from ...algebra.simplify.written_terms import size
-from ...model.symbols import Coordinate, Parameter
+from ...model.symbols import Coordinate, Parameter, as_expression
 from ...presentation.formulas import Formula, Formulas
 from ...presentation.typeset import symbol_latex
 
@@ -68,7 +68,7 @@ class _Names:
 
 
 def _simplified(value: Any) -> sympy.Expr:
-    expression = sympy.sympify(value)
+    expression = as_expression(value)
     if expression.is_Number:
         rounded = round(float(expression), 14)
         return sympy.Integer(int(rounded)) if rounded == int(rounded) else expression

@@ -265,7 +265,7 @@ class _Chart:
             self._require_linear(list(residual.xreplace(still)), list(self.rows))
         at_rest = sympy.Matrix(on_velocities).xreplace(still)
         self._require_linear(list(at_rest), list(self.metric))
-        self.potential = -simplify(sympy.sympify(_scalar(self.lagrangian)).xreplace(still))
+        self.potential = -simplify(_scalar(self.lagrangian).xreplace(still))
         self.force = sympy.Matrix(lagrange.applied_force(system, algebra, on_velocities))
         self.y, self.frame, self.by_velocity = self._momenta(momenta, on_velocities)
 
@@ -273,7 +273,7 @@ class _Chart:
         """Nothing of first order at rest, and coefficients free of velocities and time."""
         moving = {*self.v, t}
         slopes = [sympy.diff(e, s) for e in coefficients for s in e.free_symbols & moving]
-        left = [sympy.sympify(e) for e in (*at_rest, *slopes) if e != 0]
+        left = [e for e in (*at_rest, *slopes) if e != 0]
         if not vanish(left).holds_to_rounding:
             what = "The two-forms need L = kinetic less potential energy and linear constraints"
             raise FormError(what, str(left[0])[:80], "use restricted_two_form at one state")
