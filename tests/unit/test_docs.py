@@ -104,6 +104,8 @@ OWN_TESTS = (
     "dalembert verify",
     "dalembert lab",
     "dalembert rerun FILE.nc",
+    "dalembert plot FILE.nc",
+    "dalembert run cart.toml --plot cart.png",
     "dalembert rerun disk.nc",
 )
 COMMANDS = sorted(

@@ -265,6 +265,39 @@ def rerun(
 
 
 @app.command()
+def plot(
+    file: Annotated[
+        Path, Argument(metavar="FILE.nc", help="A motion that was saved.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        Option(
+            "-o",
+            "--output",
+            metavar="PICTURE",
+            help="A .png, .svg or .pdf, or an animation .gif, .mp4 or .webm; FILE.png by default.",
+        ),
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        Option("--of", metavar="NAME", help="A column to draw, such as x or energy. Repeatable."),
+    ] = None,
+    phase: Annotated[
+        str | None,
+        Option("--phase", metavar="X,Y[,Z]", help="Draw columns against each other."),
+    ] = None,
+    style: Annotated[
+        Literal["light", "dark"], Option("--style", help="The colours of the picture.")
+    ] = "light",
+    as_json: AsJson = False,
+) -> int:
+    """Draw a motion that was saved."""
+    from .plot_command import PlotRequest, plot_command
+
+    return plot_command(PlotRequest(file, output, tuple(names or ()), phase, style, as_json))
+
+
+@app.command()
 def derive(
     system: System,
     form: Form = None,
@@ -349,6 +382,37 @@ def verify(
     from .verifying import verify_command
 
     return verify_command(identifiers or [], as_json)
+
+
+@app.command()
+def new(
+    file: Annotated[
+        Path, Argument(metavar="FILE.toml", help="The model file to write.", show_default=False)
+    ],
+    source: Annotated[
+        str | None,
+        Option(
+            "--from",
+            metavar="SYSTEM",
+            help="Begin with a built-in system or another model file.",
+            autocompletion=_system_names,
+        ),
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace a file that exists.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write a model file to begin with: one that runs, with a drawing."""
+    from .new_command import new_command
+
+    return new_command(file, source, force, as_json)
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> int:
+    """Look at the environment, the cache and optional packages, and run a self-test."""
+    from .doctor_command import doctor_command
+
+    return doctor_command(as_json)
 
 
 @app.command()
