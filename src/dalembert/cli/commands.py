@@ -372,6 +372,29 @@ def check(system: System, as_json: AsJson = False) -> int:
 
 
 @app.command()
+def bergmann(
+    system: System,
+    gauge: Annotated[
+        list[str] | None,
+        Option("--gauge", metavar="EXPR", help="A gauge condition that vanishes. Repeatable."),
+    ] = None,
+    nonzero: Annotated[
+        list[str] | None,
+        Option("--nonzero", metavar="EXPR", help="A factor that is not zero. Repeatable."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        Option("-o", "--output", metavar="PATH", help="A model file of the motion, to be run."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Find the constraints, the gauge freedom and the motion of a degenerate Lagrangian."""
+    from .bergmann_command import bergmann_command
+
+    return bergmann_command(system, gauge or [], nonzero or [], output, as_json)
+
+
+@app.command()
 def verify(
     identifiers: Annotated[
         list[str] | None, Argument(metavar="[ID]...", help="Results such as U-36; all by default.")

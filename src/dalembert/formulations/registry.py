@@ -10,6 +10,7 @@ from typing import Any, cast
 from ..errors import FormError, ModelError, nearest
 from ..model.flow_system import Flow
 from ..model.system import System
+from .constraint_regularity import check_regular
 from .equations import Equations
 from .form import Form
 from .independent_velocities import Reduction, choose_split
@@ -91,6 +92,7 @@ def _derived(system: System | Flow, form: str | None, options: dict[str, object]
         raise ModelError(
             "derive needs a System", seen=type(system).__name__, remedy="pass da.System(...)"
         )
+    check_regular(system)
     name = form or default_form(system)
     if options:
         return _with_options(system, find_form(name), options)
@@ -195,6 +197,7 @@ def applicability(system: System) -> dict[str, FormError | None]:
     found: dict[str, FormError | None] = {}
     for name in _FORMS:
         try:
+            check_regular(system)
             find_form(name).hypotheses(system)
             found[name] = None
         except FormError as error:

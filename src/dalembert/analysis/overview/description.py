@@ -11,6 +11,8 @@ import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...errors import DalembertError
+from ...formulations.dirac.bergmann import bergmann
+from ...formulations.dirac.degenerate_system import DegenerateSystem
 from ...formulations.registry import applicability, derive
 from ...model.flow_system import Flow
 from ...model.scenario import Scenario
@@ -30,6 +32,8 @@ __all__ = ["Description", "describe", "form_reasons", "mass_matrix_state"]
 
 REGULAR = "regular"
 SINGULAR = "singular"
+#: The most coordinates of a degenerate Lagrangian that is analysed without being asked to.
+MOST_DEGENERATE = 8
 SINGULAR_BUT_REGULAR = "singular but regular on the constraints"
 _POWER = {True: "none", False: "a reaction has power on the motion", None: "not established"}
 _INTEGRABLE = {True: "integrable", False: "not integrable", None: "integrable or not: undecided"}
@@ -84,6 +88,8 @@ class Description(Report):
         The number of generic states that were tried.
     integrals : tuple of expressions
         Functions of (q, t) that integrable constraints keep constant, as far as they were found.
+    degenerate : DegenerateSystem, str or None
+        Of a singular Lagrangian what the Dirac-Bergmann algorithm finds, or why it does not apply.
     """
 
     name: str
@@ -110,6 +116,7 @@ class Description(Report):
     forms: Mapping[str, str | None]
     points: int
     integrals: tuple[sympy.Expr, ...] = ()
+    degenerate: DegenerateSystem | str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The description as plain data, in the shape of ``dalembert check --json``."""
@@ -154,7 +161,11 @@ class Description(Report):
                 for form, why in self.forms.items()
             },
             "points": self.points,
-        }
+        } | ({} if self.degenerate is None else {"degenerate": self._degenerate_json()})
+
+    def _degenerate_json(self) -> dict[str, Any]:
+        found = self.degenerate
+        return found.to_json() if isinstance(found, DegenerateSystem) else {"why": found}
 
     def _title(self) -> str:
         return self.name
@@ -168,9 +179,16 @@ class Description(Report):
         return [
             ("Constraints", [(c.name, _sentence(c)) for c in self.constraints]),
             ("Freedom", self._freedom()),
+            ("Degenerate Lagrangian", self._degenerate()),
             ("Conserved at sight", kept),
             ("Forms", [(form, why or "applies") for form, why in self.forms.items()]),
         ]
+
+    def _degenerate(self) -> list[tuple[str, str]]:
+        found = self.degenerate
+        if isinstance(found, DegenerateSystem):
+            return found.lines()
+        return [] if found is None else [("not analysed", found)]
 
     def _freedom(self) -> list[tuple[str, str]]:
         n, m = len(self.coordinates), self.rows
@@ -276,7 +294,20 @@ def describe(
         forms=form_reasons(stated, mass_matrix),
         points=len(anatomy.samples),
         integrals=constraints.functions,
+        degenerate=_degenerate(stated) if mass_matrix == SINGULAR else None,
     )
+
+
+def _degenerate(system: System) -> DegenerateSystem | str | None:
+    """What the Dirac-Bergmann algorithm says of a singular Lagrangian, or why it cannot."""
+    if system.is_hamiltonian:
+        return None
+    if len(system.coordinates) > MOST_DEGENERATE:
+        return f"{len(system.coordinates)} coordinates: ask da.dirac.bergmann, which takes longer"
+    try:
+        return bergmann(system)
+    except DalembertError as error:
+        return str(error)
 
 
 def form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:

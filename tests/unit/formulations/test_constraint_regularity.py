@@ -1,0 +1,75 @@
+"""Constraints whose gradient vanishes on them are refused by every form, and others are not."""
+
+import pytest
+import sympy
+from sympy import cos, sin
+
+import dalembert as da
+from dalembert.errors import FormError
+from dalembert.formulations.registry import applicability
+
+x, y, z = da.coordinates("x y z")
+k = da.parameters("k", positive=True)
+FREE = {
+    "coordinates": [x, y, z],
+    "kinetic": (x.dot**2 + y.dot**2 + z.dot**2) / 2,
+    "potential": x + z,
+}
+ROW = z.dot - y * x.dot
+
+
+@pytest.mark.parametrize(
+    ("constraint", "instead"),
+    [
+        (da.velocity(ROW**2, name="f"), "state it as"),
+        (da.velocity(sympy.expand(ROW**2), name="f"), "state it as"),
+        (da.velocity(k * ROW**3, name="f"), "state it as"),
+        (da.velocity(sympy.expand((x.dot * cos(z) + y.dot * sin(z)) ** 2), name="f"), "state it"),
+        (da.velocity(x.dot**2 + y.dot**2, name="f"), "each term"),
+        (da.velocity(-(x.dot**2) - (1 + z**2) * y.dot**4, name="f"), "each term"),
+        (da.holonomic((x - y) ** 2, name="f"), "state it as x - y = 0"),
+        (da.holonomic(x**2 - 2 * x * y + y**2, name="f"), "state it as x - y = 0"),
+        (da.holonomic(x**2 + sin(y) ** 2, name="f"), "each term"),
+    ],
+)
+def test_no_form_is_derived(constraint: object, instead: str) -> None:
+    system = da.System(**FREE, constraints=[constraint])
+    for form in ("lagrange", "maggi", "voronets", "hamel", "gibbs-appell", "vakonomic", None):
+        with pytest.raises(FormError, match=f"gradient of the constraint `f` vanishes.*{instead}"):
+            da.derive(system, form)
+    with pytest.raises(FormError, match="vanishes wherever it holds"):
+        da.simulate(system, {x.dot: 1.0}, (0, 1))
+    assert all(error is not None for error in applicability(system).values())
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        da.velocity(x.dot**2 + y.dot**2 + z.dot**2 - 1, name="f"),
+        da.velocity(x.dot**2 + y.dot**2 - z.dot**2, name="f"),
+        da.velocity(ROW**2 - 1, name="f"),
+        da.velocity(x**2 * z.dot - y.dot, name="f"),
+        da.velocity(x**2 * (z.dot - y.dot), name="f"),
+        da.velocity((1 + y**2) ** 2 * ROW, name="f"),
+        da.holonomic(x**2 + y**2 - 1, name="f"),
+        da.holonomic((2 + sin(y)) ** 2 * (x - z), name="f"),
+        da.holonomic(z - (x - y) ** 2, name="f"),
+        da.velocity(ROW**2 * (x.dot + z.dot), name="f"),  # regular on one of its branches
+    ],
+)
+def test_regular_constraints_are_derived(constraint: object) -> None:
+    assert da.derive(da.System(**FREE, constraints=[constraint]), "lagrange").text()
+
+
+def test_momenta() -> None:
+    energy = (x.momentum**2 + y.momentum**2) / 2
+    twice = da.momentum((y * x.momentum - y.momentum) ** 2, name="f")
+    with pytest.raises(FormError, match="state it as"):
+        da.derive(da.System([x, y], hamiltonian=energy, constraints=[twice]), "hamilton")
+
+
+def test_the_motion_under_the_constraint_to_state_instead() -> None:
+    """What the message says to state is the constraint whose motion was meant."""
+    system = da.System(**FREE, constraints=[da.velocity(ROW, name="f")])
+    motion = da.simulate(system, {x.dot: 1.0, y: 1.0, z.dot: 1.0}, (0, 1))
+    assert motion.success and motion.worst_residual["velocity"] < 1e-12
