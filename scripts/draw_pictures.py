@@ -206,6 +206,13 @@ def planar_bodies() -> None:
     still("planar-bodies.png", picture)
 
 
+def moment_polytope() -> None:
+    """The polytope of Schur and Horn for four eigenvalues, with diagonals of random matrices."""
+    roots, point = da.lie.RootSystem("A3"), [4, 2, 1, 0]
+    drawn = da.plotting.polytope(roots.polytope(point), roots.orbit_samples(point, 400))
+    still("moment-polytope.png", drawn)
+
+
 def matrix_flows() -> None:
     """A free body on its momentum sphere, Toda's lattice sorting, and the drift of a spectrum by
     two methods of order 4.
@@ -637,6 +644,7 @@ def main() -> None:
         snakeboard_voronets,
         rolling_disk_hamel,
         planar_bodies,
+        moment_polytope,
         matrix_flows,
         optimal_control,
         matching,

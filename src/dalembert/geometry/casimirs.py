@@ -20,7 +20,12 @@ from ..typing import Array
 from . import subspaces
 from .vanishing import drawn_points, generic_rank, value
 
-__all__ = ["independent_functions", "polynomial_casimirs"]
+__all__ = [
+    "independent_functions",
+    "monomials",
+    "polynomial_casimirs",
+    "vanishing_combinations",
+]
 
 #: The most functions that are combined.
 MOST_FUNCTIONS = 400
@@ -41,19 +46,30 @@ def polynomial_casimirs(
     """
     if degree < 1:
         raise ModelError("Casimirs need a degree of 1 or more", degree, "raise the degree")
-    basis = list(among) if among is not None else _monomials(symbols, degree)
+    basis = list(among) if among is not None else monomials(symbols, degree)
     if len(basis) > MOST_FUNCTIONS:
         what = "There are too many functions to look for Casimirs among them"
         remedy = f"lower the degree, or pass among= with {MOST_FUNCTIONS} functions or fewer"
         raise ModelError(what, len(basis), remedy)
     fields = [matrix * sympy.Matrix([sympy.diff(f, x) for x in symbols]) for f in basis]
-    exact = all(entry.is_polynomial(*symbols) for field in fields for entry in field)
-    weights = _exact_kernel(fields, symbols) if exact else _sampled_kernel(fields)
+    weights = vanishing_combinations(fields, symbols)
     sums = (sum(c * f for c, f in zip(row, basis, strict=True)) for row in weights)
     return [_scaled(total, symbols) for total in sums]
 
 
-def _monomials(symbols: Sequence[sympy.Symbol], degree: int) -> list[sympy.Expr]:
+def vanishing_combinations(
+    fields: Sequence[sympy.Matrix], symbols: Sequence[sympy.Symbol]
+) -> list[list[sympy.Expr]]:
+    """Constant weights (k, number of fields) of combinations of columns that vanish.
+
+    Those of polynomials are exact; others are read from numbers, and the caller has to check them.
+    """
+    exact = all(entry.is_polynomial(*symbols) for field in fields for entry in field)
+    return _exact_kernel(fields, symbols) if exact else _sampled_kernel(fields)
+
+
+def monomials(symbols: Sequence[sympy.Symbol], degree: int) -> list[sympy.Expr]:
+    """Monomials of the degrees 1 to `degree`, lower degrees first."""
     return [
         sympy.Mul(*chosen)
         for power in range(1, degree + 1)
@@ -91,9 +107,16 @@ def _sampled_kernel(fields: Sequence[sympy.Matrix]) -> list[list[sympy.Expr]]:
     found_symbols = set().union(*(field.free_symbols for field in fields))
     symbols = sorted(found_symbols, key=lambda symbol: symbol.name)
     size, count = fields[0].rows, len(fields)
-    points = drawn_points(symbols, 2 + -(-2 * count // size))
-    values = [[float(value(entry, x)) for field in fields for entry in field] for x in points]
-    by_field = np.array(values).reshape(len(points), count, size)
+    wanted = 2 + -(-2 * count // size)
+    drawn = (
+        [value(e, x) for field in fields for e in field] for x in drawn_points(symbols, 4 * wanted)
+    )
+    real = [[float(number) for number in row] for row in drawn if all(n.is_real for n in row)]
+    values = real[:wanted]
+    if len(values) < wanted:
+        what = "The functions have no real values at random points"
+        raise ModelError(what, len(values), "declare symbols positive, or change coordinates")
+    by_field = np.array(values).reshape(len(values), count, size)
     table = by_field.transpose(0, 2, 1).reshape(-1, count)
     kernel = subspaces.annihilator(table.T).T
     found: list[list[sympy.Expr]] = []

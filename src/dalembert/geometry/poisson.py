@@ -145,6 +145,28 @@ class PoissonStructure:
         return cls(sympy.Matrix(blocks), (*positions, *momenta))
 
     @classmethod
+    def symplectic(cls, form: Matrix, symbols: Sequence[sympy.Symbol]) -> PoissonStructure:
+        """The structure of a symplectic form Omega(X, Y) = X^T W Y: i_X Omega = dH for X = Pi dH.
+
+        Pi = (W^T)^-1; dq ^ dp has the matrix ((0, 1), (-1, 0)) in the symbols (q, p).
+
+        Raises
+        ------
+        ModelError
+            Where the form is degenerate, not skew or not closed.
+
+        >>> theta, z = sympy.symbols("theta z")
+        >>> PoissonStructure.symplectic([[0, 1], [-1, 0]], [theta, z]).bracket(theta, z)
+        1
+        """
+        table = _read(form, symbols)
+        if generic_rank(table) < len(symbols):
+            what = "A symplectic form must not be degenerate"
+            raise ModelError(what, f"rank below {len(symbols)}", "give a regular matrix")
+        inverse = (table.T.adjugate() / table.det(method="berkowitz")).applyfunc(sympy.cancel)
+        return cls(inverse, symbols)
+
+    @classmethod
     def lie_poisson(
         cls,
         algebra: LieGroup | LieAlgebra | Array | Sequence[Sequence[Sequence[Expression]]],

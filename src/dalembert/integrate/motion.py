@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..formulations.equations import Equations
+from ..model.flow_matrices import affine_coefficients
 from ..model.flow_system import Flow
 from ..model.read_only import ReadOnlyArrays, read_only
 from ..model.scenario import Scenario
@@ -225,7 +226,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
         found = np.zeros((len(self.t), *matrix.shape))
         for place in np.ndindex(*matrix.shape):
             found[(slice(None), *place)] = float(matrix[place].as_coeff_Add()[0])
-            for symbol, derivative in matrix[place].as_coefficients_dict().items():
+            for symbol, derivative in affine_coefficients(matrix[place]).items():
                 if symbol.free_symbols:
                     found[(slice(None), *place)] += float(derivative) * self.columns[symbol.name]
         return found

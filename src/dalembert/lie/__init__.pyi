@@ -1,6 +1,8 @@
 from .bodies import discrete_rigid_body as discrete_rigid_body
 from .bodies import exact_free_body as exact_free_body
+from .bodies import mishchenko_fomenko as mishchenko_fomenko
 from .bodies import rigid_body as rigid_body
+from .bodies import shifted_invariants as shifted_invariants
 from .bodies import symmetric_partner as symmetric_partner
 from .bodies import time_scale as time_scale
 from .flows import Action as Action
@@ -9,7 +11,9 @@ from .flows import grassmannian_flow as grassmannian_flow
 from .flows import orbit_flow as orbit_flow
 from .flows import sphere_flow as sphere_flow
 from .flows import toda as toda
+from .flows import toda_lax as toda_lax
 from .structures_on_groups import LieGroup as LieGroup
 from .structures_on_groups import PoissonStructure as PoissonStructure
+from .structures_on_groups import RootSystem as RootSystem
 from .structures_on_groups import energy_casimir as energy_casimir
 from .structures_on_groups import second_variation as second_variation

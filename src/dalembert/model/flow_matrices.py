@@ -20,7 +20,7 @@ from .system_reader import Reader
 if TYPE_CHECKING:
     from .flow_system import Action, Flow
 
-__all__ = ["check_action", "read_matrix", "symbols_of"]
+__all__ = ["affine_coefficients", "check_action", "read_matrix", "symbols_of"]
 
 
 def read_matrix(value: Matrix, name: str, reader: Reader) -> sympy.ImmutableMatrix:
@@ -156,7 +156,7 @@ def _rates_of(
         {
             j: sum(
                 float(weight(derivative)) * rates[symbol]
-                for symbol, derivative in matrix[i, j].as_coefficients_dict().items()
+                for symbol, derivative in affine_coefficients(matrix[i, j]).items()
                 if symbol in rates
             )
             for j in range(columns)
@@ -164,6 +164,14 @@ def _rates_of(
         }
         for i in range(rows)
     ]
+
+
+def affine_coefficients(entry: sympy.Expr) -> Mapping[sympy.Basic, sympy.Expr]:
+    """The coefficients of an affine entry by symbol; those may be irrational."""
+    found: Mapping[sympy.Basic, sympy.Expr] = entry.as_coefficients_dict()
+    if all(key.is_Symbol or key.is_Number for key in found):
+        return found
+    return {symbol: sympy.diff(entry, symbol) for symbol in entry.free_symbols}
 
 
 def symbols_of(name: str, matrix: sympy.ImmutableMatrix, value: Any) -> dict[str, float]:

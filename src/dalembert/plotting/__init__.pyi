@@ -22,6 +22,7 @@ from .studies.evidence import exponents as exponents
 from .studies.evidence import work_precision as work_precision
 from .studies.figures import CaptionedFigure as CaptionedFigure
 from .studies.figures import gavin_figures as gavin_figures
+from .studies.polytope_plot import polytope as polytope
 from .style import DARK as DARK
 from .style import LIGHT as LIGHT
 from .style import Picture as Picture

@@ -1,7 +1,9 @@
 from .groups import GroupAction as GroupAction
 from .groups import discover_symmetries as discover_symmetries
 from .groups import invariance as invariance
+from .groups import moment_polytope as moment_polytope
 from .groups import momentum_map as momentum_map
+from .groups import poisson_momentum_map as poisson_momentum_map
 from .reduction import follow_shape as follow_shape
 from .reduction import reconstruct as reconstruct
 from .reduction import reduce as reduce

@@ -28,6 +28,7 @@ from ...typing import Array, Expression, Matrix
 from ..constraints import holonomic
 from ..flow_system import Action, Flow
 from ..symbols import Coordinate, as_expression, as_matrix
+from .toda_lattices import root_lattice
 
 __all__ = ["double_bracket", "orbit_flow", "skew_symbols", "toda"]
 
@@ -307,12 +308,22 @@ def _symmetric_symbols(name: str, n: int) -> tuple[dict[tuple[int, int], Coordin
 
 
 def toda(
-    n: int, *, full: bool = False, frame: bool = False, factor: bool = False, name: str = ""
+    n: int | str,
+    *,
+    periodic: bool = False,
+    full: bool = False,
+    frame: bool = False,
+    factor: bool = False,
+    name: str = "",
 ) -> Flow:
-    """Toda's lattice of n particles in Flaschka's matrix, or the full symmetric flow.
+    """Toda's lattice of n particles in Flaschka's matrix, of a root system, or the full flow.
 
     Parameters
     ----------
+    n : int or str
+        The number of particles, or a root system such as "B3", "C2", "D4" or "G2".
+    periodic : bool
+        Join the last particle with the first, or the affine root; see `toda_lax` for the pair.
     full : bool
         All entries of a symmetric matrix instead of a tridiagonal one.
     frame : bool
@@ -328,7 +339,11 @@ def toda(
     (a_1, a_2, a_3, b_1, b_2)
     >>> flow.rates[flow.coordinates[3]]
     b_1*(a_1 - a_2)
+    >>> toda("G2").rates[Coordinate("b_2")]
+    b_2*(-2*a_1 + a_2 + a_3)
     """
+    if isinstance(n, str) or periodic:
+        return _of_roots(n, periodic, full or frame or factor, name)
     if full:
         symbols, a = _symmetric_symbols("A", n)
         upper = sympy.Matrix(n, n, lambda i, j: a[i, j] if i < j else 0)
@@ -373,6 +388,16 @@ def toda(
         actions=actions,
         name=name or ("full Toda flow" if full else "Toda lattice"),
     )
+
+
+def _of_roots(n: int | str, periodic: bool, more: bool, name: str) -> Flow:
+    """The lattice of a root system; n particles in a ring are that of A_n-1."""
+    if more:
+        what = "The full flow, the frame and the factor belong to the open lattice of n particles"
+        raise ModelError(what, seen=n, remedy="leave full=, frame= and factor= out")
+    if isinstance(n, str):
+        return root_lattice(n, periodic, name)
+    return root_lattice(f"A{n - 1}", periodic, name or "periodic Toda lattice")
 
 
 def _tridiagonal(n: int) -> tuple[sympy.Matrix, sympy.Matrix, dict[Any, Any]]:
