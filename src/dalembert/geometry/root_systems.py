@@ -23,7 +23,7 @@ import sympy
 from scipy.linalg import expm
 
 from ..errors import ModelError
-from ..typing import Array, ArrayLike, Expression
+from ..typing import Array, ArrayLike, Expression, IntArray
 from .polytopes import MomentPolytope, moment_polytope
 
 __all__ = ["RootSystem"]
@@ -97,10 +97,10 @@ class RootSystem:
         return {"A": self.rank + 1, "G": 3}.get(self.family, self.rank)
 
     @cached_property
-    def cartan_matrix(self) -> Array:
+    def cartan_matrix(self) -> IntArray:
         """alpha_i^v . alpha_j at [i, j], (n, n) of integers."""
         rows = np.array(self.simple_roots)
-        return (2 * rows @ rows.T) // np.sum(rows * rows, axis=1)[:, None]
+        return np.asarray((2 * rows @ rows.T) // np.sum(rows * rows, axis=1)[:, None])
 
     @cached_property
     def positive_roots(self) -> tuple[Root, ...]:
