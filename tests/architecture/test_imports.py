@@ -72,6 +72,7 @@ DOORS = {
     ("model/constraints/constraint.py", "algebra"),  # for its types, as the next two
     ("model/legendre.py", "algebra"),
     ("model/builders/repeat.py", "algebra"),
+    ("model/builders/bracket_flows.py", "formulations"),
     ("formulations/equations.py", "plotting"),
     ("formulations/equations.py", "runtime"),
     ("formulations/equations.py", "presentation"),

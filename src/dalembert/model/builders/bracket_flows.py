@@ -28,7 +28,6 @@ from ...typing import Array, Expression, Matrix
 from ..constraints import holonomic
 from ..flow_system import Action, Flow
 from ..symbols import Coordinate, as_expression, as_matrix
-from .toda_lattices import root_lattice
 
 __all__ = ["double_bracket", "orbit_flow", "skew_symbols", "toda"]
 
@@ -395,6 +394,8 @@ def _of_roots(n: int | str, periodic: bool, more: bool, name: str) -> Flow:
     if more:
         what = "The full flow, the frame and the factor belong to the open lattice of n particles"
         raise ModelError(what, seen=n, remedy="leave full=, frame= and factor= out")
+    from ...formulations.groups.toda_lattices import root_lattice
+
     if isinstance(n, str):
         return root_lattice(n, periodic, name)
     return root_lattice(f"A{n - 1}", periodic, name or "periodic Toda lattice")

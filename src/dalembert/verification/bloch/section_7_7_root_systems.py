@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ...geometry.root_systems import RootSystem
-from ...integrate.simulate import simulate
-from ...model.builders.bracket_flows import toda
-from ...model.builders.semisimple_bodies import (
+from ...formulations.groups.semisimple_bodies import (
     CompactAlgebra,
     mishchenko_fomenko,
     shifted_invariants,
 )
+from ...geometry.root_systems import RootSystem
+from ...integrate.simulate import simulate
+from ...model.builders.bracket_flows import toda
 from ...typing import Array
 from ..numeric import Residual, distance
 from ..row_registry import listed

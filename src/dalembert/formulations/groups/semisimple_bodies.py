@@ -25,9 +25,9 @@ import sympy
 
 from ...errors import ModelError
 from ...geometry.root_systems import RootSystem
+from ...model.flow_system import Action, Flow
+from ...model.symbols import Coordinate, as_expression, as_matrix
 from ...typing import Array, ArrayLike, ComplexArray, Expression
-from ..flow_system import Action, Flow
-from ..symbols import Coordinate, as_expression, as_matrix
 
 __all__ = ["CompactAlgebra", "mishchenko_fomenko", "shifted_invariants"]
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import sympy
 
 from ...geometry.root_systems import RootSystem
+from ...model.flow_system import Action, Flow
+from ...model.symbols import Coordinate, as_expression
 from ...typing import Expression
-from ..flow_system import Action, Flow
-from ..symbols import Coordinate, as_expression
 
 __all__ = ["LaxPair", "root_lattice", "toda_lax"]
 

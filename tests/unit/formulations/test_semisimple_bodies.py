@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.model.builders.semisimple_bodies import CompactAlgebra
+from dalembert.formulations.groups.semisimple_bodies import CompactAlgebra
 
 POINTS = {
     "A2": ([2.0, 0.5, -1.0], [1.0, 3.0, -0.7]),

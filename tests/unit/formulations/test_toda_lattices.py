@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.model.builders.toda_lattices import pfaffian, toda_lax
+from dalembert.formulations.groups.toda_lattices import pfaffian, toda_lax
 
 
 @pytest.mark.parametrize("periodic", [False, True])

@@ -1,0 +1,1 @@
+"""Flows of matrices that root systems define: Toda lattices, rigid bodies on compact groups."""
