@@ -40,6 +40,7 @@ from .parts import quaternion as quaternion
 from .parts import revolute as revolute
 from .parts import rolling as rolling
 from .parts import rotation_vector as rotation_vector
+from .parts import save_mechanism as save_mechanism
 from .parts import screw as screw
 from .parts import sphere as sphere
 from .parts import spherical as spherical

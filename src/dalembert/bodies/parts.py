@@ -45,3 +45,4 @@ from ..model.bodies.vectors import angles as angles
 from ..model.bodies.vectors import quaternion as quaternion
 from ..model.bodies.vectors import rotation_vector as rotation_vector
 from ..model.io.robots.load import load_mechanism as load_mechanism
+from ..model.io.robots.save import save_mechanism as save_mechanism

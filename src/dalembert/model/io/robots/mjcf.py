@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....errors import ModelError
-from ...bodies.body import Body, Place, inertia
+from ...bodies.body import Body, Frame, Place, inertia
 from ...bodies.contributions import Element
 from ...bodies.elements import coupling
 from ...bodies.joints import Joint, free, prismatic, revolute, spherical, weld
@@ -38,6 +38,7 @@ from .mjcf_settings import UNSUPPORTED as NOT_SUPPORTED
 from .mjcf_settings import Settings, with_includes
 from .naming import Names
 from .options import ReadOptions, Robot
+from .poses import Pose, quaternion_of
 from .xml_reader import Node, Unread
 
 __all__ = ["read_mjcf"]
@@ -72,22 +73,6 @@ def read_mjcf(
     return _Mjcf(options, Settings.of(root)).robot(root)
 
 
-@dataclass(frozen=True)
-class _Pose:
-    """A rotation (3, 3) and a position (3,) in space, of the reference configuration."""
-
-    axes: np.ndarray[Any, np.dtype[np.float64]]
-    origin: np.ndarray[Any, np.dtype[np.float64]]
-
-    def moved(self, at: list[float], rotation: Rotation) -> _Pose:
-        """A pose that is given in this one."""
-        return _Pose(self.axes @ numeric(rotation.rows), self.origin + self.axes @ np.array(at))
-
-    def local(self, position: Any) -> list[float]:
-        """A position in space, in this frame."""
-        return [float(entry) for entry in self.axes.T @ (np.asarray(position) - self.origin)]
-
-
 @dataclass
 class _Mjcf:
     """What is known of a file while it is read."""
@@ -96,15 +81,16 @@ class _Mjcf:
     settings: Settings
     unread: Unread = field(default_factory=Unread)
     bodies: dict[str, Body] = field(default_factory=lambda: {"world": Body("ground")})
-    poses: dict[str, _Pose] = field(
-        default_factory=lambda: {"world": _Pose(np.eye(3), np.zeros(3))}
-    )
+    poses: dict[str, Pose] = field(default_factory=lambda: {"world": Pose.identity()})
     joints: list[Joint | Element] = field(default_factory=list)
     body_names: Names = field(default_factory=Names)
     joint_names: Names = field(default_factory=Names)
     #: The reference position of each joint of one axis.
     references: dict[str, float] = field(default_factory=dict)
     forces: dict[str, Any] = field(default_factory=dict)
+    #: Frames on bodies by name, and those that an equality uses.
+    sites: dict[str, Frame] = field(default_factory=dict)
+    used_sites: set[str] = field(default_factory=set)
     start: dict[str, float] = field(default_factory=dict)
 
     def robot(self, root: Node) -> Robot:
@@ -122,11 +108,13 @@ class _Mjcf:
         actuators = [node for group in root.all("actuator") for node in group]
         self.forces = read_actuators(actuators, self.settings, self.options, self.unread)
         for node in root.all("worldbody"):
-            for member, pose in self._flattened(node, "main", _Pose(np.eye(3), np.zeros(3))):
+            for member, pose in self._flattened(node, "main", Pose.identity()):
                 self._member(*member, "world", pose)
         for node in root.all("equality"):
             for child in node:
                 self._equality(self.settings.applied(child, "main", "equality"))
+        for _ in set(self.sites) - self.used_sites:
+            self.unread.note("<site>")
         unknown = sorted(set(self.forces) - set(self.joint_names.found))
         if unknown:
             root.fault(f"An actuator names the joint {shortened(unknown[0])}, which is not there")
@@ -140,8 +128,8 @@ class _Mjcf:
     # -- bodies ------------------------------------------------------------------------------------
 
     def _flattened(
-        self, node: Node, childclass: str, pose: _Pose
-    ) -> Iterator[tuple[tuple[Node, str], _Pose]]:
+        self, node: Node, childclass: str, pose: Pose
+    ) -> Iterator[tuple[tuple[Node, str], Pose]]:
         """The children of an element, those in <frame> with its pose."""
         for child in node:
             if child.tag != "frame":
@@ -151,18 +139,30 @@ class _Mjcf:
             inner = pose.moved(at, self.settings.rotation(child))
             yield from self._flattened(child, child.attributes.get("childclass", childclass), inner)
 
-    def _member(self, node: Node, childclass: str, parent: str, frame: _Pose) -> None:
+    def _member(self, node: Node, childclass: str, parent: str, frame: Pose) -> None:
         """A child of a body that is no joint, geom or inertial of it."""
         if node.tag == "body":
             self._body(node, childclass, parent, frame)
         elif node.tag in UNSUPPORTED:
             node.fault(f"<{node.tag}> is not supported", remedy="write out what it stands for")
+        elif node.tag == "site":
+            self._site(self.settings.applied(node, childclass), parent, frame)
         elif node.tag == "geom":
             self.unread.note("<geom> as a shape of contact")
         elif node.tag not in ("joint", "freejoint", "inertial"):
             self.unread.note(f"<{shortened(node.tag)}>")
 
-    def _body(self, node: Node, childclass: str, parent: str, frame: _Pose) -> None:
+    def _site(self, node: Node, parent: str, frame: Pose) -> None:
+        """A named frame on a body."""
+        name = node.text("name", "")
+        if name in self.sites:
+            node.fault(f"There are two sites called {shortened(name)}", remedy="rename one")
+        at = node.numbers("pos", 3, (0.0, 0.0, 0.0))
+        place = self._frame_on(parent, frame.moved(at, self.settings.rotation(node)))
+        if name:
+            self.sites[name] = place
+
+    def _body(self, node: Node, childclass: str, parent: str, frame: Pose) -> None:
         node.only(BODY)
         if node.flag("mocap", False):
             node.fault("Mocap bodies are not supported", remedy="move a joint by a function of t")
@@ -173,7 +173,7 @@ class _Mjcf:
             node.fault(f"There are two bodies called {shortened(name)}", remedy="rename one")
         childclass = node.text("childclass", childclass)
         pose = frame.moved(node.numbers("pos", 3, (0.0, 0.0, 0.0)), self.settings.rotation(node))
-        inner = _Pose(np.eye(3), np.zeros(3))
+        inner = Pose.identity()
         members = list(self._flattened(node, childclass, inner))
         if any(
             child.tag in ("joint", "freejoint", "inertial")
@@ -185,12 +185,9 @@ class _Mjcf:
         self.bodies[name], self.poses[name] = body, pose
         self._join(node, body, parent, pose, members)
         for (child, inherited), at in members:
-            here = _Pose(pose.axes @ at.axes, pose.origin + pose.axes @ at.origin)
-            self._member(child, inherited, name, here)
+            self._member(child, inherited, name, pose @ at)
 
-    def _massive(
-        self, node: Node, name: str, members: list[tuple[tuple[Node, str], _Pose]]
-    ) -> Body:
+    def _massive(self, node: Node, name: str, members: list[tuple[tuple[Node, str], Pose]]) -> Body:
         """A body with its own inertia, or with that of its geoms."""
         own = node.one("inertial")
         rule = self.settings.inertia_from_geom
@@ -235,8 +232,8 @@ class _Mjcf:
         node: Node,
         body: Body,
         parent: str,
-        pose: _Pose,
-        members: list[tuple[tuple[Node, str], _Pose]],
+        pose: Pose,
+        members: list[tuple[tuple[Node, str], Pose]],
     ) -> None:
         """Connect a body with the one that it is nested in."""
         given = [pair for pair, _ in members if pair[0].tag in ("joint", "freejoint")]
@@ -244,7 +241,7 @@ class _Mjcf:
             child if child.tag == "freejoint" else self.settings.applied(child, childclass)
             for child, childclass in given
         ]
-        place = self._frame_on(parent, pose)
+        place: Place = self._frame_on(parent, pose)
         if not joints:
             self.joints.append(weld(self.joint_names.new(f"{body.name}_weld"), place, body))
             return
@@ -260,19 +257,19 @@ class _Mjcf:
             self.joints.append(self._joint(joint, body, place, child))
             place = child
 
-    def _frame_on(self, parent: str, pose: _Pose) -> Place:
+    def _frame_on(self, parent: str, pose: Pose) -> Frame:
         """The frame of a pose in space, on a body in its reference pose."""
         there = self.poses[parent]
         rotation = there.axes.T @ pose.axes
         return self.bodies[parent].frame(there.local(pose.origin), rotation.tolist())
 
-    def _free(self, node: Node, body: Body, pose: _Pose) -> None:
+    def _free(self, node: Node, body: Body, pose: Pose) -> None:
         name = self._joint_name(node, body)
         self.joints.append(free(name, Body("ground"), body))
         self.start |= {
             f"{name}_{axis}": float(x) for axis, x in zip("xyz", pose.origin, strict=True)
         }
-        parts = _quaternion(pose.axes)
+        parts = quaternion_of(pose.axes)
         self.start |= {f"{name}_q{part}": x for part, x in zip("wxyz", parts, strict=True)}
 
     def _joint_name(self, node: Node, body: Body) -> str:
@@ -366,12 +363,16 @@ class _Mjcf:
         if node.tag == "joint":
             self.joints.append(self._polynomial(node))
             return
-        if node.tag not in ("connect", "weld") or "site1" in node.attributes:
+        if node.tag not in ("connect", "weld"):
             node.fault(
                 f"The equality <{shortened(node.tag)}> between these parts is not supported",
                 remedy="use connect or weld between bodies, or joint between joints",
             )
         name = self.joint_names.new(node.text("name", node.tag))
+        if "site1" in node.attributes:
+            make = spherical if node.tag == "connect" else weld
+            self.joints.append(make(name, *(self._at_site(node, k) for k in (1, 2))))
+            return
         first, second = (self._known(node, key) for key in ("body1", "body2"))
         here, there = self.poses[first], self.poses[second]
         if node.tag == "connect":
@@ -392,6 +393,13 @@ class _Mjcf:
             )
             return
         self.joints.append(weld(name, self._frame_on(first, there), self.bodies[second]))
+
+    def _at_site(self, node: Node, number: int) -> Frame:
+        name = node.text(f"site{number}")
+        if name not in self.sites:
+            node.fault(f"There is no site {shortened(name)}", remedy="state the <site> in a body")
+        self.used_sites.add(name)
+        return self.sites[name]
 
     def _known(self, node: Node, key: str) -> str:
         name = node.text(key, "world" if key == "body2" else None)
@@ -426,11 +434,3 @@ def _displaced(kind: str, axis: Triple, reference: float) -> tuple[Triple, Rotat
         return scale(as_expression(reference), axis), None
     shift = as_triple((0, 0, 0), "joint")
     return shift, turn(axis, *both(as_expression(reference))) if reference else angles("")
-
-
-def _quaternion(axes: Any) -> list[float]:
-    """A unit quaternion (w, x, y, z) of a rotation matrix."""
-    from scipy.spatial.transform import Rotation as Turned
-
-    x, y, z, w = Turned.from_matrix(axes).as_quat()
-    return [float(part) for part in (w, x, y, z)]

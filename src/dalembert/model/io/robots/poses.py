@@ -1,0 +1,77 @@
+"""Poses in numbers: a rotation matrix and a position."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ...bodies.vectors import Rotation
+from .geom_inertia import numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Pose", "quaternion_of", "roll_pitch_yaw"]
+
+Array: TypeAlias = "NDArray[np.float64]"
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A rotation (3, 3), whose columns are the axes, and a position (3,) in another frame."""
+
+    axes: Array
+    origin: Array
+
+    @classmethod
+    def identity(cls) -> Pose:
+        """The frame itself."""
+        return cls(np.eye(3), np.zeros(3))
+
+    @property
+    def inverse(self) -> Pose:
+        """The other frame in this one."""
+        return Pose(self.axes.T, -self.axes.T @ self.origin)
+
+    def __matmul__(self, inner: Pose) -> Pose:
+        """A pose that is given in this one."""
+        return Pose(self.axes @ inner.axes, self.origin + self.axes @ inner.origin)
+
+    def moved(self, at: list[float], rotation: Rotation) -> Pose:
+        """A frame that is given in this one by its position and rotation."""
+        return self @ Pose(numeric(rotation.rows), np.array(at))
+
+    def local(self, position: ArrayLike) -> list[float]:
+        """A position of the other frame, in this one."""
+        return [float(entry) for entry in self.axes.T @ (np.asarray(position) - self.origin)]
+
+
+def quaternion_of(axes: Array) -> list[float]:
+    """A unit quaternion (w, x, y, z) of a rotation matrix.
+
+    >>> quaternion_of(np.eye(3))
+    [1.0, 0.0, 0.0, 0.0]
+    """
+    from scipy.spatial.transform import Rotation as Turned
+
+    x, y, z, w = Turned.from_matrix(axes).as_quat()
+    return [float(part) for part in (w, x, y, z)]
+
+
+def roll_pitch_yaw(axes: Array) -> list[float]:
+    """The angles of R = Rz(yaw) Ry(pitch) Rx(roll).
+
+    Roll is computed after yaw is undone, so that the three give R also where yaw and roll are not
+    unique.
+
+    >>> [round(angle, 12) for angle in roll_pitch_yaw(np.eye(3)[[1, 0, 2]] * [1, -1, 1])]
+    [0.0, -0.0, 1.570796326795]
+    """
+    yaw = math.atan2(axes[1, 0], axes[0, 0])
+    pitch = math.atan2(-axes[2, 0], math.hypot(axes[0, 0], axes[1, 0]))
+    c, s = math.cos(yaw), math.sin(yaw)
+    roll = math.atan2(s * axes[0, 2] - c * axes[1, 2], c * axes[1, 1] - s * axes[0, 1])
+    return [roll, pitch, yaw]
