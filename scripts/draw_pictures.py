@@ -185,7 +185,7 @@ def planar_bodies() -> None:
     chain = da.planar_chain(3, masses=[1, middle, 1], inertias=[1, 1, 1], hinges=ends)
     with LIGHT.context():
         left, right = picture.subplots(1, 2, width_ratios=[1.35, 1])
-        da.plotting.phase_portrait(pair.reduced_system(), {"mu": 2.0}, momentum=True, axes=left)
+        da.plotting.phase_portrait(pair.reduced_system(), {"mu": 2.0}, momentum=True, ax=left)
         left.set(title="two bodies")
         left.set_xlabel("angle of the hinge", fontsize=11)
         left.set_ylabel("momentum of the second body", fontsize=11, rotation=90, labelpad=4)

@@ -10,8 +10,11 @@ from ..typing import Path, Symbol, Symbols
 if TYPE_CHECKING:
     import pathlib
 
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from ..plotting.scenes.animation import Animation
-    from ..plotting.style import Picture, Style
+    from ..plotting.style import Style
     from .motion import Motion
 
 __all__ = ["MotionPictures"]
@@ -26,14 +29,15 @@ class MotionPictures:
         *,
         panels: Sequence[str] | None = None,
         path: Path | None = None,
-        style: str | Style = "light",
+        style: str | Style | None = None,
         title: str | None = None,
-    ) -> Picture:
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> Figure:
         """Panels over time; see `dalembert.plotting.plot`."""
         from ..plotting import plot
 
         motion = cast("Motion", self)
-        return plot(motion, names, panels=panels, path=path, style=style, title=title)
+        return plot(motion, names, panels=panels, path=path, style=style, title=title, ax=ax)
 
     def phase(
         self,
@@ -42,13 +46,14 @@ class MotionPictures:
         z: Symbol | None = None,
         *,
         path: Path | None = None,
-        style: str | Style = "light",
+        style: str | Style | None = None,
         equal: bool = False,
-    ) -> Picture:
+        ax: Axes | None = None,
+    ) -> Figure:
         """A phase portrait; see `dalembert.plotting.phase`."""
         from ..plotting import phase
 
-        return phase(cast("Motion", self), x, y, z, path=path, style=style, equal=equal)
+        return phase(cast("Motion", self), x, y, z, path=path, style=style, equal=equal, ax=ax)
 
     def poincare(
         self,
@@ -59,16 +64,17 @@ class MotionPictures:
         direction: int = 1,
         wrap: Symbols = (),
         path: Path | None = None,
-        style: str | Style = "light",
+        style: str | Style | None = None,
         title: str | None = None,
         equal: bool = False,
-    ) -> Picture:
+        ax: Axes | None = None,
+    ) -> Figure:
         """A Poincare section; see `dalembert.plotting.poincare`."""
         from ..plotting import poincare
 
         return poincare(
             cast("Motion", self), section, x, y, direction=direction, wrap=wrap, path=path,
-            style=style, title=title, equal=equal,
+            style=style, title=title, equal=equal, ax=ax,
         )  # fmt: skip
 
     def spectrum(
@@ -80,15 +86,16 @@ class MotionPictures:
         angular: bool = False,
         limit: float | None = None,
         path: Path | None = None,
-        style: str | Style = "light",
+        style: str | Style | None = None,
         title: str | None = None,
-    ) -> Picture:
+        ax: Axes | None = None,
+    ) -> Figure:
         """Amplitude spectra; see `dalembert.plotting.spectrum`."""
         from ..plotting import spectrum
 
         return spectrum(
             cast("Motion", self), names, window=window, peaks=peaks, angular=angular, limit=limit,
-            path=path, style=style, title=title,
+            path=path, style=style, title=title, ax=ax,
         )  # fmt: skip
 
     def report(

@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import matplotlib
 import matplotlib.colors
 import numpy as np
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -172,19 +173,46 @@ DARK = Style(
 )
 
 STYLES = {style.name: style for style in (LIGHT, DARK)}
+#: The style that is made of the user's own settings of Matplotlib.
+OWN_SETTINGS = "matplotlib"
 
 
-def style_named(style: str | Style) -> Style:
-    """The style of that name, or the style itself.
+class _OwnStyle(Style):
+    """Colours of the user's rcParams, which stay as they are."""
 
-    >>> style_named("dark").name
-    'dark'
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+
+def _own_style() -> Style:
+    """The style of Matplotlib's current settings."""
+    chosen = matplotlib.rcParams
+    given = chosen["axes.prop_cycle"].by_key().get("color") or LIGHT.cycle
+    cycle = tuple(matplotlib.colors.to_hex(color) for color in given)
+    paper, ink, muted, grid = (
+        matplotlib.colors.to_hex(chosen[name])
+        for name in ("axes.facecolor", "text.color", "axes.edgecolor", "grid.color")
+    )
+    body, trace, accent = (cycle[k % len(cycle)] for k in (0, 1, 3))
+    return _OwnStyle(OWN_SETTINGS, paper, ink, muted, grid, body, ink, trace, muted, accent, cycle)
+
+
+def style_named(style: str | Style | None, axes: object = None) -> Style:
+    """The style of that name, or the style itself; None is "light", and on axes that the user
+    passes "matplotlib".
+
+    >>> style_named("dark").name, style_named(None).name, style_named("matplotlib").settings()
+    ('dark', 'light', {})
     """
     if isinstance(style, Style):
         return style
+    if style is None:
+        return LIGHT if axes is None else _own_style()
+    if style == OWN_SETTINGS:
+        return _own_style()
     if style not in STYLES:
         what = f"There is no picture style `{style}`"
-        raise ModelError(what, style, f"use {' or '.join(STYLES)}")
+        raise ModelError(what, style, f"use {', '.join(STYLES)} or {OWN_SETTINGS}")
     return STYLES[style]
 
 
@@ -195,9 +223,11 @@ def forget_glyphs() -> None:
 
 
 class Picture(Figure):
-    """A Matplotlib figure in the house style, without a window and outside of pyplot.
+    """A Matplotlib figure in one of the styles.
 
-    It is an ordinary `matplotlib.figure.Figure`: change it, or save it with `savefig`.
+    It is an ordinary `matplotlib.figure.Figure`: change it, or save it with `savefig`. Where the
+    caller has imported pyplot with a backend that opens windows, it is a figure of pyplot too, so
+    that `pyplot.show` shows it; elsewhere pyplot does not keep it.
     """
 
     def __init__(self, style: Style, *args: Any, **options: Any) -> None:
@@ -229,10 +259,7 @@ class Picture(Figure):
         """
         from matplotlib import pyplot
 
-        window = pyplot.figure(figsize=self.get_size_inches())
-        canvas: Any = window.canvas
-        if canvas.required_interactive_framework is None or canvas.manager is None:
-            pyplot.close(window)
+        if not self.in_window(pyplot):
             if (display := _notebook_display()) is not None:
                 display(self)
                 return
@@ -241,9 +268,20 @@ class Picture(Figure):
                 f"Matplotlib's backend {matplotlib.get_backend()}",
                 'save it with savefig("picture.png"), or choose a backend with windows',
             )
+        pyplot.show()
+
+    def in_window(self, pyplot: Any) -> bool:
+        """Make this a figure of pyplot; False where its backend opens no windows."""
+        if getattr(self.canvas, "manager", None) is not None:
+            return True
+        window = pyplot.figure(figsize=self.get_size_inches())
+        canvas: Any = window.canvas
+        if canvas.required_interactive_framework is None or canvas.manager is None:
+            pyplot.close(window)
+            return False
         canvas.figure = self
         self.set_canvas(canvas)
-        pyplot.show()
+        return True
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -265,13 +303,47 @@ def _notebook_display() -> Callable[[object], None] | None:
 def finished(
     picture: Picture, path: str | PathLike[str] | None, title: str | None = None
 ) -> Picture:
-    """The picture with its title, saved where a path is given."""
+    """The picture with its title, saved where a path is given, else shown by `pyplot.show`."""
     if title:
         with picture.style.context():
             picture.suptitle(title, x=0.01, ha="left", weight="bold")
     if path is not None:
         save_picture(picture, path)
+    elif (pyplot := sys.modules.get("matplotlib.pyplot")) is not None and not _notebook_display():
+        picture.in_window(pyplot)
     return picture
+
+
+def finished_on(
+    figure: Figure, axes: Axes | None, path: str | PathLike[str] | None, title: str | None = None
+) -> Figure:
+    """What a plot returns: its own picture `finished`, or the figure of the user's `axes`."""
+    if axes is None:
+        assert isinstance(figure, Picture)
+        return finished(figure, path, title)
+    if path is not None:
+        raise ModelError(
+            "A plot on axes of yours is saved with their figure",
+            f"path={str(path)[:80]!r} and ax",
+            "leave out `path`, and call ax.figure.savefig",
+        )
+    if title:
+        axes.set_title(title)
+    return figure
+
+
+def figure_for(axes: Axes | None, look: Style, size: tuple[float, float]) -> Figure:
+    """A new picture, or the figure of the user's axes."""
+    if axes is None:
+        return Picture(look, figsize=size, layout="constrained")
+    if not isinstance(axes, Axes):
+        raise ModelError(
+            "`ax` is no Axes of Matplotlib", type(axes).__name__, "pass ax=figure.add_subplot()"
+        )
+    found = axes.get_figure()
+    if found is None:
+        raise ModelError("The axes `ax` have no figure", remedy="pass ax=figure.add_subplot()")
+    return cast("Figure", found)
 
 
 def save_picture(picture: Picture, path: str | PathLike[str]) -> Path:

@@ -103,7 +103,9 @@ def test_a_window_and_given_axes(tmp_path: Path):
     assert picture.axes[0].get_xlim() == (-1, 1) and picture.axes[0].get_ylim() == (-2, 2)
     sheet = Picture(LIGHT)
     axes = sheet.add_subplot()
-    assert da.plotting.phase_portrait(well, within={q: (-1, 1)}, axes=axes) is None and axes.lines
+    assert (
+        da.plotting.phase_portrait(well, within={q: (-1, 1)}, ax=axes) is axes.figure and axes.lines
+    )
     with pytest.raises(FileError):
         da.plotting.phase_portrait(well, within={q: (-1, 1)}, path=tmp_path / "well.txt")
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from ...errors import ModelError
 from ...typing import Path, Symbol
 from ..axis_labels import mathtext, words
 from ..motion_samples import Array, EventMarks, curve_times, event_marks, series
-from ..style import Picture, Style, finished, style_named
+from ..style import Picture, Style, figure_for, finished, finished_on, style_named
 from .panels import Curve, Panel, chosen_panels
 
 if TYPE_CHECKING:
@@ -38,9 +40,10 @@ def plot(
     *,
     panels: Sequence[str] | None = None,
     path: Path | None = None,
-    style: str | Style = "light",
+    style: str | Style | None = None,
     title: str | None = None,
-) -> Picture:
+    ax: Axes | Sequence[Axes] | None = None,
+) -> Figure:
     """Plot a motion against time.
 
     Parameters
@@ -55,24 +58,63 @@ def plot(
         those that suit the system.
     path : path, optional
         A .png, .svg or .pdf to write.
-    style : "light", "dark" or Style
+    style : "light", "dark", "matplotlib" or Style
+        "matplotlib" keeps your own settings; so do axes that are passed, unless a style is named.
     title : str, optional
         Above the plot; the system's name unless given.
+    ax : Axes, or a sequence of them
+        Where to draw, instead of a new picture: all curves on one axes, or a panel on each.
 
     Returns
     -------
-    Picture
-        A Matplotlib figure with one axes for each panel.
+    Figure
+        A `Picture` with one axes for each panel, or the figure of `ax`.
 
     Raises
     ------
     ModelError
         For a name or a panel that the motion does not have.
     """
-    look = style_named(style)
+    look = style_named(style, ax)
     shown = chosen_panels(motion, names, panels)
+    if ax is not None:
+        return _on_axes(shown, look, event_marks(motion), ax, title, path)
+    return finished(_titled(motion, shown, look, title), path)
+
+
+def time_picture(motion: Motion, look: Style) -> Picture:
+    """The panels that suit a motion, as a picture."""
+    return _titled(motion, chosen_panels(motion, None, None), look, None)
+
+
+def _titled(motion: Motion, shown: Sequence[Panel], look: Style, title: str | None) -> Picture:
     heading = words(motion.system.name) if title is None else title
-    return finished(draw_panels(shown, look, event_marks(motion), heading), path)
+    return draw_panels(shown, look, event_marks(motion), heading)
+
+
+def _on_axes(
+    shown: Sequence[Panel], look: Style, marks: Sequence[EventMarks], ax: Axes | Sequence[Axes],
+    title: str | None, path: Path | None,
+) -> Figure:  # fmt: skip
+    """Panels on the user's axes, each with a legend."""
+    given = [ax] if isinstance(ax, Axes) else list(np.ravel(np.asarray(ax, dtype=object)))
+    if isinstance(ax, Axes) and len(shown) > 1:
+        curves = tuple(replace(c, color_index=None) for panel in shown for c in panel.curves)
+        shown = [Panel("", curves, all(panel.logarithmic for panel in shown))]
+    if len(given) != len(shown):
+        raise ModelError(
+            "The axes do not match the panels",
+            f"{len(given)} axes, {len(shown)} panels",
+            "pass one axes, or one for each panel",
+        )
+    figures = [figure_for(axes, look, (0.0, 0.0)) for axes in given]
+    for axes, panel in zip(given, shown, strict=True):
+        with look.context():
+            draw_curves(axes, panel, look)
+            mark_events(axes, marks, look)
+            axes.set_xlabel(mathtext("t"))
+            axes.legend(loc="best")
+    return finished_on(figures[0], given[0], path, title)
 
 
 def draw_panels(
@@ -106,6 +148,15 @@ def draw_panel(
     axes: Axes, panel: Panel, look: Style, marks: Sequence[EventMarks], height_points: float
 ) -> None:
     """One panel into one axes, its curves labelled at their right ends."""
+    drawn = draw_curves(axes, panel, look)
+    if panel.family:
+        drawn = [drawn[0], drawn[-1]]
+    mark_events(axes, marks, look)
+    label_ends(axes, drawn, height_points)
+
+
+def draw_curves(axes: Axes, panel: Panel, look: Style) -> list[tuple[Curve, str]]:
+    """The curves of a panel, each with its colour."""
     drawn: list[tuple[Curve, str]] = []
     for curve, color in zip(panel.curves, curve_colors(panel, look), strict=True):
         line_style: Any = (0, (4, 2)) if curve.dashed else "-"
@@ -124,10 +175,7 @@ def draw_panel(
     else:
         axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], min_n_ticks=3))
         _open_range(axes, panel.curves)
-    if panel.family:
-        drawn = [drawn[0], drawn[-1]]
-    mark_events(axes, marks, look)
-    label_ends(axes, drawn, height_points)
+    return drawn
 
 
 def curve_colors(panel: Panel, look: Style) -> list[str]:
@@ -241,9 +289,10 @@ def phase(
     z: Symbol | None = None,
     *,
     path: Path | None = None,
-    style: str | Style = "light",
+    style: str | Style | None = None,
     equal: bool = False,
-) -> Picture:
+    ax: Axes | None = None,
+) -> Figure:
     """Plot one quantity against another, or three in space; colour runs with time.
 
     Parameters
@@ -254,8 +303,10 @@ def phase(
         A .png, .svg or .pdf to write.
     equal : bool
         Draw both axes to the same scale.
+    ax : Axes, optional
+        Where to draw, instead of a new picture; with `z` axes with ``projection="3d"``.
     """
-    look = style_named(style)
+    look = style_named(style, ax)
     names = [str(name) for name in (x, y, z) if name is not None]
     if len(set(names)) < len(names):
         what = "A phase portrait needs different quantities"
@@ -263,17 +314,23 @@ def phase(
     t = curve_times(motion, 6000)
     points = np.array(list(series(motion, names, t).values())).T
     points = points[np.isfinite(points).all(axis=1)]
-    picture = Picture(look, figsize=(5.4, 4.6) if z is None else (5.6, 5.2), layout="constrained")
+    if ax is not None and hasattr(ax, "set_zlabel") != (z is not None):
+        raise ModelError(
+            "The axes do not fit the portrait",
+            f"{len(names)} quantities on {type(ax).__name__}",
+            'pass axes with projection="3d" for three quantities, plane ones for two',
+        )
+    figure = figure_for(ax, look, (5.4, 4.6) if z is None else (5.6, 5.2))
     with look.context():
         draw = _portrait_plane if z is None else _portrait_space
-        axes = draw(picture, points, look)
+        axes = draw(figure, ax, points, look)
         for setter, name in zip(("set_xlabel", "set_ylabel", "set_zlabel"), names, strict=False):
             getattr(axes, setter)(mathtext(name), fontsize=13)
         axes.yaxis.label.set(rotation=0, va="center")
         axes.yaxis.labelpad = 10
         if equal:
             axes.set_aspect("equal")
-    return finished(picture, path)
+    return finished_on(figure, ax, path)
 
 
 #: The ring at the start of a portrait.
@@ -285,8 +342,8 @@ def time_colors(look: Style) -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("time", [look.blend("body", 0.3), look.body])
 
 
-def _portrait_plane(picture: Picture, points: Array, look: Style) -> Axes:
-    axes = picture.add_subplot()
+def _portrait_plane(figure: Figure, ax: Axes | None, points: Array, look: Style) -> Axes:
+    axes = figure.add_subplot() if ax is None else ax
     pieces = np.stack([points[:-1], points[1:]], axis=1)
     shares = np.linspace(0, 1, len(pieces))
     lines = LineCollection(list(pieces), cmap=time_colors(look), array=shares)
@@ -299,10 +356,10 @@ def _portrait_plane(picture: Picture, points: Array, look: Style) -> Axes:
     return axes
 
 
-def _portrait_space(picture: Picture, points: Array, look: Style) -> Any:
+def _portrait_space(figure: Figure, ax: Axes | None, points: Array, look: Style) -> Any:
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
-    axes: Any = picture.add_subplot(projection="3d")
+    axes: Any = figure.add_subplot(projection="3d") if ax is None else ax
     pieces = np.stack([points[:-1], points[1:]], axis=1)
     lines = Line3DCollection(pieces, cmap=time_colors(look), array=np.linspace(0, 1, len(pieces)))
     lines.set(linewidth=1.2)

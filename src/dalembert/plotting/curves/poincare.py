@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import sympy
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ...algebra.tabulate import tabulated
 from ...errors import ModelError, nearest
@@ -22,7 +24,7 @@ from ...model.symbols import t as time_symbol
 from ...typing import Path, Symbol, Symbols
 from ..axis_labels import mathtext, words
 from ..motion_samples import Array, states_at
-from ..style import Picture, Style, finished, style_named
+from ..style import Style, figure_for, finished_on, style_named
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
@@ -232,10 +234,11 @@ def poincare(
     direction: int = 1,
     wrap: Symbols = (),
     path: Path | None = None,
-    style: str | Style = "light",
+    style: str | Style | None = None,
     title: str | None = None,
     equal: bool = False,
-) -> Picture:
+    ax: Axes | None = None,
+) -> Figure:
     """A Poincare section: crossings of g = 0 in a plane, a colour for each motion.
 
     Parameters
@@ -251,11 +254,13 @@ def poincare(
         Angles that are shown between -pi and pi.
     path : path, optional
         A .png, .svg or .pdf to write.
+    ax : Axes, optional
+        Where to draw, instead of a new picture.
 
     Returns
     -------
-    Picture
-        The points themselves are what `crossings` gives.
+    Figure
+        A `Picture`, or the figure of `ax`. The points themselves are what `crossings` gives.
 
     Raises
     ------
@@ -272,7 +277,7 @@ def poincare(
     >>> len(picture.axes[0].lines[0].get_xdata())
     6
     """
-    look = style_named(style)
+    look = style_named(style, ax)
     runs: list[Any] = [motions] if hasattr(motions, "segments") else list(motions)
     found = [crossings(motion, section, direction) for motion in runs]
     count = sum(len(points) for points in found)
@@ -283,9 +288,9 @@ def poincare(
     turned = {str(getattr(name, "name", name)) for name in wrap}
     colors = list(look.cycle) if len(runs) <= len(look.cycle) else look.ramp(len(runs))
     size = float(np.clip(3.2 * (400 / count) ** 0.3, 0.9, 4.5))
-    picture = Picture(look, figsize=(5.4, 4.8), layout="constrained")
+    figure = figure_for(ax, look, (5.4, 4.8))
     with look.context():
-        axes = picture.add_subplot()
+        axes = figure.add_subplot() if ax is None else ax
         for points, color in zip(found, colors, strict=False):
             u, v = (_wrapped(points[name]) if name in turned else points[name] for name in names)
             dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgewidth": 0.0}
@@ -301,7 +306,7 @@ def poincare(
         axes.set_title(heading, weight="bold")
         caption = _caption(runs[0], section, direction, count)
         axes.set_title(caption, loc="right", fontsize=9.5, color=look.muted)
-    return finished(picture, path)
+    return finished_on(figure, ax, path)
 
 
 def _wrapped(angle: Array) -> Array:

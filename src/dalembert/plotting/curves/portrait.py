@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ...algebra.graph import GraphAlgebra
 from ...analysis.proofs.zeros import full_turns
@@ -19,7 +20,7 @@ from ...model.system import System
 from ...typing import Path, Ranges, Values
 from ..axis_labels import mathtext
 from ..motion_samples import Array
-from ..style import Picture, Style, finished, style_named
+from ..style import Style, figure_for, finished_on, style_named
 
 __all__ = ["phase_portrait"]
 
@@ -38,9 +39,9 @@ def phase_portrait(
     upwards: tuple[float, float] | None = None,
     levels: int | Sequence[float] = 14,
     path: Path | None = None,
-    style: str | Style = "light",
-    axes: Axes | None = None,
-) -> Picture | None:
+    style: str | Style | None = None,
+    ax: Axes | None = None,
+) -> Figure:
     """Draw the orbits of a system with one coordinate, such as `routh` leaves.
 
     Parameters
@@ -57,14 +58,14 @@ def phase_portrait(
         How many levels of the energy, or which.
     path : path, optional
         A .png, .svg or .pdf to write.
-    axes : Axes, optional
-        Where to draw, instead of a new picture; None is returned then.
+    ax : Axes, optional
+        Where to draw, instead of a new picture.
 
     Returns
     -------
-    Picture
-        Stable equilibria are filled, others open; orbits that leave a saddle are in the accent
-        colour.
+    Figure
+        A `Picture`, or the figure of `ax`. Stable equilibria are filled, others open; orbits that
+        leave a saddle are in the accent colour.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def phase_portrait(
     (1, True)
     """
     model, numbers = one_freedom(system, parameters, within)
-    look = style_named(style)
+    look = style_named(style, ax)
     plane = _PhasePlane(model, numbers, momentum)
     across = _across(model, within)
     orbits = separatrices(model, numbers, within)
@@ -84,10 +85,9 @@ def phase_portrait(
     points = np.array([plane.point(e.point[plane.name], 0.0) for e in rests]).reshape(-1, 2)
     curves = [plane.curve(orbit) for orbit in orbits]
     window = upwards or _upwards(plane, across, points, curves)
-    picture = None if axes is not None else Picture(look, figsize=(5.4, 4.2), layout="constrained")
+    figure = figure_for(ax, look, (5.4, 4.2))
     with look.context():
-        drawn = axes if picture is None else picture.add_subplot()
-        assert drawn is not None
+        drawn = figure.add_subplot() if ax is None else ax
         _draw_levels(drawn, plane, across, window, levels, look)
         turning = full_turns([model.energy_function], model.coordinates[0]) and not within
         for curve in curves:
@@ -98,7 +98,7 @@ def phase_portrait(
         drawn.set_xlabel(mathtext(plane.name), fontsize=13)
         upright: dict[str, Any] = {"fontsize": 13, "rotation": 0, "va": "center", "labelpad": 10}
         drawn.set_ylabel(mathtext(plane.upwards_name), **upright)
-    return None if picture is None else finished(picture, path)
+    return finished_on(figure, ax, path)
 
 
 def _draw_rests(

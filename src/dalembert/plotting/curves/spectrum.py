@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ...errors import ModelError, nearest
 from ...typing import Path, Symbol, Symbols
 from ..axis_labels import mathtext, words
 from ..motion_samples import Array, finite_span, series
-from ..style import Picture, Style, finished, style_named
+from ..style import Style, figure_for, finished_on, style_named
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
@@ -155,9 +156,10 @@ def spectrum(
     angular: bool = False,
     limit: float | None = None,
     path: Path | None = None,
-    style: str | Style = "light",
+    style: str | Style | None = None,
     title: str | None = None,
-) -> Picture:
+    ax: Axes | None = None,
+) -> Figure:
     """Amplitude spectra of quantities of a motion, the highest lines marked with frequencies.
 
     Parameters
@@ -172,6 +174,8 @@ def spectrum(
         As `amplitude_spectrum` takes them.
     path : path, optional
         A .png, .svg or .pdf to write.
+    ax : Axes, optional
+        Where to draw the spectrum of one quantity, instead of a new picture.
 
     Examples
     --------
@@ -182,21 +186,31 @@ def spectrum(
     >>> spectrum(motion, "x", angular=True).axes[0].get_xlabel()
     'angular frequency $2\\\\pi f$'
     """
-    look = style_named(style)
+    look = style_named(style, ax)
     given: Symbols = [names] if isinstance(names, str) else motion.system.coordinates
     if names is not None and not isinstance(names, str):
         given = names if isinstance(names, (list, tuple)) else [names]
+    if ax is not None and len(given) != 1:
+        raise ModelError(
+            "One axes takes the spectrum of one quantity",
+            f"{len(given)} quantities",
+            "name one, or leave out `ax`",
+        )
     found = [amplitude_spectrum(motion, name, window=window, peaks=peaks) for name in given]
     unit = 2 * np.pi if angular else 1.0
     last = limit if limit is not None else unit * max(_interesting(one) for one in found)
-    picture = Picture(look, figsize=(6.4, max(1.9 * len(found) + 0.7, 3.2)), layout="constrained")
+    figure = figure_for(ax, look, (6.4, max(1.9 * len(found) + 0.7, 3.2)))
     with look.context():
-        rows = picture.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
+        rows = (
+            [ax]
+            if ax is not None
+            else list(figure.subplots(len(found), sharex=True, squeeze=False)[:, 0])
+        )
         for k, (axes, one) in enumerate(zip(rows, found, strict=True)):
             _draw_spectrum(axes, one, look.cycle[k % len(look.cycle)], look, unit, last)
         rows[-1].set_xlabel(r"angular frequency $2\pi f$" if angular else "frequency $f$")
-    heading = words(motion.system.name) if title is None else title
-    return finished(picture, path, "" if heading == "system" else heading)
+    heading = words(motion.system.name) if title is None and ax is None else title
+    return finished_on(figure, ax, path, "" if heading == "system" else heading)
 
 
 def _interesting(one: Spectrum) -> float:

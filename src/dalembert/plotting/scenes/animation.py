@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ...errors import ModelError, warn_renamed
 from ...model.drawing import drawing_of
 from ..axis_labels import words
-from ..curves.plots import plot
+from ..curves.plots import time_picture
 from ..motion_samples import Array, finite_span
 from ..style import (
     STILL_SUFFIXES,
@@ -139,7 +139,7 @@ class Animation:
         Where the motion crosses the picture many times, they are taken from its last crossing.
         """
         if self.drawing is None:
-            return plot(self.motion, style=self.style)
+            return time_picture(self.motion, self.style)
         times = np.linspace(self.times[0], self.times[-1], 3001)
         scene = build_scene(self.motion, self.drawing, times)
         indices = _last_crossing(scene, poses)
@@ -246,7 +246,7 @@ def motion_strip(
     """A strip of frames side by side, at equal intervals over `span` or the whole motion."""
     look, drawing = style_named(style), _drawing(motion)
     if drawing is None:
-        picture = plot(motion, style=look)
+        picture = time_picture(motion, look)
     else:
         scene, indices = _posed(motion, drawing, frames, span or finite_span(motion))
         columns = frames if frames <= 4 else -(-frames // 2)
