@@ -21,6 +21,8 @@ from .ports.interconnection import interconnect as interconnect
 from .ports.ports import hamiltonian_control as hamiltonian_control
 from .ports.ports import port_form as port_form
 from .ports.skew_form import variational_skew_form as variational_skew_form
+from .sampled_loops import SampledLoop as SampledLoop
+from .sampled_loops import sampled as sampled
 from .servo.servo import servo as servo
 from .steering.controllability import controllability as controllability
 from .steering.fibration import fibration as fibration

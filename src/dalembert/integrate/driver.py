@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from .outcome import Outcome, Termination
 from .record import RunRecord, motion_of
 from .run_kinds import run_kind
 from .run_loop import RunLoop
+from .sampling.sampled_steps import LAW
+from .sampling.sampler import Sampler
 from .start import Start, changed_symbols, consistent_start, in_velocities
 from .start_symbols import start_form
 from .state_symbols import shown_states, state_with_velocities
@@ -71,6 +74,7 @@ class Driver(RunLoop):
         self.callbacks: dict[tuple[str, ...], InputCallback] = {}
         self.report: list[str] = []
         self.stops: list[Stop] = []
+        self.sampler: Sampler | None = None
 
     # -- the run -----------------------------------------------------------------------------------
 
@@ -79,6 +83,7 @@ class Driver(RunLoop):
         t = self.task.span[0]
         self.mode: tuple[str, ...] = ()
         self.kernel = self.kernel_for(())
+        self.sampler = Sampler.of(self.task, self.kernel)
         start = self._start()
         self.start_state = start.state.copy()
         self.report += start.report
@@ -94,6 +99,8 @@ class Driver(RunLoop):
         except KeyboardInterrupt:
             ending = interrupted(self.run.t)
         self.record.close(self.run, self.mode)
+        if self.sampler is not None:
+            self._keep_samples(self.sampler)
         if ending.is_success and leaves_rows_out(self.kernel.equations):
             ending = broken_row(self) or ending
         if ending.is_success and self.task.stepping is not None:
@@ -136,6 +143,8 @@ class Driver(RunLoop):
                 self.switching.give_up(self, code)
             case loop.EVENT:
                 return self._handle_events()
+            case _ if code == LAW and self.sampler is not None:
+                self.sampler.answer(self.run)
             case loop.ROW_REVERSED:
                 return self._handle_reversed_row()
             case loop.DEGENERATE:
@@ -260,7 +269,7 @@ class Driver(RunLoop):
         code = loop.BUDGET
         while code != loop.END and self.run is run and self.steps_left() > 0:
             run.clock.t_end = t  # a decision may have aimed at another end
-            code = run.call("advance", 64)
+            code = run.call(run.entry, 64)
             ending = None if code == loop.END else self.decide(code)
             if ending is not None:
                 return ending if ending.is_success else None
@@ -321,8 +330,11 @@ class Driver(RunLoop):
         fields.exact_at = len(at) <= EXACT_TIMES
         if task.inputs:
             if self.mode not in self.callbacks:
-                self.callbacks[self.mode] = InputCallback(kernel, task.inputs)
+                inputs = task.inputs if self.sampler is None else self.sampler.inputs
+                self.callbacks[self.mode] = InputCallback(kernel, inputs)
             run.context.call_for_inputs(self.callbacks[self.mode])
+            if self.sampler is not None:
+                self.sampler.bind(run)
         if self.mode_events:
             fields.events = kernel.load_program(self._event_program())
         self.record.begin(run, t, y)
@@ -365,6 +377,13 @@ class Driver(RunLoop):
         """A state of the current mode as the motion shows it."""
         return shown_states(self.run.context, np.array([t]), np.array([y]))[0]
 
+    def _keep_samples(self, sampler: Sampler) -> None:
+        """Let the motion read the inputs that a sampled law has set from tables."""
+        self.task = replace(self.task, inputs=sampler.tables())
+        for segment in self.record.segments:
+            callback = InputCallback(segment.context.kernel, self.task.inputs)
+            segment.context.call_for_inputs(callback)
+
     # -- inputs ------------------------------------------------------------------------------------
 
     def input_values(self, t: float, y: Array) -> Array:
@@ -373,7 +392,12 @@ class Driver(RunLoop):
         if callback is None:
             return np.zeros(len(self.kernel.free_inputs))
         try:
-            return np.array(callback.values(t, y), dtype=float)
+            values = np.array(callback.values(t, y), dtype=float)
+            if self.sampler is not None:
+                held = self.sampler.values(t)
+                for k, symbol in enumerate(self.kernel.free_inputs):
+                    values[k] = held.get(symbol.name, values[k])
+            return values
         except BaseException as error:
             callback.error = error
             self.check_inputs()

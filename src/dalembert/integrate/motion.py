@@ -31,6 +31,8 @@ from .state_symbols import own_states
 if TYPE_CHECKING:
     import xarray
 
+    from .sampling.sampler import SampleTable
+
 __all__ = ["Motion", "Reaction", "load"]
 
 
@@ -64,6 +66,8 @@ class Motion(ReadOnlyArrays, MotionPictures):
     call : mapping
         What the run was asked to do and what it was made with, as plain data; `dalembert.rerun`
         repeats it.
+    samples : SampleTable or None
+        What a sampled law measured and commanded.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
     scenario: Scenario | None = field(default=None, repr=False)
     call: Mapping[str, Any] = field(default_factory=dict, repr=False)
     computed: Computed | None = field(default=None, repr=False)
+    samples: SampleTable | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         from .storage.stored_motion import without_native_code

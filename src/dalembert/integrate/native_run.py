@@ -19,6 +19,7 @@ from .methods.adaptive.dop853 import DOP853_STEP
 from .methods.method import AdaptiveStep, Natives
 from .methods.table import find_method
 from .run_fields import RunFields
+from .sampling import sampled_steps
 from .tolerances import LEAST_RTOL, LOCAL_SHARE
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def native_functions(step: AdaptiveStep) -> Natives:
         loop.conclude,
         loop.finish_step,
         loop.short_step,
+        sampled_steps.advance_samples,
+        sampled_steps.limit_commands,
         row_watch.row_reversed,
         *step.entries,
     ]
@@ -77,6 +80,8 @@ class BufferedRun:
     """What every run has: context, clock, counts, state, and a buffer of steps."""
 
     counted: Mapping[str, str] = COUNTED
+    #: The native function that takes steps.
+    entry = "advance"
 
     def __init__(self, start: RunStart, record: type[RunFields], functions: Natives) -> None:
         kernel, self._functions = start.kernel, functions

@@ -193,6 +193,7 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
         statistics=statistics,
         scenario=task.scenario,
         call=call_of(task),
+        samples=None if driver.sampler is None else driver.sampler.samples_taken(),
     )
 
 

@@ -58,6 +58,45 @@ class Control(Record):
     time_low: float
 
 
+class Sampling(Record):
+    """The clock of a sampled law, and what it has measured, commanded and applied.
+
+    `kinds` are three for each instant: whether the law is sampled, a command takes effect, noise of
+    the inputs changes. `commands` and `memory` have a row for each sample behind a first one,
+    `pieces` four numbers for each switch and held input: two times and the values there.
+    """
+
+    observe_program: int
+    law_program: int
+    update_program: int
+    n_measured: int
+    n_commands: int
+    n_memory: int
+    n_held: int
+    n_instants: int
+    next_instant: int
+    n_samples: int
+    n_applied: int
+    n_switches: int
+    progress: int
+    is_linear: int
+    is_disturbed: int
+    period: float
+    width: float
+    switched_on: float
+    instants: Reals
+    kinds: Integers
+    measured: Reals
+    noise: Reals
+    quanta: Reals
+    commands: Reals
+    limits: Reals
+    memory: Reals
+    disturbances: Reals
+    pieces: Reals
+    table_places: Integers
+
+
 class RunFields(KernelFields):
     """A run whose steps adapt: arrays, then sizes and switches."""
 
@@ -102,6 +141,7 @@ class RunFields(KernelFields):
     watch_state: Reals
     n_watch_entries: int
     n_watched: int
+    sampling: Sampling
 
 
 class FixedFields(RunFields):

@@ -52,7 +52,7 @@ class RunLoop(ABC):
         budget, pace = 64 if self.stop is None else STEADY, Pace()
         while True:
             began, reached, left = clock.perf_counter(), self.run.t, self.steps_left()
-            code = self.run.call("advance", max(1, min(budget, left)))
+            code = self.run.call(self.run.entry, max(1, min(budget, left)))
             spent = clock.perf_counter() - began
             ending = pace.ending(self, code, reached, left - self.steps_left())
             if ending is not None:

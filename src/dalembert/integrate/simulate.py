@@ -119,7 +119,8 @@ def simulate(
         fixed steps there is `Motion.sol`.
     events : sequence of `event(...)` or expressions
     inputs : mapping of input to a number, an expression, a table, or ``f(t, state) -> float``
-        For numbers and tables (`dalembert.control.input_table`) nothing is built anew.
+        For numbers and tables (`dalembert.control.input_table`) nothing is built anew. A law that
+        is sampled, delayed, limited and held is made by `dalembert.control.sampled`.
     project : bool
         Whether every step ends on the constraints.
     project_start : bool

@@ -58,6 +58,8 @@ class Task:
     scenario: Scenario | None = field(default=None)
     stepping: Stepping | None = None
     method_reason: str = ""
+    #: The number of the run among many, by which it draws its noise.
+    run: int = 0
 
 
 def run_task(task: Task) -> Motion:

@@ -423,7 +423,7 @@ class _CFunctionWriter:
                 if found[0][1] == "double":
                     return f"fabs({texts[0]})", "double"
                 return f"(({texts[0]}) < 0 ? -({texts[0]}) : ({texts[0]}))", "i64"
-            case "sqrt" | "sin" | "cos" | "pow" | "nextafter":
+            case "sqrt" | "floor" | "sin" | "cos" | "pow" | "nextafter":
                 return f"{name}({', '.join(texts)})", "double"
             case "float":
                 return f"(double)({texts[0]})", "double"

@@ -107,6 +107,7 @@ def has_effect(value: ast.expr) -> bool:
         if isinstance(node, ast.Call)
     ]
     return any(
-        name not in {"abs", "sqrt", "sin", "cos", "pow", "nextafter", "float", "min", "max"}
+        name
+        not in {"abs", "sqrt", "floor", "sin", "cos", "pow", "nextafter", "float", "min", "max"}
         for name in calls
     )

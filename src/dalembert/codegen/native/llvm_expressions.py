@@ -17,6 +17,7 @@ __all__ = ["Expressions"]
 #: Functions of mathematics by the names that LLVM and the C library have for them.
 _FLOAT_CALLS = {
     "sqrt": "llvm.sqrt.f64",
+    "floor": "llvm.floor.f64",
     "sin": "llvm.sin.f64",
     "cos": "llvm.cos.f64",
     "nextafter": "nextafter",

@@ -17,6 +17,7 @@ __all__ = ["module_text"]
 
 _DECLARATIONS = (
     "declare double @llvm.sqrt.f64(double)",
+    "declare double @llvm.floor.f64(double)",
     "declare double @llvm.fabs.f64(double)",
     "declare double @llvm.sin.f64(double)",
     "declare double @llvm.cos.f64(double)",

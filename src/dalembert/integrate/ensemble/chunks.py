@@ -131,13 +131,14 @@ class RunPlan:
         order = np.argsort(self.times, kind="stable")
         return order if self.task.span[1] >= self.task.span[0] else order[::-1]
 
-    def task_of(self, parameters: Array, start: Array) -> Task:
-        """The task of one run."""
+    def task_of(self, parameters: Array, start: Array, number: int = 0) -> Task:
+        """The task of one run, the `number` of them all."""
         return replace(
             self.task,
             parameters=parameters,
             start=dict(zip(self.given, start, strict=True)),
             progress=None,
+            run=number,
         )
 
     def prepare(self) -> None:
@@ -303,7 +304,11 @@ def never() -> bool:
 
 
 def run_chunk(
-    plan: RunPlan, parameters: Array, values: Array, stop: Callable[[], bool] = never
+    plan: RunPlan,
+    parameters: Array,
+    values: Array,
+    stop: Callable[[], bool] = never,
+    first: int = 0,
 ) -> Results:
     """Execute k runs.
 
@@ -315,6 +320,8 @@ def run_chunk(
         Start values.
     stop : callable
         Asked between runs; after it says yes the rest counts as not run.
+    first : int
+        The number of the first run among all.
     """
     from .starts import consistent_states
 
@@ -329,7 +336,8 @@ def run_chunk(
         if stop():
             results.codes[place] = NOT_RUN
         else:
-            _keep_driven(plan, results, int(place), parameters[place], values[place], stop)
+            task = plan.task_of(parameters[place], values[place], first + int(place))
+            _keep_driven(plan, results, int(place), values[place], task, stop)
     return replace(results, cpu_seconds=clock.thread_time() - began)
 
 
@@ -378,20 +386,20 @@ def _keep_driven(
     plan: RunPlan,
     results: Results,
     place: int,
-    parameters: Array,
     values: Array,
+    task: Task,
     stop: Callable[[], bool],
 ) -> None:
     """Make one run by the driver, with contacts, events and changes of independent velocities."""
     from .engine import driven
 
     results.states[place] = np.nan
-    if not (np.isfinite(parameters).all() and np.isfinite(values).all()):
+    if not (np.isfinite(task.parameters).all() and np.isfinite(values).all()):
         results.codes[place] = REFUSED
-        results.messages[place] = _not_finite(plan, parameters, values)
+        results.messages[place] = _not_finite(plan, task.parameters, values)
         return
     try:
-        motion = driven(plan.task_of(parameters, values), stop)
+        motion = driven(task, stop)
     except DalembertError as error:
         code = CODE[
             Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR

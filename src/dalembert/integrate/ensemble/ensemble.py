@@ -58,7 +58,9 @@ class RunInputs:
 
     def __call__(self, place: int) -> Motion:
         start = dict(zip(self.given, self.values[place], strict=True))
-        return run_task(replace(self.task, parameters=self.parameters[place], start=start))
+        return run_task(
+            replace(self.task, parameters=self.parameters[place], start=start, run=place)
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)

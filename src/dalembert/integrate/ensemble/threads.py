@@ -51,7 +51,7 @@ def run_all(
         for first in range(0, count, size):
             here = slice(first, min(first + size, count))
             pending[
-                pool.submit(run_chunk, plan, parameters[here], values[here], stopped.is_set)
+                pool.submit(run_chunk, plan, parameters[here], values[here], stopped.is_set, first)
             ] = here
         done = 0
         while pending:

@@ -1,0 +1,1 @@
+"""Laws that are sampled: measured, computed, delayed and held, as on a digital controller."""
