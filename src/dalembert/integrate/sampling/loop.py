@@ -17,8 +17,14 @@ from ...typing import Array, BySymbol, Expression, Symbol, Symbols
 
 __all__ = ["HeldInput", "Law", "SampledLoop", "sampled"]
 
+#: A function of Python for one command, of the time and what was measured.
+Command: TypeAlias = Callable[[float, dict[str, float]], float]
+#: One for all commands.
+Commands: TypeAlias = Callable[
+    [float, dict[str, float]], "float | Sequence[float] | Array | Mapping[str, float]"
+]
 #: A law: expressions or functions by input, or one function for all of them.
-Law: TypeAlias = "BySymbol[Expression | Callable[..., float]] | Callable[..., Any]"
+Law: TypeAlias = "BySymbol[Expression | Command] | Commands"
 #: Of a quantity of memory: its first value, and its value after a sample.
 Recurrence: TypeAlias = "tuple[float, Expression]"
 
@@ -55,7 +61,7 @@ class SampledLoop(Mapping[str, HeldInput]):
 
     commands: tuple[str, ...]
     disturbed: tuple[str, ...]
-    law: Any
+    law: tuple[sympy.Expr | Command, ...] | Commands
     period: float
     delay: float
     is_linear: bool
@@ -71,7 +77,14 @@ class SampledLoop(Mapping[str, HeldInput]):
     @property
     def is_native(self) -> bool:
         """Whether the law consists of expressions, which are compiled."""
-        return isinstance(self.law, tuple) and all(isinstance(e, sympy.Expr) for e in self.law)
+        return bool(self.expressions)
+
+    @property
+    def expressions(self) -> tuple[sympy.Expr, ...]:
+        """The expressions of the law; none where it is a function."""
+        if not isinstance(self.law, tuple):
+            return ()
+        return tuple(e for e in self.law if isinstance(e, sympy.Expr))
 
     def __getitem__(self, key: Symbol) -> HeldInput:
         name = name_of(key)

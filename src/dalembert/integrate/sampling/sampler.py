@@ -210,8 +210,8 @@ class Sampler:
     @property
     def _key(self) -> tuple[Any, ...]:
         loop = self.loop
-        law = loop.law if loop.is_native else None
-        return ("sampled", tuple(self.measured.items()), law, tuple(loop.memory.items()))
+        memory = tuple(loop.memory.items())
+        return ("sampled", tuple(self.measured.items()), loop.expressions, memory)
 
     def answer(self, run: AdaptiveRun) -> None:
         """Ask a law of Python for its commands at the present sample."""
@@ -298,7 +298,7 @@ def _measured(loop: SampledLoop, kernel: Kernel) -> dict[str, sympy.Expr]:
         velocities = {s.name: s for s in (*system.coordinates, *system.velocities)}
         used = own or velocities or {s.name: s for s in kernel.equations.state}
     else:
-        written = [*loop.law, *(expression for _, expression in loop.memory.values())]
+        written = [*loop.expressions, *(expression for _, expression in loop.memory.values())]
         symbols = sorted(set().union(*(e.free_symbols for e in written)), key=str)
         other = {time_symbol, *kernel.parameters, *loop.memory}
         names = [s.name for s in symbols if s not in other and s.name not in loop.commands]
@@ -332,13 +332,13 @@ def _programs(loop: SampledLoop, kernel: Kernel, measured: Mapping[str, sympy.Ex
     algebra = GraphAlgebra()
     vector = algebra.vector
     remembered = [expression for _, expression in loop.memory.values()]
-    reads = {s.name: s for e in (*loop.law, *remembered) for s in e.free_symbols}
+    reads = {s.name: s for e in (*loop.expressions, *remembered) for s in e.free_symbols}
     names = [*measured], [*loop.commands]
     known = [[reads.get(name, sympy.Symbol(name)) for name in each] for each in names]
     symbols = [
         vector([time_symbol]), vector(known[0]), vector(list(kernel.parameters)),
         vector(known[1]), vector(list(loop.memory)),
     ]  # fmt: skip
-    law = straight_line("sampled_law", symbols, [vector(list(loop.law))])
+    law = straight_line("sampled_law", symbols, [vector(list(loop.expressions))])
     update = straight_line("update_memory", symbols, [vector(remembered)]) if remembered else None
     return [observe, law, update]
