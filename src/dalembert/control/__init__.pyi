@@ -21,6 +21,8 @@ from .ports.interconnection import interconnect as interconnect
 from .ports.ports import hamiltonian_control as hamiltonian_control
 from .ports.ports import port_form as port_form
 from .ports.skew_form import variational_skew_form as variational_skew_form
+from .python_control import from_control as from_control
+from .python_control import to_control as to_control
 from .sampled_loops import SampledLoop as SampledLoop
 from .sampled_loops import sampled as sampled
 from .servo.servo import servo as servo
@@ -31,6 +33,10 @@ from .steering.holonomy import holonomy as holonomy
 from .steering.holonomy_loops import holonomy_loop as holonomy_loop
 from .steering.loop_feedback import stabilise_by_loops as stabilise_by_loops
 from .steering.so_feedback import stabilise_so as stabilise_so
+from .tracking.kalman import KalmanFilter as KalmanFilter
+from .tracking.kalman import kalman_filter as kalman_filter
+from .tracking.mpc import mpc as mpc
+from .tracking.track import track as track
 from .trajectory.answer import Trajectory as Trajectory
 from .trajectory.optimise import optimise as optimise
 from .trajectory.quantities import at_end as at_end

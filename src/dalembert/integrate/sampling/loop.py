@@ -13,7 +13,7 @@ import sympy
 from ...errors import ModelError
 from ...model.symbols import Input, as_expression, by_name, name_of
 from ...model.values import real_number
-from ...typing import Array, BySymbol, Expression, Symbol, Symbols
+from ...typing import Array, ArrayLike, BySymbol, Expression, Symbol, Symbols
 
 __all__ = ["HeldInput", "Law", "SampledLoop", "sampled"]
 
@@ -57,6 +57,14 @@ class SampledLoop(Mapping[str, HeldInput]):
     commands : tuple of str
         The inputs that the law commands; `disturbed` are those that have noise alone.
     law : tuple of expressions, tuple of functions, or one function
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> x = da.coordinates("x")
+    >>> u = da.inputs("u")
+    >>> da.control.sampled({u: -2*x}, 0.01)
+    <SampledLoop of u every 0.01, compiled>
     """
 
     commands: tuple[str, ...]
@@ -67,6 +75,7 @@ class SampledLoop(Mapping[str, HeldInput]):
     is_linear: bool
     measure: Mapping[str, sympy.Expr] | None
     memory: Mapping[sympy.Symbol, tuple[float, sympy.Expr]]
+    schedule: Mapping[sympy.Symbol, Array]
     initial: Mapping[str, float]
     bounds: Mapping[str, tuple[float, float]]
     rate: Mapping[str, float]
@@ -112,6 +121,7 @@ def sampled(
     inputs: Symbols = (),
     measure: BySymbol[Expression] | None = None,
     memory: Mapping[Symbol, Recurrence] | None = None,
+    schedule: Mapping[Symbol, ArrayLike] | None = None,
     initial: BySymbol[float] | None = None,
     bounds: BySymbol[Sequence[float | None]] | None = None,
     rate: BySymbol[float] | None = None,
@@ -145,6 +155,9 @@ def sampled(
     memory : mapping of symbol to (first value, expression)
         What the law remembers. The expression, of measured quantities, commands and memory, is the
         value at the next sample.
+    schedule : mapping of symbol to values (K,)
+        Symbols of the law that change from sample to sample as stated, such as references and
+        gains; the last value stays.
     initial : mapping of input to number
         Its value before the first command takes effect; zero by default.
     bounds, rate, quantum : mappings
@@ -187,6 +200,7 @@ def sampled(
         is_linear=_is_linear(hold),
         measure=None if measure is None else _expressions(measure),
         memory=_recurrences(memory or {}),
+        schedule=_schedule(schedule or {}),
         initial=_numbers(initial, "initial", commands),
         bounds=_bounds(by_name(bounds, "bounds"), commands),
         rate=_numbers(rate, "rate", commands, least=0.0),
@@ -194,9 +208,9 @@ def sampled(
         noise=_numbers(noise, "noise", least=0.0),
         seed=int(seed),
     )
-    if loop.memory and not loop.is_native:
+    if (loop.memory or loop.schedule) and not loop.is_native:
         raise ModelError(
-            "Memory belongs to laws that are expressions", "a function of Python",
+            "Memory and schedules belong to laws that are expressions", "a function of Python",
             "let the function remember, with a method fresh() for each run",
         )  # fmt: skip
     for name in commands:
@@ -260,6 +274,19 @@ def _recurrences(given: Mapping[Any, Any]) -> dict[sympy.Symbol, tuple[float, sy
                 f"{key}: {pair}"[:60], "pass memory={z: (0.0, z + x)}",
             )  # fmt: skip
         found[key] = (real_number(pair[0]), as_expression(pair[1]))
+    return found
+
+
+def _schedule(given: Mapping[Any, Any]) -> dict[sympy.Symbol, Array]:
+    found = {}
+    for key, values in given.items():
+        row = np.array(values, dtype=float).ravel()
+        if not isinstance(key, sympy.Symbol) or not row.size or not np.all(np.isfinite(row)):
+            raise ModelError(
+                "A schedule is given as finite values by symbol", f"{key}: {values}"[:60],
+                "pass schedule={r: [0.0, 0.1, 0.2]}",
+            )  # fmt: skip
+        found[key] = row
     return found
 
 

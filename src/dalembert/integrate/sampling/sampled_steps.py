@@ -59,7 +59,7 @@ def limit_commands(context: RunFields) -> int:
         value = rounded(here[i], own[0])
         value = min(max(value, before[i] - own[1]), before[i] + own[1])
         here[i] = min(max(value, own[2]), own[3])
-    if s.n_memory > 0:
+    if s.update_program != 0:
         clock[0] = context.clock.t
         measured = s.measured + k * s.n_measured
         memory = s.memory + k * s.n_memory

@@ -133,6 +133,7 @@ class Sampler:
     def _arrays(self) -> None:
         loop, count = self.loop, len(self.samples)
         n, m, nz = len(self.measured), len(loop.commands), len(loop.memory)
+        width = nz + len(loop.schedule)
         streams = np.random.SeedSequence([loop.seed % 2**63, self.task.run]).spawn(2)
         of_measured, of_inputs = (
             np.array([loop.noise.get(name, 0.0) for name in names])
@@ -149,8 +150,11 @@ class Sampler:
         self.quanta = np.array([loop.quantum.get(name, 0.0) for name in self.measured])
         self.commands = np.zeros((count + 1, m))
         self.commands[0] = [loop.initial.get(name, 0.0) for name in loop.commands]
-        self.memory = np.zeros((count + 1, nz))
-        self.memory[0] = [value for value, _ in loop.memory.values()]
+        # Memory, then what is scheduled; an update writes the first of them alone.
+        self.memory = np.zeros((count + 1, width))
+        self.memory[0, :nz] = [value for value, _ in loop.memory.values()]
+        for k, row in enumerate(loop.schedule.values(), start=nz):
+            self.memory[:, k] = row[np.minimum(np.arange(count + 1), len(row) - 1)]
         free = (-math.inf, math.inf)
         self.limits = np.array(
             [
@@ -192,7 +196,7 @@ class Sampler:
             0 if program is None else kernel.load_program(program) for program in programs
         )
         s.n_measured, s.n_commands = len(self.measured), len(self.loop.commands)
-        s.n_memory, s.n_held = len(self.loop.memory), len(self.held)
+        s.n_memory, s.n_held = self.memory.shape[1], len(self.held)
         s.n_instants, s.period, s.width = len(self.instants), self.loop.period, self.width
         s.is_linear, s.is_disturbed = int(self.loop.is_linear), int(len(self.disturbances) > 0)
         if self._fields is None:
@@ -210,7 +214,7 @@ class Sampler:
     @property
     def _key(self) -> tuple[Any, ...]:
         loop = self.loop
-        memory = tuple(loop.memory.items())
+        memory = (*loop.memory.items(), *loop.schedule)
         return ("sampled", tuple(self.measured.items()), loop.expressions, memory)
 
     def answer(self, run: AdaptiveRun) -> None:
@@ -300,7 +304,7 @@ def _measured(loop: SampledLoop, kernel: Kernel) -> dict[str, sympy.Expr]:
     else:
         written = [*loop.expressions, *(expression for _, expression in loop.memory.values())]
         symbols = sorted(set().union(*(e.free_symbols for e in written)), key=str)
-        other = {time_symbol, *kernel.parameters, *loop.memory}
+        other = {time_symbol, *kernel.parameters, *loop.memory, *loop.schedule}
         names = [s.name for s in symbols if s not in other and s.name not in loop.commands]
         used = {}
         for name in names:
@@ -337,7 +341,7 @@ def _programs(loop: SampledLoop, kernel: Kernel, measured: Mapping[str, sympy.Ex
     known = [[reads.get(name, sympy.Symbol(name)) for name in each] for each in names]
     symbols = [
         vector([time_symbol]), vector(known[0]), vector(list(kernel.parameters)),
-        vector(known[1]), vector(list(loop.memory)),
+        vector(known[1]), vector([*loop.memory, *loop.schedule]),
     ]  # fmt: skip
     law = straight_line("sampled_law", symbols, [vector(list(loop.expressions))])
     update = straight_line("update_memory", symbols, [vector(remembered)]) if remembered else None

@@ -1,0 +1,1 @@
+"""Feedback along a motion: regulators, estimators, plans that are made at every sample."""
