@@ -100,7 +100,7 @@ def test_a_picture_ignores_the_settings_of_the_user(tmp_path):
 
 
 def test_wrong_styles_colours_and_paths_say_what_to_do(tmp_path):
-    with pytest.raises(ModelError, match="light or dark"):
+    with pytest.raises(ModelError, match="light, dark or matplotlib"):
         style_named("sepia")
     with pytest.raises(ModelError, match="did you mean `body`"):
         style_named("light").color("boby")
