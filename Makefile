@@ -118,7 +118,7 @@ $(BENCH)/.ready: pyproject.toml benchmarks/peers-requirements.txt
 	touch $@
 
 bench: $(BENCH)/.ready
-	$(BENCH)/bin/python benchmarks/run.py
+	$(BENCH)/bin/python benchmarks/run.py --resume
 
 bench-quick: $(BENCH)/.ready
 	$(BENCH)/bin/python benchmarks/run.py --quick

@@ -1,7 +1,7 @@
 """Benchmarks beside the peers: one run, the same models, the same accuracy, ratios.
 
     python benchmarks/run.py [--only W1,W3] [--quick] [--peers casadi,heyoka] [--repeats 3] [--limit
-    180] [--keep]
+    180] [--keep] [--resume]
 
 Each measurement is a fresh process, pinned to one core, with one thread and empty caches. Rows go
 to ``results/latest.json`` as they come in, so that an interrupted run loses nothing.
@@ -50,18 +50,15 @@ Row = dict[str, Any]
 def main() -> None:
     options = arguments()
     chosen = [WORKLOADS[key] for key in options.only]
-    record: dict[str, Any] = {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": machine.describe(),
-        "starts": {w.key: {entry.name: entry.start for entry in w.entries} for w in chosen},
-        "rows": [],
-        "ratios": [],
-    }
+    record = begun(chosen, options)
     print(headline(record["machine"]), flush=True)
     options.loops = tempfile.mkdtemp(prefix="bench-loops-")
     for workload in chosen:
-        measured: list[Row] = []
+        measured = [row for row in record["rows"] if belongs(row, workload.key)]
+        known = {row["who"] for row in measured}
         for entry in selected(workload, options.peers):
+            if entry.name in known:
+                continue
             found = measure_entry(workload, entry, options)
             measured += found
             record["rows"] += found
@@ -69,6 +66,7 @@ def main() -> None:
         extra = tables.equal_error_rows(workload, measured)
         record["rows"] += extra
         record["ratios"] += tables.ratios(workload, [*measured, *extra])
+        record["runs"][workload.key]["complete"] = not options.peers
         save(record, "latest.json")
         print(
             "\n"
@@ -81,6 +79,47 @@ def main() -> None:
     save(record, "latest.json")
     if options.keep:
         save(record, f"{record['date'][:10]}.json")
+
+
+def begun(chosen: Sequence[Workload], options: argparse.Namespace) -> Row:
+    """The record to write: rows of workloads that are not measured now stay, and with ``--resume``
+    the entries that an interrupted run has measured with the same options.
+    """
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    described = machine.describe()
+    before = read_record() if described["processor"] else {}
+    if before.get("machine", {}).get("processor") != described["processor"]:
+        before = {}
+    runs: Row = dict(before.get("runs", {}))
+    rows, ratios = list(before.get("rows", [])), list(before.get("ratios", []))
+    for workload in chosen:
+        asked = {name: getattr(options, name) for name in ("repeats", "limit", "quick", "sizes")}
+        run = runs.get(workload.key, {})
+        resumed = options.resume and run.get("options") == asked and not run.get("complete")
+        ratios = [row for row in ratios if not belongs(row, workload.key)]
+        if not resumed:
+            rows = [row for row in rows if not belongs(row, workload.key)]
+            runs[workload.key] = {"date": now, "options": asked, "complete": False}
+    starts = before.get("starts", {}) | {
+        w.key: {entry.name: entry.start for entry in w.entries} for w in chosen
+    }
+    return {
+        "date": now, "machine": described, "starts": starts, "runs": runs, "rows": rows,
+        "ratios": ratios,
+    }  # fmt: skip
+
+
+def read_record() -> Row:
+    try:
+        found = json.loads((RESULTS / "latest.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def belongs(row: Row, key: str) -> bool:
+    """Whether a row is one of a workload, whose key its name begins with."""
+    return str(row.get("workload", "")).split("-")[0] == key
 
 
 def arguments() -> argparse.Namespace:
@@ -104,6 +143,9 @@ def arguments() -> argparse.Namespace:
         default=str(max(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "",
     )
     parser.add_argument("--keep", action="store_true", help="also write results/<date>.json")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on where a run with the same options was stopped"
+    )
     options = parser.parse_args()
     if options.quick:
         options.repeats, options.limit = 1, min(options.limit, 30.0)
