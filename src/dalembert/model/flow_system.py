@@ -367,6 +367,11 @@ class Flow:
             table[symbol] = value
         return self.replacing(inputs=table)
 
+    def __repr__(self) -> str:
+        from .statement_text import flow_text
+
+        return flow_text(self)
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
         from ..plotting.reports.display import system_bundle

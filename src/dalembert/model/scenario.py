@@ -62,6 +62,11 @@ class Scenario:
         stated = self.drawing if self.drawing is not None else getattr(self.system, "drawing", None)
         object.__setattr__(self, "drawing", as_drawing(stated))
 
+    def __repr__(self) -> str:
+        from .statement_text import scenario_text
+
+        return scenario_text(self)
+
     def __hash__(self) -> int:
         return hash(
             (self.system, FrozenTable(self.parameters), FrozenTable(self.start), self.source)

@@ -371,6 +371,11 @@ class System:
 
         return describe(self, parameters, start)
 
+    def __repr__(self) -> str:
+        from .statement_text import system_text
+
+        return system_text(self)
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What notebooks show."""
         from ..plotting.reports.display import system_bundle
