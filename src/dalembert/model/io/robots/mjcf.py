@@ -51,6 +51,11 @@ SOLVER = {"solreflimit", "solimplimit", "solreffriction", "solimpfriction", "mar
 JOINT = SOLVER | {"name", "class", "type", "group", "pos", "axis", "stiffness", "range", "limited"}
 JOINT |= {"ref", "springref", "armature", "damping", "frictionloss", "user", "springdamper"}
 JOINT |= {"actuatorfrcrange", "actuatorfrclimited", "actuatorgravcomp"}
+GEOM = {"name", "class", "type", "size", "fromto", "pos", "mass", "density", *ORIENTATION}
+#: Attributes of geoms and sites that belong to contact or to drawings.
+LOOKS = {"contype", "conaffinity", "condim", "group", "priority", "material", "friction", "rgba"}
+LOOKS |= {"shellinertia", "solmix", "solref", "solimp", "margin", "gap", "hfield", "mesh", "user"}
+LOOKS |= {"fitscale", "fluidshape", "fluidcoef"}
 #: Elements of the tree that would add bodies or forces in ways that are not supported.
 UNSUPPORTED = ("composite", "flexcomp", "replicate", "attach", "plugin")
 #: Settings of the compiler that are honoured, or say where files lie and how text is checked.
@@ -148,12 +153,14 @@ class _Mjcf:
         elif node.tag == "site":
             self._site(self.settings.applied(node, childclass), parent, frame)
         elif node.tag == "geom":
+            node.only(GEOM | LOOKS)
             self.unread.note("<geom> as a shape of contact")
         elif node.tag not in ("joint", "freejoint", "inertial"):
             self.unread.note(f"<{shortened(node.tag)}>")
 
     def _site(self, node: Node, parent: str, frame: Pose) -> None:
         """A named frame on a body."""
+        node.only(GEOM | LOOKS)
         name = node.text("name", "")
         if name in self.sites:
             node.fault(f"There are two sites called {shortened(name)}", remedy="rename one")
