@@ -67,6 +67,7 @@ ALLOWED: dict[str, set[str]] = {
 DOORS = {
     ("model/io/run_reader.py", "integrate"),
     ("model/system.py", "analysis"),
+    ("model/bodies/mechanism.py", "analysis"),
     ("model/system.py", "plotting"),
     ("model/flow_system.py", "plotting"),
     ("model/constraints/constraint.py", "algebra"),  # for its types, as the next two

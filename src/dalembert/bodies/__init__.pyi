@@ -11,8 +11,10 @@ from .parts import Joint as Joint
 from .parts import Mechanism as Mechanism
 from .parts import Point as Point
 from .parts import Rotation as Rotation
+from .parts import Twist as Twist
 from .parts import angles as angles
 from .parts import ball as ball
+from .parts import ball_on_surface as ball_on_surface
 from .parts import box as box
 from .parts import bushing as bushing
 from .parts import capsule as capsule
@@ -47,6 +49,7 @@ from .parts import spherical as spherical
 from .parts import spring as spring
 from .parts import torus as torus
 from .parts import trace as trace
+from .parts import twist as twist
 from .parts import universal as universal
 from .parts import weld as weld
 from .parts import wrench as wrench

@@ -23,6 +23,7 @@ from ..model.bodies.joints import spherical as spherical
 from ..model.bodies.joints import universal as universal
 from ..model.bodies.joints import weld as weld
 from ..model.bodies.mechanism import Mechanism as Mechanism
+from ..model.bodies.rolling import ball_on_surface as ball_on_surface
 from ..model.bodies.rolling import knife_edge as knife_edge
 from ..model.bodies.rolling import no_spin as no_spin
 from ..model.bodies.rolling import rolling as rolling
@@ -33,6 +34,8 @@ from ..model.bodies.shapes import capsule as capsule
 from ..model.bodies.shapes import cylinder as cylinder
 from ..model.bodies.shapes import line as line
 from ..model.bodies.shapes import trace as trace
+from ..model.bodies.starts import Twist as Twist
+from ..model.bodies.starts import twist as twist
 from ..model.bodies.surfaces import disk as disk
 from ..model.bodies.surfaces import ellipsoid as ellipsoid
 from ..model.bodies.surfaces import height_field as height_field

@@ -15,12 +15,13 @@ import numpy as np
 from ...errors import ModelError, StartError
 from ...model.bodies.body import Place
 from ...model.bodies.mechanism import Coordinates, Mechanism
+from ...model.bodies.starts import JointStart
 from ...model.bodies.vectors import Rotated, as_rotation
 from ...runtime.gauss.constrained_solve import rank, solve_rows
 from .body_model import BodyModel
 
 if TYPE_CHECKING:
-    from ...typing import Array, Values
+    from ...typing import Array, BySymbol, Values
 
 __all__ = ["Assembly", "assemble", "inverse_kinematics"]
 
@@ -59,8 +60,8 @@ class Assembly:
 
 def assemble(
     mechanism: Mechanism,
-    hold: Mapping[Any, float] | None = None,
-    guess: Mapping[Any, float] | None = None,
+    hold: BySymbol[JointStart] | None = None,
+    guess: BySymbol[JointStart] | None = None,
     *,
     parameters: Values | None = None,
     coordinates: Coordinates = "joint",
@@ -71,7 +72,7 @@ def assemble(
     Parameters
     ----------
     hold : mapping of coordinate to number
-        Values that are kept.
+        Values that are kept; a rotation for a free or spherical joint, as in `Mechanism.start`.
     guess : mapping of coordinate to number
         Where the search begins for the others (home where it says nothing); it decides the branch.
     search : int
@@ -98,8 +99,9 @@ def assemble(
     {'p': 1.047198, 'q': -2.094395}
     """
     model = BodyModel(mechanism, parameters, coordinates)
-    held = model.array({**(guess or {}), **(hold or {})})
-    kept = {getattr(key, "name", key) for key in hold or {}}
+    holding = mechanism.start(hold or {}, coordinates)
+    held = model.array({**mechanism.start(guess or {}, coordinates), **holding})
+    kept = set(holding)
     free = [k for k, name in enumerate(model.names) if name not in kept]
 
     def conditions(q: Array) -> tuple[Array, Array]:

@@ -22,11 +22,13 @@ from .contributions import Contribution, Element, along_axes, of_body, summed, t
 from .joints import Joint, free
 from .kinematics import Edge, Kinematics
 from .shapes import mechanism_drawing
+from .starts import JointStart, expanded_start
 from .steps import Step, inverted, placing
 from .vectors import Triple, as_triple
 
 if TYPE_CHECKING:
-    from ...typing import Expression, Values
+    from ...analysis.bodies.assembly import Assembly
+    from ...typing import BySymbol, Expression, Values
 
 __all__ = ["Mechanism"]
 
@@ -180,6 +182,48 @@ class Mechanism:
     def axes(self, place: Place) -> sympy.ImmutableDenseMatrix:
         """The rotation matrix of a frame (columns: its axes in space), in joint coordinates."""
         return sympy.ImmutableDenseMatrix(self.kinematics.axes(as_frame(place, "Axes")).rows)
+
+    # -- starts ------------------------------------------------------------------------------------
+
+    def start(
+        self, given: BySymbol[JointStart], coordinates: Coordinates = "joint"
+    ) -> dict[str, float]:
+        """A start of `simulate` with rotations and twists of joints as coordinates and velocities.
+
+        Parameters
+        ----------
+        given : mapping
+            Numbers by coordinate and velocity; a rotation, by `angles`, `quaternion` or
+            `rotation_vector`, by the name of a free or spherical joint; and a `twist` by that name
+            with ``_dot``.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> b = da.bodies
+        >>> top = b.Mechanism([b.free("top", b.ground(), b.Body("top", 1, inertia=(1, 1, 2)))])
+        >>> spinning = {"top": b.angles("x", 0.2), "top_dot": b.twist(spin=(0, 0, 30))}
+        >>> start = top.start(spinning)
+        >>> round(start["top_qx"], 6), round(start["top_qw_dot"] + start["top_qz_dot"], 6)
+        (0.099833, 14.925063)
+        """
+        return expanded_start(self._plan(coordinates).moving, given)
+
+    def assemble(
+        self,
+        hold: BySymbol[JointStart] | None = None,
+        guess: BySymbol[JointStart] | None = None,
+        *,
+        parameters: Values | None = None,
+        coordinates: Coordinates = "joint",
+        search: int = 0,
+    ) -> Assembly:
+        """Find a configuration in which all loops are closed; see `dalembert.bodies.assemble`."""
+        from ...analysis.bodies.assembly import assemble
+
+        return assemble(
+            self, hold, guess, parameters=parameters, coordinates=coordinates, search=search
+        )
 
     # -- systems -----------------------------------------------------------------------------------
 

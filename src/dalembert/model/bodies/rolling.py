@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import sympy
 
@@ -23,10 +24,13 @@ from .body import Frame, Place, as_frame
 from .contributions import Contribution
 from .kinematics import Kinematics
 from .steps import named_triple
-from .surfaces import Contact, Ground, Surface, Touch, plane
+from .surfaces import Contact, Ground, Surface, Touch, plane, sphere
 from .vectors import IDENTITY, Triple, add, cross, dot, scale, unit_axis
 
-__all__ = ["knife_edge", "no_spin", "rolling"]
+if TYPE_CHECKING:
+    from ...typing import Expression
+
+__all__ = ["ball_on_surface", "knife_edge", "no_spin", "rolling"]
 
 ONE = sympy.Integer(1)
 
@@ -161,6 +165,27 @@ def rolling(
             remedy="pass disk(...), torus(...), sphere(...), ellipsoid(...) or implicit(...)",
         )
     return Rolling(name, frame, surface, base, ground or plane(), slips, spins)
+
+
+def ball_on_surface(
+    name: str,
+    ball: Place,
+    radius: Expression,
+    on: Place,
+    ground: Ground | None = None,
+    *,
+    slips: bool = False,
+    spins: bool = True,
+) -> Rolling:
+    """A ball that rolls on a plane, in a bowl, on hills or on another body; see `rolling`.
+
+    >>> from dalembert.bodies import Body, ground, implicit
+    >>> marble = Body("marble", mass=1, inertia=(0.4, 0.4, 0.4))
+    >>> bowl = implicit(lambda x, y, z: x**2 + y**2 + z**2 - 4, inside=True)
+    >>> ball_on_surface("contact", marble, 0.1, ground(), bowl).slips
+    False
+    """
+    return rolling(name, ball, sphere(radius), on, ground, slips=slips, spins=spins)
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,19 @@ from ..bodies.body import GROUND, Body, Frame
 from ..bodies.contributions import Element
 from ..bodies.joints import Joint
 from ..bodies.mechanism import Mechanism
-from ..bodies.vectors import IDENTITY
+from ..bodies.starts import twist
+from ..bodies.vectors import IDENTITY, as_rotation
+from ..constraints import Constraint
 from ..names import shortened
+from ..symbols import Input
+from ..system import System
 from .file_body_values import BodyValues, wrong
 
 if TYPE_CHECKING:
     from .files import Toml
 
-__all__ = ["BODY_KEYS", "BodiesReader", "check_no_bodies", "states_bodies"]
+__all__ = ["BODY_KEYS", "BodiesReader", "check_no_bodies", "extended_system", "joint_starts"]
+__all__ += ["states_bodies"]
 
 BODY_KEYS = ("bodies", "joints", "gravity")
 MOST_BODIES = 300
@@ -363,6 +368,67 @@ class BodiesReader:
                 what = f"`{where}.joints` names no joint before it"
                 raise FileError(what, shortened(name), "name joints of one axis stated before it")
         return [self.found[name] for name in names]
+
+
+def joint_starts(
+    table: Mapping[str, Any],
+    mechanism: Mechanism,
+    statement: Literal["joint", "maximal"],
+    parameters: Mapping[Any, float],
+) -> dict[str, Any]:
+    """A [start] whose rotations and twists of joints are values of coordinates and velocities.
+
+    A rotation is a table as under [joints], a twist is ``{spin = [...], velocity = [...], frame =
+    "body"}`` for the name of a joint with ``_dot``.
+    """
+    plain = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    if len(plain) == len(table):
+        return plain
+    read = BodyValues({symbol.name: symbol for symbol in parameters})
+
+    def number(value: sympy.Expr) -> float:
+        return float(value.xreplace(dict(parameters)))
+
+    given: dict[Any, Any] = {}
+    for key, value in table.items():
+        where = f"start.{key}"
+        if isinstance(value, dict) and key.endswith("_dot"):
+            BodiesReader._keys(value, where, ("spin", "velocity", "frame"))
+            parts = [
+                [
+                    number(each)
+                    for each in read.vector(value.get(name, [0, 0, 0]), f"{where}.{name}")
+                ]
+                for name in ("spin", "velocity")
+            ]
+            given[key] = twist(parts[0], parts[1], value.get("frame", "body"))
+        elif isinstance(value, dict):
+            rows = read.rotation(value, where).rows
+            given[key] = as_rotation([[number(entry) for entry in row] for row in rows])
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            given[key] = value
+        elif isinstance(value, str):
+            given[key] = number(read.scalar(value, where))
+    return {**plain, **mechanism.start(given, statement)}
+
+
+def extended_system(
+    system: System,
+    constraints: list[Constraint],
+    forces: Mapping[str, sympy.Expr],
+    inputs: Mapping[Input, sympy.Expr | None],
+    outputs: Mapping[str, sympy.Expr],
+) -> System:
+    """A system of bodies with what else the file states about it."""
+    summed = {q.name: value for q, value in system.forces.items()}
+    for name, value in forces.items():
+        summed[name] = summed.get(name, sympy.Integer(0)) + value
+    return system.replacing(
+        constraints=(*system.constraints, *constraints),
+        forces=summed,
+        inputs=inputs,
+        outputs={**system.outputs, **outputs},
+    )
 
 
 def _has(mechanism: Mechanism, name: str) -> bool:

@@ -23,7 +23,14 @@ from ..scenario import Scenario
 from ..symbols import Coordinate, Input, Multiplier, Parameter, Speed
 from ..system import System
 from .expressions import evaluate, parse, parse_relation
-from .file_bodies import BODY_KEYS, BodiesReader, check_no_bodies, states_bodies
+from .file_bodies import (
+    BODY_KEYS,
+    BodiesReader,
+    check_no_bodies,
+    extended_system,
+    joint_starts,
+    states_bodies,
+)
 from .file_drawing import read_drawing
 from .file_flows import FLOW_TABLES, check_no_energies, read_flow
 from .run_reader import RunReader
@@ -113,7 +120,7 @@ class _ModelReader(RunReader):
         dissipation = self._expression(self.table.get("dissipation", 0), "dissipation")
         mechanical = None
         if bodies is not None:
-            mechanical = self._mechanical(bodies, texts.get("name", "mechanism"))
+            mechanical = self._mechanical(bodies, texts.get("name", "mechanism"), tables)
             coordinates = [q.name for q in mechanical.coordinates]
         forces = self._by_coordinate(tables["forces"], "forces", coordinates)
         inputs = {
@@ -146,7 +153,9 @@ class _ModelReader(RunReader):
         if self.faults:
             raise UnreadableError
         if mechanical is not None:
-            system: System | Flow = _extended(mechanical, constraints, forces, inputs, outputs)
+            system: System | Flow = extended_system(
+                mechanical, constraints, forces, inputs, outputs
+            )
             if drawing is not None:
                 system = system.replacing(drawing=drawing)
             drawing = system.drawing
@@ -167,7 +176,9 @@ class _ModelReader(RunReader):
         about = (texts.get("source", ""), texts.get("summary", ""))
         return Scenario(system, parameters, start, options, *about, drawing)  # type: ignore[arg-type]
 
-    def _mechanical(self, bodies: BodiesReader, name: str) -> System:
+    def _mechanical(
+        self, bodies: BodiesReader, name: str, tables: dict[str, Mapping[str, Any]]
+    ) -> System:
         """The system that bodies and joints state; its further coordinates become known."""
         statement = bodies.statement
         mechanism = bodies.mechanism(self.symbols, name)
@@ -182,6 +193,9 @@ class _ModelReader(RunReader):
                 for gone in (q, q.dot, q.ddot, q.momentum):
                     del self.symbols[gone.name], self.owners[gone.name]
         self._declare([name for name in stated if name not in self.symbols], {}, [])
+        tables["start"] = self._attempt(
+            "start", {}, joint_starts, tables["start"], mechanism, statement, self.values
+        )
         return system
 
     def _flow(
@@ -397,25 +411,6 @@ class _ModelReader(RunReader):
         found = self._by_coordinate(velocities, "image", coordinates)
         symbols = tuple(Speed(name) for name in speeds)
         return [ImageConstraint(sympy.Integer(0), name or "image", {}, symbols, found)]
-
-
-def _extended(
-    system: System,
-    constraints: list[Constraint],
-    forces: Mapping[str, sympy.Expr],
-    inputs: Mapping[Input, sympy.Expr | None],
-    outputs: Mapping[str, sympy.Expr],
-) -> System:
-    """A system of bodies with what else the file states about it."""
-    summed = {q.name: value for q, value in system.forces.items()}
-    for name, value in forces.items():
-        summed[name] = summed.get(name, sympy.Integer(0)) + value
-    return system.replacing(
-        constraints=(*system.constraints, *constraints),
-        forces=summed,
-        inputs=inputs,
-        outputs={**system.outputs, **outputs},
-    )
 
 
 @dataclass(frozen=True)
