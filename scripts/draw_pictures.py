@@ -206,6 +206,21 @@ def planar_bodies() -> None:
     still("planar-bodies.png", picture)
 
 
+def orbits_of_three_bodies() -> None:
+    """A branch of relative periodic orbits, and Melnikov's function of the perturbed chain."""
+    ends = {(1, 2): (1, 0), (2, 1): (-0.5, 0), (2, 3): (0.5, 0), (3, 2): (-1, 0)}
+    three = da.planar_chain(3, masses=[1, 1, 1], inertias=[1, 1, 1], hinges=ends).system()
+    angles, shape = three.coordinates, (-0.1, 0.2, -0.1)
+    start = dict(zip(angles, shape, strict=True)) | {q.dot: 0.4 for q in angles}
+    turn = {"turn": dict.fromkeys(angles, 1)}
+    orbit = da.symmetry.relative_periodic_orbit(three, start, 12.8, drift=turn)
+    still("orbit-branch.png", da.symmetry.continue_orbit(orbit, "energy", 0.9, step=0.05).plot())
+    eps = da.parameters("eps")
+    hinges = {(1, 2): (1, 0), (2, 1): (-1, 0), (2, 3): (0.5, 0), (3, 2): (eps, 0)}
+    chain = da.planar_chain(3, masses=[1, 1, 1], inertias=[1, 1, 0.5], hinges=hinges)
+    still("melnikov.png", da.symmetry.chain_melnikov(chain, eps, total=3.0, spin=0.4).plot())
+
+
 def moment_polytope() -> None:
     """The polytope of Schur and Horn for four eigenvalues, with diagonals of random matrices."""
     roots, point = da.lie.RootSystem("A3"), [4, 2, 1, 0]
@@ -644,6 +659,7 @@ def main() -> None:
         snakeboard_voronets,
         rolling_disk_hamel,
         planar_bodies,
+        orbits_of_three_bodies,
         moment_polytope,
         matrix_flows,
         optimal_control,

@@ -83,6 +83,8 @@ DOORS = {
     ("analysis/sensitivity/fitted.py", "plotting"),
     ("analysis/stability/modes.py", "plotting"),
     ("analysis/symmetry/height.py", "plotting"),
+    ("analysis/symmetry/orbit_branches.py", "plotting"),
+    ("analysis/stability/melnikov.py", "plotting"),
     ("control/ports/energy_balance.py", "plotting"),
     ("control/trajectory/answer.py", "plotting"),
     ("plotting/studies/figures.py", "root"),

@@ -14,5 +14,6 @@ from .stability.floquet import floquet as floquet
 from .stability.linear_matrices import linear_matrices as linear_matrices
 from .stability.linearisation import linearise as linearise
 from .stability.linearisation import linearise_along as linearise_along
+from .stability.melnikov import melnikov as melnikov
 from .stability.separatrices import separatrices as separatrices
 from .stability.stability import stability as stability

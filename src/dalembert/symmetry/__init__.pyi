@@ -11,8 +11,11 @@ from .reduction import reduced_coefficients as reduced_coefficients
 from .reduction import reduced_two_form as reduced_two_form
 from .reduction import restricted_two_form as restricted_two_form
 from .reduction import two_form_formulas as two_form_formulas
+from .relative import chain_melnikov as chain_melnikov
+from .relative import continue_orbit as continue_orbit
 from .relative import energy_momentum as energy_momentum
 from .relative import relative_equilibria as relative_equilibria
+from .relative import relative_periodic_orbit as relative_periodic_orbit
 from .routh_functions import nonholonomic_routhian as nonholonomic_routhian
 from .routh_functions import recover_cyclic as recover_cyclic
 from .routh_functions import routh as routh

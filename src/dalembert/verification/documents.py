@@ -82,6 +82,7 @@ DOCUMENTS = {
             "section_3_13_planar_bodies_stability": "3.13",
             "section_3_13_planar_bodies_chain": "3.13",
             "section_3_13_planar_bodies_three": "3.13",
+            "section_3_13_orbits": "3.13",
             "section_4_7_control_systems": "4.7",
             "section_5_2_constrained_lagrangian": "5.2",
             "section_5_3_invariant": "5.3",
