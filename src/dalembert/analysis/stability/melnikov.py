@@ -173,7 +173,7 @@ def melnikov(
     >>> found = melnikov(
     ...     p**2/2 - sympy.cos(q) + I, p*sympy.cos(phi), (q, p), (phi, I),
     ...     saddle={q: sympy.pi, p: 0}, action=0.0, side=-1)
-    >>> abs(found.amplitude - 2*np.pi/np.cosh(np.pi/2)) < 1e-8, found.integrability.status
+    >>> bool(abs(found.amplitude - 2*np.pi/np.cosh(np.pi/2)) < 1e-8), found.integrability.status
     (True, 'refuted')
     """
     problem = PerturbedPlane.read(unperturbed, perturbation, plane, rotor, parameters, action)

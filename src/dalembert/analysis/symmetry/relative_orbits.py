@@ -128,7 +128,7 @@ def relative_periodic_orbit(
     >>> r, phi = da.coordinates("r phi")
     >>> spring = da.System([r, phi], kinetic=(r.dot**2 + r**2*phi.dot**2)/2, potential=(r - 1)**2)
     >>> found = relative_periodic_orbit(spring, {r: 1.5, phi.dot: 0.6}, 3.4, drift=[phi])
-    >>> found.residual < 1e-9, 3 < found.period < 4, round(abs(found.multipliers[0]), 3)
+    >>> found.residual < 1e-9, 3 < found.period < 4, round(float(abs(found.multipliers[0])), 3)
     (True, True, 1.0)
     """
     problem = Shooting.read(model, drift, parameters, integrals)
