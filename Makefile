@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 CODE := src tests benchmarks scripts examples soak
 
-.PHONY: help demo lab test test-long coverage test-extras soak soak-quick pins audit lint docs bench bench-quick clean
+.PHONY: help demo lab test test-long coverage test-extras soak soak-quick pins audit sbom lint docs bench bench-quick clean
 
 help:
 	@echo "make demo        set up, run a system end to end, leave pictures and results in demo/"
@@ -18,7 +18,8 @@ help:
 	@echo "make test-extras the tests that need optional packages, in the environment of the peers"
 	@echo "make soak        hours of random systems, bad input, faults and load; docs/guarantees.md says what for"
 	@echo "make pins        choose versions for requirements/ci.txt anew; PINNED=1 tests with exactly these"
-	@echo "make audit       ask for known advisories against the pinned versions"
+	@echo "make audit       known advisories against the pinned versions; ADVISORIES=FILE reads OSV records offline"
+	@echo "make sbom        the pinned packages as a CycloneDX list, sbom.cdx.json"
 	@echo "make lint        formatting, lint and types"
 	@echo "make docs        build the documentation into site/"
 	@echo "make bench       measure beside the peers, in an environment of its own"
@@ -45,6 +46,68 @@ $(VENV)/.ready-test: $(VENV)/.ready
 	@touch $@
 
 $(VENV)/.ready-lint: $(VENV)/.ready
+	@echo "Installing ruff, mypy and pyright into $(VENV)/ (about 0.3 GB)"
+	@$(PIP) --quiet $(PINNED_ONLY) -e ".[lint]"
+	@touch $@
+
+demo: $(VENV)/.ready
+	@$(BIN)/python scripts/demo.py
+
+$(VENV)/.ready-lab: $(VENV)/.ready
+	@echo "Installing the server of the lab into $(VENV)/"
+	@$(PIP) --quiet $(PINNED_ONLY) -e ".[lab]"
+	@touch $@
+
+lab: $(VENV)/.ready-lab
+	$(BIN)/dalembert lab examples
+
+test: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+test-long: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m long
+
+$(VENV)/.ready-coverage: $(VENV)/.ready-test
+	@$(PIP) --quiet $(PINNED_ONLY) -e ".[coverage]"
+	@touch $@
+
+coverage: $(VENV)/.ready-coverage
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov=dalembert --cov-report=term:skip-covered --cov-report=html:htmlcov
+
+$(BENCH)/.ready-extras: pyproject.toml
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,heyoka,sundials,jax]"
+	touch $@
+
+test-extras: $(BENCH)/.ready-extras
+	$(BENCH)/bin/python -m pytest -q -m extras tests/unit/integrate
+	$(BENCH)/bin/python -m pytest -q tests/unit/export/test_to_jax.py
+
+soak: $(VENV)/.ready-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[soak]"
+	$(BIN)/python -m soak
+	$(BIN)/python scripts/guarantees.py
+
+soak-quick: $(VENV)/.ready-test
+	$(BIN)/python -m soak --quick
+
+pins: $(VENV)/.ready-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python scripts/pin.py
+
+# Known advisories against the pinned versions: from a registry, or with ADVISORIES=FILE from OSV records on disk.
+audit: $(VENV)/.ready-test
+ifdef ADVISORIES
+	$(BIN)/python scripts/supply_chain.py audit $(ADVISORIES)
+else
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip_audit --progress-spinner off --strict --require-hashes --disable-pip -r requirements/ci.txt
+endif
+
+sbom: $(VENV)/.ready-test
+	$(BIN)/python scripts/supply_chain.py sbom -o sbom.cdx.json
+
+lint: $(VENV)/.ready
 	@echo "Installing ruff, mypy and pyright into $(VENV)/ (about 0.3 GB)"
 	@$(PIP) --quiet $(PINNED_ONLY) -e ".[lint]"
 	@touch $@
