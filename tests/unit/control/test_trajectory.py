@@ -206,7 +206,7 @@ def test_progress_is_told_and_an_interruption_keeps_what_was_found() -> None:
         CART, at_end(da.t), span=(0, (0.5, 4)), guess={da.t: 2}, progress=stop, **SWING
     )
     assert said == sorted(said)
-    assert len(said) == len(found.rounds) == 2
+    assert len(found.rounds) == 2 <= len(said)
     assert "interrupted" in found.notes[0]
     assert not found.is_within_tolerance
 

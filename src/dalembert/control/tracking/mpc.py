@@ -326,6 +326,12 @@ class PredictiveLaw:
         low = np.tile(self.input_bounds[0], N) - inputs.ravel()
         high = np.tile(self.input_bounds[1], N) - inputs.ravel()
         k = len(self.bounded)
+        free = np.linalg.solve(H, -g)
+        if np.all((free >= low) & (free <= high)):  # most plans near the target
+            states = reached[1:] + np.tensordot(S[1:], free, (2, 0))
+            own = states[:, self.bounded]
+            if np.all((own >= self.state_bounds[0]) & (own <= self.state_bounds[1])):
+                return np.asarray(free, dtype=float)
         rows = np.zeros((2 * N * k, size + k))
         limits = np.full((2, 2 * N * k), np.inf) * np.array([[-1.0], [1.0]])
         if k:

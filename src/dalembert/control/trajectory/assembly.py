@@ -107,11 +107,11 @@ def _scatter(places: IntArray, size: int) -> ca.DM:
 def _gradient(pieces: list[Piece], x: ca.MX, size: int) -> ca.MX:
     total = ca.MX.zeros(size)
     for piece in pieces:
-        slope = ca.gradient(piece.cost, piece.unknowns)
-        used = np.array(slope.sparsity().row(), dtype=int)
+        gradient = ca.gradient(piece.cost, piece.unknowns)
+        used = np.array(gradient.sparsity().row(), dtype=int)
         if not len(used):
             continue
-        values = piece.mapped("gradient", [], [slope.nz[:]])(*piece.gathered(x))
+        values = piece.mapped("gradient", [], [gradient.nz[:]])(*piece.gathered(x))
         total += _scatter(piece.indices[:, used].ravel(), size) @ ca.vec(values)
     return ca.densify(total)
 

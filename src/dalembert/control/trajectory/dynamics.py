@@ -142,9 +142,14 @@ def _without_reactions(
 
 def dynamics_of(
     model: System | Flow | Equations, form: str | None, expressions: Sequence[sympy.Expr],
-    implicit: bool | None = None,
+    implicit: bool | None = None, discrete: bool = False,
 ) -> Dynamics:  # fmt: skip
-    """The dynamics of a model in a form, with the parameters that some expressions add."""
+    """The dynamics of a model in a form, with the parameters that some expressions add.
+
+    Where they are `discrete`, constraints are asked of the velocities at the stages, instead of
+    their derivative: with Gauss's stages in Hamilton's form, these are the steps of a discrete
+    Lagrangian (`schemes`).
+    """
     equations = _equations(model, form)
     if equations.rechoose is not None and not equations.chart_is_steady:
         raise FormError(
@@ -160,6 +165,7 @@ def dynamics_of(
     g, every = kernel.graph, tuple(range(kernel.m))
     solved = kernel.solved
     explicit = is_explicit(kernel) if implicit is None else not implicit
+    explicit = explicit and not (discrete and kernel.m)
     inputs = tuple(kernel.free_inputs)
     if explicit and solved is not None:
         bare = Dynamics(
@@ -177,7 +183,8 @@ def dynamics_of(
         others = [k for k in every if k not in kept]
         zeros = ca.SX.zeros(len(others))
         rates = kernel.algebra.substitute(rates, g.multipliers[others], zeros)
-    balance = ca.vertcat(g.metric @ g.unknowns - g.force - rows.T @ mu, rows @ g.unknowns - right)
+    relation = g.velocity.residual[list(kept)] if discrete else rows @ g.unknowns - right
+    balance = ca.vertcat(g.metric @ g.unknowns - g.force - rows.T @ mu, relation)
     unknowns = ca.vertcat(g.unknowns, multipliers)
     return Dynamics(kernel, parameters, inputs, unknowns, rates, balance, solved, kept)
 

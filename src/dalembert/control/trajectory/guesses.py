@@ -283,9 +283,9 @@ def _lines(statement: Statement, times: tuple[float, float]) -> list[Callable[[A
     for q in system.coordinates:
         rate = q.dot.name
         if rate in ends and not fixed[rate] and q.name in ends:
-            slope = (ends[q.name][1] - ends[q.name][0]) / (times[1] - times[0])
+            mean_rate = (ends[q.name][1] - ends[q.name][0]) / (times[1] - times[0])
             k = [s.name for s in dynamics.state].index(rate)
-            ends[rate] = (statement.states[k].clip(slope),) * 2
+            ends[rate] = (statement.states[k].clip(mean_rate),) * 2
     return [
         (lambda s, a=a, b=b: a + s * (b - a))  # type: ignore[misc]
         for a, b in (ends[symbol.name] for symbol in dynamics.state)

@@ -21,7 +21,7 @@ from ...model.values import real_number
 from ...typing import BySymbol, Condition, Expression, Progress, Symbols
 from .answer import Trajectory
 from .guesses import Guess, bent_courses, first_course
-from .schemes import find_scheme
+from .schemes import Scheme, find_scheme
 from .search import Search
 from .statement import Asked, Bound, FreeSpan, read_statement
 
@@ -84,7 +84,8 @@ def optimise(
         The form of the equations; by default the one that `simulate` takes.
     transcription : str
         "gauss2", "gauss4", ..., "radau3", "radau5", ..., "lobatto2", "lobatto4", ...,
-        "trapezoid", "hermite-simpson".
+        "trapezoid", "hermite-simpson"; "dmoc2", "dmoc4", ... are the steps of discrete mechanics
+        (`schemes`), in Hamilton's form, which keep momenta and constraints on coarse meshes.
     intervals : int
         Of the first mesh.
     tolerance : float
@@ -125,11 +126,32 @@ def optimise(
     >>> round(found.cost, 5), found.replay_distance < 1e-6
     (2.0, True)
     """
-    asked = Asked(
-        model, cost, start, end, span, at_rest, periodic, bounds, conditions, parameters, form
-    )
-    statement = read_statement(asked)
     scheme = find_scheme(transcription)
+    asked = Asked(
+        model, cost, start, end, span, at_rest, periodic, bounds, conditions, parameters,
+        _form_of(scheme, form), discrete=scheme.is_variational,
+    )  # fmt: skip
+    statement = read_statement(asked)
+    accuracy = _checked(tolerance, intervals, starts)
+    search = Search(asked, statement, scheme, accuracy, int(refinements), progress)
+    course = first_course(statement, guess)
+    others = bent_courses(statement, course, int(starts) - 1, seed)
+    return search.run([course, *others], np.linspace(0.0, 1.0, int(intervals) + 1))
+
+
+def _form_of(scheme: Scheme, form: str | None) -> str | None:
+    """The form that a scheme needs."""
+    if not scheme.is_variational:
+        return form
+    if form not in (None, "hamilton"):
+        raise ModelError(
+            f"The transcription `{scheme.name}` is one of Hamilton's form", form, "leave form out"
+        )
+    return "hamilton"
+
+
+def _checked(tolerance: float, intervals: int, starts: int) -> float:
+    """The tolerance; raise for numbers that cannot be honoured."""
     accuracy = real_number(tolerance)
     if not 1e-12 <= accuracy <= 0.1:
         raise ModelError("The tolerance must lie between 1e-12 and 0.1", tolerance, "pass 1e-6")
@@ -137,7 +159,4 @@ def optimise(
         raise ModelError("A mesh has at least two intervals", intervals, "pass intervals=25")
     if not 1 <= int(starts) <= MOST_STARTS:
         raise ModelError(f"There are 1 to {MOST_STARTS} starts", starts, "pass starts=10")
-    search = Search(asked, statement, scheme, accuracy, int(refinements), progress)
-    course = first_course(statement, guess)
-    others = bent_courses(statement, course, int(starts) - 1, seed)
-    return search.run([course, *others], np.linspace(0.0, 1.0, int(intervals) + 1))
+    return accuracy

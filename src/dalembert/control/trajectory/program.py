@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import ModelError
 from ...typing import Array
 from .assembly import nonlinear_program
+from .iterations import IterationWatch
 from .pieces import Ends, Layout, pieces_of
 from .schemes import Scheme
 from .statement import Range, Statement
@@ -25,6 +26,8 @@ IPOPT: dict[str, Any] = {
     "honor_original_bounds": "yes",
 }
 
+#: The status of a solve that Ctrl-C ended.
+STOPPED = "User_Requested_Stop"
 #: Free times are at least this far apart.
 LEAST_DURATION = 1e-6
 
@@ -94,6 +97,11 @@ class Iterate:
     vector: Array
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether Ctrl-C ended the solve; this is then its best iterate."""
+        return self.status == STOPPED
+
+    @property
     def converged(self) -> bool:
         return self.status in ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
@@ -127,6 +135,9 @@ class Program:
             "show_eval_warnings": False,
             "ipopt": IPOPT | given.pop("ipopt", {}),
         } | given
+        rows = sum(piece.size for piece in self.pieces)
+        self.watch = IterationWatch(self.layout.size, rows)
+        merged["iteration_callback"] = self.watch
         self.solver = nonlinear_program(self.pieces, self.layout.size, "ipopt", merged)
 
     # -- bounds ------------------------------------------------------------------------------------
@@ -216,8 +227,14 @@ class Program:
         """Solve from a guess."""
         low, high, rows_low, rows_high = self.bounds()
         first = np.clip(self.vector(guess), low, high)
-        found = self.solver(x0=first, lbx=low, ubx=high, lbg=rows_low, ubg=rows_high)
-        stats = self.solver.stats()
+        self.watch.begin(rows_low, rows_high)
+        given = {"lbx": low, "ubx": high, "lbg": rows_low, "ubg": rows_high}
+        try:
+            found, stats = self.solver(x0=first, **given), self.solver.stats()
+        except KeyboardInterrupt:
+            found, stats = None, {}
+        if found is None or self.watch.is_stopped:
+            found, stats = self._best(), {"return_status": STOPPED, "iter_count": self.watch.count}
         vector, rows, lam = (np.asarray(found[k], dtype=float).ravel() for k in ("x", "g", "lam_g"))
         missed = np.maximum(rows_low - rows, rows - rows_high)
         worst = int(np.argmax(missed)) if missed.size else 0
@@ -236,6 +253,14 @@ class Program:
             path_multipliers=table[:, table.shape[1] - paths :].reshape(self.count, layout.s, -1),
             vector=vector,
         )
+
+    def _best(self) -> dict[str, Any]:
+        """The best iterate of a solve that was interrupted, as CasADi returns a solution."""
+        vector = self.watch.best
+        if vector is None:
+            raise KeyboardInterrupt
+        values = self.solver.oracle()(x=vector)
+        return {"x": vector, "f": values["f"], "g": values["g"], "lam_g": 0 * values["g"]}
 
     def check_finite(self, guess: Unknowns) -> None:
         """Raise for a cost or a row that is not a number at the guess."""

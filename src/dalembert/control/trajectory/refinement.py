@@ -50,12 +50,15 @@ class Assessor:
         found = written_out(statement, [dynamics.kernel.graph.rates, q.integrands, values])
         if found is None or not dynamics.inputs:
             return
-        weights, slope = ca.SX.sym("weights", q.integrands.numel()), ca.SX.sym("V_x", x.numel())
+        weights, derivative = (
+            ca.SX.sym("weights", q.integrands.numel()),
+            ca.SX.sym("V_x", x.numel()),
+        )
         nu = ca.SX.sym("nu", len(self.mixed))
-        H = ca.dot(weights, found[1]) + ca.dot(slope, found[0]) + ca.dot(nu, found[2])
+        H = ca.dot(weights, found[1]) + ca.dot(derivative, found[0]) + ca.dot(nu, found[2])
         first = ca.gradient(H, u)
         second = ca.diag(ca.densify(ca.jacobian(first, u)))
-        arguments = [time, x, u, p, weights, slope, nu]
+        arguments = [time, x, u, p, weights, derivative, nu]
         self.hamiltonian = ca.Function("H", arguments, [H])
         self.derivatives = ca.Function(
             "H_u", arguments, [ca.densify(each) for each in (H, first, second)]
@@ -106,7 +109,7 @@ class Assessor:
         at = np.concatenate([[0.0][begins:], scheme.stages, [1.0][ends:]])
         first_nodes, last_nodes = nodes[:-1, None][:, begins:], nodes[1:, None][:, ends:]
         known = np.concatenate([first_nodes, stages, last_nodes], axis=1)
-        slope = -np.einsum("ij,kjn->kin", interpolation(at, places), known)
+        derivative = -np.einsum("ij,kjn->kin", interpolation(at, places), known)
         u = np.einsum("ij,kjm->kim", bernstein(scheme.degree, places), found.inputs)
         duration = found.times[1] - found.times[0]
         widths = np.diff(found.edges) * duration
@@ -117,7 +120,7 @@ class Assessor:
         fixed = [
             times.reshape(1, flat), states.reshape(flat, -1).T, u.reshape(flat, m).T,
             np.tile(found.parameters[:, None], (1, flat)),
-            np.tile(iterate.weights[:, None], (1, flat)), slope.reshape(flat, -1).T,
+            np.tile(iterate.weights[:, None], (1, flat)), derivative.reshape(flat, -1).T,
             self._path_multipliers(iterate, program, places).reshape(flat, -1).T,
         ]  # fmt: skip
         now, first, second = (

@@ -8,6 +8,14 @@ On an interval of length h a scheme with s stages at c_i demands
 schemes have order 2s, Radau's (IIA) 2s - 1, Lobatto's (IIIA) 2s - 2; the trapezoid is Lobatto's
 with two stages, Hermite-Simpson's with three.
 
+Discrete mechanics and optimal control (S. Ober-Bloebaum, O. Junge, J. E. Marsden, ESAIM: Control,
+Optimisation and Calculus of Variations 17, 2011) makes the action of the discrete Lagrangian L_d =
+h sum_i b_i L(Q_i, V_i) stationary, of polynomials from q_0 to q_1, with the virtual work of forces
+at the same places. With Gauss's places that is Gauss's scheme on Hamilton's equations (E. Hairer,
+C. Lubich, G. Wanner: Geometric Numerical Integration, VI.6.2); with one place it is the midpoint
+rule, and constraints A(q) v = 0 hold there, as in the discrete principle of Lagrange and
+d'Alembert. These are "dmoc2", "dmoc4", ...
+
 An input is a polynomial u(tau) = sum_j B_j(tau) c_j on each interval. Bernstein's polynomials B_j
 are not negative and add up to one, so that bounds on the coefficients c_j are bounds on the input
 everywhere, not at the stages alone (G. G. Lorentz: Bernstein Polynomials, section 1.1).
@@ -28,7 +36,7 @@ from ...typing import Array
 __all__ = ["Scheme", "bernstein", "find_scheme", "interpolation"]
 
 ALIASES = {"trapezoid": "lobatto2", "hermite-simpson": "lobatto4"}
-FAMILIES = {"gauss": 0, "radau": 1, "lobatto": 2}
+FAMILIES = {"gauss": 0, "radau": 1, "lobatto": 2, "dmoc": 0}
 MOST_STAGES = 12
 
 
@@ -48,6 +56,8 @@ class Scheme:
         Of the inputs on an interval.
     is_continuous : bool
         Whether inputs are continuous from one interval to the next.
+    is_variational : bool
+        Whether its steps are those of a discrete Lagrangian, in Hamilton's form.
     """
 
     name: str
@@ -57,6 +67,7 @@ class Scheme:
     weights: Array
     degree: int
     is_continuous: bool
+    is_variational: bool = False
 
     @property
     def starts_at_node(self) -> bool:
@@ -94,11 +105,11 @@ def find_scheme(name: str) -> Scheme:
     digits = known[len(family) :]
     lost = FAMILIES.get(family)
     if lost is None or not digits or (int(digits) + lost) % 2:
-        near = nearest(name, [*ALIASES, "gauss2", "gauss4", "gauss6", "radau3", "radau5"])
+        near = nearest(name, [*ALIASES, "gauss2", "gauss4", "gauss6", "radau3", "radau5", "dmoc2"])
         raise ModelError(
             f"There is no transcription `{name}`",
             "gauss2, gauss4, ..., radau1, radau3, ..., lobatto2, lobatto4, ..., trapezoid,"
-            " hermite-simpson",
+            " hermite-simpson, dmoc2, dmoc4, ...",
             f"did you mean {near}" if near else "choose one of these",
         )
     order = int(digits)
@@ -109,11 +120,12 @@ def find_scheme(name: str) -> Scheme:
             f"from 1 to {MOST_STAGES}",
             "choose a lower order and more intervals",
         )
-    stages = _stages(family, count)
+    stages = _stages("gauss" if family == "dmoc" else family, count)
     mix = np.array([_integrals(stages, upper) for upper in stages])
     return Scheme(
-        known, order, stages, mix, _integrals(stages, 1.0), count - 1, family == "lobatto"
-    )
+        known, order, stages, mix, _integrals(stages, 1.0), count - 1, family == "lobatto",
+        family == "dmoc",
+    )  # fmt: skip
 
 
 def _stages(family: str, count: int) -> Array:

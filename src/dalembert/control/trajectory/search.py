@@ -58,6 +58,7 @@ class Search:
         self.optima: list[LocalOptimum] = []
         self.before: Round | None = None
         self.notes: list[str] = []
+        self.is_stopped = False
 
     def run(self, courses: list[Course], edges: Array) -> Trajectory:
         """The best trajectory from some courses; all but the best stay on the first mesh."""
@@ -66,7 +67,7 @@ class Search:
             for count in range(1, self.refinements + 1):
                 if self.progress is not None:
                     self.progress(count / (self.refinements + 1), count)
-                finer = None if self._is_enough(best) else self._refined(best)
+                finer = None if self.is_stopped or self._is_enough(best) else self._refined(best)
                 if finer is None:
                     break
                 self.before, best = best, finer
@@ -85,6 +86,8 @@ class Search:
         iterate, program = self._solved(course, edges, {"mu_init": 1e-4})
         if iterate.converged:
             return self._judged(program, iterate)
+        if iterate.is_stopped:
+            raise KeyboardInterrupt
         self.notes.append(
             f"The mesh of {len(edges) - 1} intervals did not converge ({iterate.status}); the one"
             " before is returned."
@@ -98,7 +101,7 @@ class Search:
         for course in courses:
             try:
                 iterate, program = self._solved(course, edges, {})
-                if not iterate.converged:
+                if not iterate.converged and not iterate.is_stopped:
                     iterate, program = self._relaxed(iterate, program)
             except (ModelError, RunError) as error:
                 fault = fault or error
@@ -109,6 +112,14 @@ class Search:
                 self.notes.append("The search was interrupted after some of the starts.")
                 break
             found.append((iterate, program))
+            if iterate.is_stopped:
+                self.is_stopped = True
+                self.notes.append(
+                    f"The search was interrupted after {iterate.iterations} iterations; its best"
+                    f" iterate is returned, in which {iterate.worst} is off by"
+                    f" {iterate.violation:.2g}."
+                )
+                break
         if not found:
             assert fault is not None
             raise fault
@@ -128,7 +139,15 @@ class Search:
         scale = _scale(unknowns.instant)
         program = Program(self.statement, self.scheme, edges, ends, {"ipopt": options}, scale)
         program.check_finite(unknowns)
+        if self.progress is not None:
+            program.watch.tell = self._tell
         return program.solve(unknowns), program
+
+    def _tell(self, iterations: int) -> None:
+        """Tell the progress inside a mesh, whose number of iterations is not known before."""
+        assert self.progress is not None
+        done = (len(self.rounds) + iterations / (iterations + 50.0)) / (self.refinements + 1)
+        self.progress(min(done, 1.0), len(self.rounds))
 
     def _relaxed(self, failed: Iterate, program: Program) -> tuple[Iterate, Program]:
         """Find out what cannot be met; solve again from a trajectory that meets everything."""

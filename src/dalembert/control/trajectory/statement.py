@@ -127,6 +127,7 @@ class Asked:
     parameters: BySymbol[Bound] | None = None
     form: str | None = None
     implicit: bool | None = None
+    discrete: bool = False
 
 
 def read_statement(asked: Asked) -> Statement:
@@ -136,7 +137,7 @@ def read_statement(asked: Asked) -> Statement:
     bounds = _table(asked.bounds, "bounds")
     written = [cost, *(expression for expression, _ in conditions)]
     written += [key for key in bounds if isinstance(key, sympy.Basic)]
-    dynamics = dynamics_of(asked.model, asked.form, written, asked.implicit)
+    dynamics = dynamics_of(asked.model, asked.form, written, asked.implicit, asked.discrete)
     names = _Names(dynamics)
     start = {names.read(k, "start"): _range(v, k) for k, v in _table(asked.start, "start").items()}
     end = {names.read(k, "end"): _range(v, k) for k, v in _table(asked.end, "end").items()}
