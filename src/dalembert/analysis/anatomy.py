@@ -16,10 +16,13 @@ import numpy as np
 
 from ..errors import ModelError, StartError, nearest
 from ..formulations.registry import derive
+from ..integrate.start import consistent_start
+from ..integrate.start_symbols import moving_outputs
 from ..model.scenario import Scenario
 from ..model.symbols import t
 from ..model.system import System
 from ..model.values import numbers_by_name, used_parameters
+from ..runtime.context import Context
 from ..runtime.gauss.constrained_solve import rank
 from ..runtime.kernel import Kernel, kernel_of
 from ..typing import Array, Values
@@ -179,9 +182,28 @@ def read_model(
         beginning = dict(model.start)
     given = numbers_by_name(parameters)
     values |= used_parameters(given, [symbol.name for symbol in system.parameters])
-    beginning |= numbers_by_name(start)
+    beginning = _in_state(system, values, beginning | numbers_by_name(start))
     _check_start(system, beginning)
     return system, values, beginning
+
+
+def _in_state(
+    system: System, values: Mapping[str, Any], start: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A start that names outputs, such as quasi-velocities, in coordinates and velocities.
+
+    Where parameters have no values yet, states are looked for without these outputs.
+    """
+    named = moving_outputs(system).keys() & start.keys()
+    if not named:
+        return dict(start)
+    parameters = [values.get(symbol.name, np.nan) for symbol in system.parameters]
+    if not np.all(np.isfinite(parameters)):
+        return {name: value for name, value in start.items() if name not in named}
+    p, kernel = np.asarray(parameters, dtype=float), stated_kernel(system)
+    found = consistent_start(Context(kernel, p), 0.0, start, p).state
+    symbols = kernel.equations.state
+    return {s.name: float(value) for s, value in zip(symbols, found, strict=True)}
 
 
 def _check_start(system: System, start: Mapping[str, Any]) -> None:

@@ -225,7 +225,7 @@ def motion_json(motion: Motion) -> dict[str, Any]:
         symbols += [symbol.name for symbol in system.momenta if symbol.name not in symbols]
     shown = ["energy"] if "energy" in motion.names else []
     shown += [*motion.columns.energy_names, *system.outputs]
-    shown += [symbol.name for symbol in system.inputs]
+    shown += [*(symbol.name for symbol in system.inputs), *motion.own_names]
     coordinates = [q.name for q in system.coordinates]
     return {
         "t": motion.t,

@@ -129,6 +129,7 @@ def _final_table(motion: Motion) -> Table:
             rows[-1].append(_figure(motion[q.momentum.name][-1]))
     known = {*system.coordinates, *system.velocities, *system.momenta}
     further = [symbol.name for symbol in motion.state if symbol not in known]
+    further += motion.own_names
     further += [*system.outputs, *(symbol.name for symbol in system.inputs)]
     rows += [[name, *_ends(motion[name])] for name in further]
     for row in rows[:MOST_ROWS]:

@@ -60,6 +60,7 @@ def configured(name: str, settings: Sequence[str]) -> Scenario:
     symbols = {*(q.name for q in system.coordinates), *references}
     symbols |= {f"chi_{c.name}" for c in system.constraints}
     symbols |= {f"xi_{q.name}" for q in system.coordinates} | {*scenario.start}
+    symbols |= {*getattr(system, "quasi_velocities", ())}
     if system.image is not None:
         symbols |= {speed.name for speed in system.image.speeds}
     start = dict(scenario.start)

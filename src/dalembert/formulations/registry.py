@@ -25,6 +25,7 @@ __all__ = [
     "forms",
     "is_variational",
     "takes_contacts",
+    "without_speeds",
 ]
 
 #: The forms, each the `FORM` of the module of its name in `forms/`, loaded when first asked for.
@@ -96,7 +97,25 @@ def _derived(system: System | Flow, form: str | None, options: dict[str, object]
     name = form or default_form(system)
     if options:
         return _with_options(system, find_form(name), options)
-    return system.cache.get(("equations", name), lambda: find_form(name).derive(system))
+    return system.cache.get(("equations", name), lambda: _in_own_speeds(system, find_form(name)))
+
+
+def _in_own_speeds(system: System, form: Form) -> Equations:
+    """A form, in the quasi-velocities that the system states where the form has speeds."""
+    table = dict(system.quasi_velocities)
+    if not table or "quasi_velocities" not in form.options:
+        return form.derive(system)
+    return _with_options(without_speeds(system), form, {"quasi_velocities": table})
+
+
+def without_speeds(system: System) -> System:
+    """The same system without quasi-velocities of its own, which are outputs otherwise."""
+    table = system.quasi_velocities
+    outputs = {name: value for name, value in system.outputs.items() if name not in table}
+    return system.cache.get(
+        "without speeds",
+        lambda: system.replacing(outputs=outputs, quasi_velocities={}) if table else system,
+    )
 
 
 def _of_flow(system: Flow, form: str | None, options: dict[str, Any]) -> Equations:
@@ -119,6 +138,9 @@ def _with_options(system: System, form: Form, options: dict[str, Any]) -> Equati
             seen=", ".join(form.options) or "none",
             remedy="use one of these" if form.options else "leave it out",
         )
+    if "quasi_velocities" in options:
+        system = without_speeds(system)
+        options = {**options, "quasi_velocities": options["quasi_velocities"] or None}
     found = form.derive(system, **options)
     key = ("with options", *options)
     return found.cache.get(key, lambda: replace(found, options=dict(options)))
@@ -175,6 +197,7 @@ def _fastest_form(system: System) -> str:
     count, n = len(system.bilateral), len(system.coordinates)
     if (
         stated != "lagrange"
+        or system.quasi_velocities  # which a run may leave at a state where they degenerate
         or not count
         or system.unilateral
         or count > n

@@ -213,6 +213,11 @@ class Motion(ReadOnlyArrays, MotionPictures):
         return Columns(self, {name: read_only(values) for name, values in table.items()})
 
     @property
+    def own_names(self) -> tuple[str, ...]:
+        """The symbols that only the form of the equations has, such as quasi-velocities."""
+        return tuple(self._own_symbols)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Every name that ``motion[name]`` takes."""
         return tuple(self.columns)

@@ -42,13 +42,13 @@ def drawn_outputs(drawing: Drawing | None) -> dict[str, Any]:
 def merged_outputs(
     stated: Values | None, points: Mapping[str, Any], faults: Faults
 ) -> dict[Any, Any]:
-    """Stated outputs with those of named points; one name has one meaning."""
+    """Stated outputs with those of named points, or others; one name has one meaning."""
     outputs = dict(stated or {})
     for name, value in points.items():
         if outputs.setdefault(name, value) != value:
             faults.add(
                 f"Two quantities are called `{name}`",
-                seen=f"an output and the position of the point `{name[:-2]}`",
-                remedy="name the point otherwise",
+                seen="an output beside the position of a point or a quasi-velocity",
+                remedy="name one of them otherwise",
             )
     return outputs

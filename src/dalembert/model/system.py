@@ -63,6 +63,9 @@ class System:
         Fibre velocities v = sigma(q) q_dot (Moreau and van der Schaft 19). The Lagrangian, or the
         kinetic energy, is then written in v; `lagrangian` is what it becomes in q_dot, and may be
         singular where it is regular in v.
+    quasi_velocities : mapping of name to expression of q, q_dot and t
+        Free quasi-velocities, as many as degrees of freedom: the forms in speeds are written in
+        them, and they are outputs of every other form. A start may name them.
     home : mapping of coordinate to number
         Values that a start which does not give them begins with, instead of 0: a quaternion is 1 at
         home, say.
@@ -98,6 +101,7 @@ class System:
     potential: sympy.Expr | None = field(repr=False)
     bundle: Mapping[Speed, sympy.Expr] = field(repr=False)
     bundle_lagrangian: sympy.Expr | None = field(repr=False)
+    quasi_velocities: Mapping[str, sympy.Expr] = field(default_factory=FrozenTable, repr=False)
     drawing: Drawing | None = field(default=None, repr=False, compare=False)
     home: Mapping[Coordinate, float] = field(default_factory=FrozenTable, repr=False, compare=False)
     #: What the equal parts of a system that `repeat` stated have in common.
@@ -122,6 +126,7 @@ class System:
         outputs: Values | None = None,
         parts: Sequence[SystemPart] = (),
         bundle: Values | None = None,
+        quasi_velocities: Values | None = None,
         home: Values | None = None,
         name: str = "system",
         drawing: Drawn | None = None,
@@ -170,7 +175,11 @@ class System:
         check_kinds(table_of_inputs, outputs, faults)
         drawn = reader.drawing(drawing)
         points = {**from_parts.outputs, **drawn_outputs(drawn)}
-        reported = merged_outputs(outputs, points, faults)
+        speeds = {
+            name_of(key): reader.expression(value, f"quasi-velocity `{name_of(key)}`")
+            for key, value in (quasi_velocities or {}).items()
+        }
+        reported = merged_outputs(merged_outputs(outputs, points, faults), speeds, faults)
         drives = {
             symbol: None if value is None else reader.expression(value, f"input `{symbol}`")
             for symbol, value in table_of_inputs.items()
@@ -191,6 +200,7 @@ class System:
                 {k: reader.expression(v, f"output `{k}`") for k, v in reported.items()}
             ),
             "bundle": FrozenTable(fibre),
+            "quasi_velocities": FrozenTable(speeds),
             "bundle_lagrangian": on_bundle,
             "name": str(name),
             "drawing": drawn,
@@ -216,7 +226,8 @@ class System:
         return system
 
     def _set(self, values: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "home", FrozenTable({}))
+        for table in ("home", "quasi_velocities"):
+            object.__setattr__(self, table, FrozenTable({}))
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
         object.__setattr__(self, "cache", Cache("results of a system"))
@@ -317,6 +328,7 @@ class System:
             "dissipation": self.dissipation,
             "inputs": self.inputs,
             "outputs": self.outputs,
+            "quasi_velocities": self.quasi_velocities,
             "name": self.name,
             "home": {
                 q: value

@@ -4,7 +4,7 @@ others are declared.
 
 from __future__ import annotations
 
-__all__ = ["GREEK", "declared_symbols"]
+__all__ = ["GREEK", "GREEK_NAMES", "declared_symbols"]
 
 _SMALL = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma"
@@ -26,6 +26,10 @@ GREEK = {
     chr(0x3B1 + place): rf"\{word}" for place, word in enumerate(_SMALL.split()) if word != "o"
 }
 GREEK |= {symbol: rf"\{word}" for symbol, word in (_CAPITAL | {"Ψ": "Psi", "Ω": "Omega"}).items()}
+#: The names of the lower-case letters, longer ones before those that they contain.
+GREEK_NAMES = tuple(
+    sorted({c[1:] for c in GREEK.values() if c[1:].islower()}, key=lambda word: (-len(word), word))
+)
 
 
 def declared_symbols(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import sympy
 
 from ..model.symbols import Acceleration, Coordinate, Input, Momentum, Parameter, Speed, Velocity
-from .latex_symbols import GREEK
+from .latex_symbols import GREEK, GREEK_NAMES
 
 if TYPE_CHECKING:
     from .equation_printer import Term, Written
@@ -235,6 +235,8 @@ def symbol_latex(symbol: sympy.Symbol) -> str:
     ...     Coordinate("x").momentum
     ... ), symbol_latex(Parameter("mu_blade"))
     ('\\dot{\\theta}_{1}', 'p_{x}', '\\mu_{\\mathrm{blade}}')
+    >>> symbol_latex(Parameter("v_xytheta")), symbol_latex(Parameter("forward_dot"))
+    ('v_{x y \\theta}', '\\dot{\\mathrm{forward}}')
     """
     name = symbol.name
     match symbol:
@@ -277,13 +279,24 @@ def _dotted(dot: str, name: str) -> str:
 def _plain(name: str) -> str:
     head, bar, rest = name.partition("_")
     if bar and rest:
-        return f"{_plain(head)}_{{{_plain(rest)}}}"
+        joined = _joined_coordinates(rest) if head == "v" else None
+        return f"{_plain(head)}_{{{joined or _plain(rest)}}}"
     numbered = re.fullmatch(r"([^\W\d]+)(\d+\w*)", name)
     if numbered:
         return f"{_plain(numbered[1])}_{{{numbered[2]}}}"
     if name.isascii():
-        return str(sympy.latex(sympy.Symbol(name)))
+        shown = str(sympy.latex(sympy.Symbol(name)))
+        is_word = shown == name and len(name) > 2 and name.isalpha()
+        return rf"\mathrm{{{name}}}" if is_word else shown
     return " ".join(GREEK.get(c, c if c.isascii() else rf"\text{{{c}}}") for c in name)
+
+
+def _joined_coordinates(names: str) -> str | None:
+    """The coordinates that a speed is named after, "xytheta"; None where there is no Greek one."""
+    parts = re.findall(rf"(?:{'|'.join(GREEK_NAMES)}|[q-z])\d*", names)
+    if "".join(parts) != names or not any(part[1:2].isalpha() for part in parts):
+        return None
+    return " ".join(map(_plain, parts))
 
 
 def _matrix_names(expression: sympy.Expr) -> dict[sympy.Expr, str]:

@@ -180,7 +180,9 @@ def principle_integrands(
         remedy = "pass what simulate(...) returned"
         raise ModelError("A Motion is needed", type(motion).__name__, remedy)
     nodes = path_of(motion)
-    if quasi_velocities is None:
+    if quasi_velocities is None and independent is None:
+        quasi_velocities = motion.system.quasi_velocities
+    if not quasi_velocities:
         reduction = reduction_along(nodes, GraphAlgebra(), independent)
         field = _VariationField(reduction, variation)
         table = _expressions(reduction, field)
@@ -222,7 +224,7 @@ def _quasi_reduction(
             "Give independent velocities, or quasi-velocities", "both", "leave one out"
         )
     # The motion may have been made in the same quasi-velocities, as outputs.
-    stated = stated_speeds(system.replacing(outputs={}), quasi_velocities)
+    stated = stated_speeds(system.replacing(outputs={}, quasi_velocities={}), quasi_velocities)
     choice = replace(stated.near(), is_implicit=True)
     return Reduction(stated.system, GraphAlgebra(), choice)
 

@@ -36,6 +36,7 @@ from ...formulations.forms import hamel, voronets
 from ...formulations.forms.maggi import derive_on
 from ...formulations.independent_velocities import Reduction, Split, speed_symbols
 from ...formulations.quasi_velocities import StatedSpeeds, stated_speeds
+from ...formulations.registry import without_speeds
 from ...formulations.velocity_branches import velocity_branches
 from ...model.scenario import Scenario
 from ...model.symbols import t
@@ -385,7 +386,10 @@ def transitivity(
     """
     stated, values, beginning = read_model(system, parameters, start)
     split = split_of(stated, independent)
-    speeds = None if quasi_velocities is None else stated_speeds(stated, quasi_velocities)
+    if quasi_velocities is None:
+        quasi_velocities = stated.quasi_velocities
+    stated = without_speeds(stated)
+    speeds = stated_speeds(stated, quasi_velocities) if quasi_velocities else None
     names = tuple(stated.velocities[k].name for k in split.independent)
     vanishes, largest, states = _vanishing(stated, split, values, beginning, n)
     return Transitivity(

@@ -25,6 +25,7 @@ _MECHANICAL = (
     "forces",
     "image",
     "bundle",
+    "quasi_velocities",
 )
 MOST_MATRIX_ENTRIES = 100_000
 

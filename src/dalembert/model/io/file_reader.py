@@ -55,6 +55,7 @@ _TABLES = (
     "outputs",
     "image",
     "bundle",
+    "quasi_velocities",
     "start",
     "simulate",
     *FLOW_TABLES,
@@ -127,18 +128,21 @@ class _ModelReader(RunReader):
             Input(name): self._input(value, f"inputs.{name}")
             for name, value in tables["inputs"].items()
         }
-        outputs = {
-            name: self._expression(value, f"outputs.{name}")
-            for name, value in tables["outputs"].items()
-            if self._is_name(name)
-        }
+        outputs, quasi = (
+            {
+                name: self._expression(value, f"{key}.{name}")
+                for name, value in tables[key].items()
+                if self._is_name(name)
+            }
+            for key in ("outputs", "quasi_velocities")
+        )
         constraints = self._constraints(coordinates)
         if "image" in self.table:
             constraints += self._image(tables["image"], coordinates, speeds)
         start = self._start(
             tables["start"],
             coordinates,
-            [*speeds, *(s.name for s in bundle)],
+            [*speeds, *(s.name for s in bundle), *quasi],
             [constraint.name for constraint in constraints],
         )
         options = self._options(tables["simulate"])
@@ -156,9 +160,8 @@ class _ModelReader(RunReader):
             system: System | Flow = extended_system(
                 mechanical, constraints, forces, inputs, outputs
             )
-            if drawing is not None:
-                system = system.replacing(drawing=drawing)
-            drawing = system.drawing
+            drawing = drawing or system.drawing
+            system = system.replacing(quasi_velocities=quasi, drawing=drawing)
         else:
             system = flow or System(
                 [Coordinate(name) for name in coordinates],
@@ -168,6 +171,7 @@ class _ModelReader(RunReader):
                 inputs=inputs,
                 outputs=outputs,
                 bundle=bundle,
+                quasi_velocities=quasi,
                 home=home,
                 name=texts.get("name", "system"),
                 drawing=drawing,

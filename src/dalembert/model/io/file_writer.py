@@ -51,6 +51,8 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
     stated = flow_sections(system, writer.expression) if isinstance(system, Flow) else {}
     forces = {} if isinstance(system, Flow) else system.forces
     outputs = system.own_outputs if isinstance(system, Flow) else system.outputs
+    quasi = {} if isinstance(system, Flow) else system.quasi_velocities
+    outputs = {name: value for name, value in outputs.items() if name not in quasi}
     sections = [
         writer.head(scenario),
         *(_section(name, entries) for name, entries in stated.items()),
@@ -71,6 +73,9 @@ def written_scenario(scenario: Scenario, drawing: bool = True) -> str:
             },
         ),
         _section("outputs", {name: writer.expression(value) for name, value in outputs.items()}),
+        _section(
+            "quasi_velocities", {name: writer.expression(value) for name, value in quasi.items()}
+        ),
         _section("image", writer.image(system.image)),
         _section(
             "bundle", {v.name: writer.expression(value) for v, value in system.bundle.items()}
