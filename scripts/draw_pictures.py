@@ -637,6 +637,34 @@ def page_of_pictures() -> None:
             smaller(Image.open("report.png"), 1000, FOLDER / "report.png")
 
 
+def tracked_swing_up() -> None:
+    """The swing-up of the seventh tutorial: the plan, its inputs alone, and runs with feedback."""
+    page = (FOLDER.parent / "tutorials" / "plan-to-loop.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        script = Path(folder) / "blocks.py"
+        script.write_text("\n".join(blocks[:3]))
+        found = runpy.run_path(str(script))
+    picture = Picture(LIGHT, figsize=(8.4, 3.2), layout="constrained")
+    off, force = picture.subplots(1, 2)
+    plan, times = found["swing"].motion, np.linspace(0.0, 2.0, 401)
+    expected = plan.sol(times)[1]
+    for number in range(20):
+        run = found["runs"].motion(number)
+        label = "with feedback, 20 runs" if number == 0 else None
+        off.plot(times, run.sol(times)[1] - expected, "tab:blue", linewidth=0.6, label=label)
+        if number < 3:
+            force.plot(run.t, run["u"], color="tab:blue", linewidth=0.6)
+    missed = found["alone"].sol(times)[1] - expected
+    off.plot(times, missed, "tab:red", linewidth=1.4, label="inputs of the plan alone")
+    force.plot(plan.t, plan["u"], color="black", linewidth=1.4, label="plan")
+    off.set(xlabel="t", ylabel="angle, off the plan")
+    force.set(xlabel="t", ylabel="force on the cart")
+    off.legend(fontsize=8)
+    force.legend(fontsize=8)
+    still("tracked-swing-up.png", picture)
+
+
 def smaller(image: Image.Image, width: int, path: Path) -> None:
     """A picture of that width, in few colours."""
     sized = image.convert("RGB").resize(
@@ -667,6 +695,7 @@ def main() -> None:
         holonomy_control,
         servo_and_ports,
         nonholonomic_energy,
+        tracked_swing_up,
         page_of_pictures,
     ):
         draw()
