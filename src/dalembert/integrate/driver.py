@@ -367,7 +367,7 @@ class Driver(RunLoop):
             else []
         )
         columns += [
-            *self.contacts.event_columns(kernel, self.mode),
+            *self.contacts.event_columns(self),
             *self.switching.event_columns(kernel),
         ]
         columns += self.chart.event_columns(kernel)

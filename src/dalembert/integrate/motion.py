@@ -21,6 +21,7 @@ from ..model.read_only import ReadOnlyArrays, read_only
 from ..model.scenario import Scenario
 from ..model.system import System
 from ..typing import Array, ArrayLike, Path, Symbol
+from .contact.contact_modes import ContactChange
 from .energy_columns import Columns
 from .motion_pictures import MotionPictures
 from .outcome import Outcome, Termination
@@ -56,6 +57,8 @@ class Motion(ReadOnlyArrays, MotionPictures):
     t_events, y_events : lists of arrays
         Times (k,) and states (k, n_state) of each event.
     impacts : tuple of (time, constraint name)
+    modes : tuple of (time, contact, mode, reason)
+        When and why contacts opened, closed, stuck or slipped.
     switches : tuple of (time, sentence)
         Where other independent velocities were chosen.
     state : tuple of symbols
@@ -90,6 +93,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
     t_events: list[Array] = field(default_factory=list)
     y_events: list[Array] = field(default_factory=list)
     impacts: tuple[tuple[float, str], ...] = ()
+    modes: tuple[ContactChange, ...] = ()
     switches: tuple[tuple[float, str], ...] = ()
     state: tuple[Any, ...] = ()
     start: Mapping[str, float] = field(default_factory=dict)

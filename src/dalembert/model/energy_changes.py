@@ -42,6 +42,7 @@ def energy_changes(system: System | Flow) -> str:
             t in energy.free_symbols for energy in energies if energy is not None
         ),
         "moving or nonideal constraints": any(_may_work(c, system.velocities) for c in bilateral),
+        "friction": any(c.has_friction for c in getattr(system, "unilateral", ())),
         "impacts": any(c.restitution != 1 for c in getattr(system, "unilateral", ())),
     }
     words = [word for word, is_there in named.items() if is_there]

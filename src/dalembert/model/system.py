@@ -15,6 +15,7 @@ from .atoms import leaves
 from .builders.renaming import sum_of_terms
 from .cache import Cache
 from .constraints import Constraint, ImageConstraint, UnilateralConstraint
+from .constraints.held_contacts import ContactPhase
 from .drawing import Drawing, Drawn
 from .forces import SystemPart, sum_parts
 from .frozen_table import FrozenTable
@@ -366,13 +367,20 @@ class System:
             table[symbol] = value
         return self.replacing(inputs=table)
 
-    def touching(self, names: Sequence[str]) -> System:
-        """The same system with only the contacts `names`, held as two-sided constraints."""
-        kept = [
-            c.held() if isinstance(c, UnilateralConstraint) else c
-            for c in self.constraints
-            if not isinstance(c, UnilateralConstraint) or c.name in names
-        ]
+    def touching(self, mode: Sequence[str]) -> System:
+        """The same system with only the contacts of a mode, held as two-sided constraints.
+
+        An entry of a mode is the name of a contact, which is then without friction, or the label of
+        a `ContactPhase`: "floor sticks", "floor slips+1".
+        """
+        kept: list[Constraint] = []
+        for c in self.constraints:
+            if not isinstance(c, UnilateralConstraint):
+                kept.append(c)
+                continue
+            for label in mode:
+                phase = ContactPhase.of(label, c.name)
+                kept += c.held(phase) if phase is not None else ()
         return self.replacing(constraints=kept)
 
     def describe(

@@ -17,6 +17,7 @@ from ...model.system import System
 from ...runtime.context import Context
 from ...runtime.kernel import kernel_of
 from ...typing import Array, ArrayLike
+from ..contact.contact_modes import ContactChange
 from ..energy_columns import MEANINGS
 from ..motion import Motion
 from ..outcome import Outcome, Termination
@@ -68,6 +69,7 @@ def stored_motion(public: StoredArrays, private: StoredArrays, is_sealed: bool) 
         t_events=[_array(private["passage_t"])[a:b] for a, b in pairwise(places)],
         y_events=[_array(private["passage_y"])[a:b] for a, b in pairwise(places)],
         impacts=tuple((time, name) for time, name in record["impacts"]),
+        modes=tuple(ContactChange(*change) for change in record.get("contact_changes", ())),
         switches=tuple((time, sentence) for time, sentence in record["switches"]),
         state=state,
         start=record["start"],

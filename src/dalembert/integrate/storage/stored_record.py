@@ -79,6 +79,14 @@ KINDS: Mapping[str, Callable[[Any], bool]] = {
 
 #: Parts that files of earlier versions do not have.
 ADDED: Mapping[str, Callable[[Any], bool]] = {
+    "contact_changes": _list_of(
+        lambda value: (
+            isinstance(value, list)
+            and len(value) == 4
+            and _is_number(value[0])
+            and all(_is_text(word) for word in value[1:])
+        )
+    ),
     "termination": lambda value: (
         isinstance(value, dict)
         and _is_text(value.get("sentence"))

@@ -28,7 +28,18 @@ if TYPE_CHECKING:
     from ..system import System
     from ..system_reader import Reader
 
-__all__ = ["Constraint", "EntryReader", "Place", "vanishing"]
+__all__ = ["CONTACT_KEYS", "Constraint", "EntryReader", "Place", "vanishing"]
+
+
+#: What model files state of contacts alone.
+CONTACT_KEYS = (
+    "restitution",
+    "friction",
+    "static_friction",
+    "tangent",
+    "tangential_restitution",
+    "law",
+)
 
 
 class Place(NamedTuple):
@@ -47,6 +58,12 @@ class EntryReader(Protocol):
 
     def expression(self, key: str, default: float = 0) -> sympy.Expr:
         """The expression under a key."""
+
+    def expressions(self, key: str) -> tuple[sympy.Expr, ...]:
+        """The expression or the list of expressions under a key; none where it is missing."""
+
+    def text(self, key: str, default: str) -> str:
+        """The text under a key."""
 
     def by_coordinate(self, key: str) -> Mapping[Any, sympy.Expr]:
         """The expressions by coordinate under a key."""
@@ -96,7 +113,8 @@ class Constraint:
     is_listed: ClassVar[bool] = True
     #: Keys of other kinds in a model file, with what is wrong and what to do.
     foreign_keys: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "restitution": ("has a restitution and is not one-sided", "state it with <= or >=")
+        key: (f"has a {key.replace('_', ' ')} and is not one-sided", "state it with <= or >=")
+        for key in CONTACT_KEYS
     }
 
     @property
@@ -211,8 +229,11 @@ class Constraint:
             if key in entry:
                 entry.fault(FileError, f"`{{where}}` {wrong}", remedy=remedy)
 
-    def entry(self) -> dict[str, sympy.Expr]:
-        """What a model file states of it besides the relation, the name and the work."""
+    def entry(self) -> dict[str, Any]:
+        """What a model file states of it besides the relation, the name and the work.
+
+        Each value is an expression, a tuple of expressions, or a text.
+        """
         return {}
 
 

@@ -1,49 +1,154 @@
-"""One-sided constraints: contacts."""
+"""One-sided constraints: contacts, with friction where it is stated."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy
 
-from ...errors import ModelError
+from ...errors import DalembertError, ModelError
 from ...typing import Condition, Expression
 from ..names import shortened
-from ..symbols import Coordinate, as_expression
+from ..symbols import Coordinate, Velocity, as_expression
 from .constraint import Constraint, EntryReader, Place, vanishing
+from .held_contacts import ContactPhase, SlidingContact, TangentConstraint
 from .on_positions import HolonomicConstraint
 
-__all__ = ["KIND", "UnilateralConstraint", "unilateral"]
+if TYPE_CHECKING:
+    from ..system_reader import Reader
+
+__all__ = ["IMPACT_LAWS", "KIND", "UnilateralConstraint", "unilateral"]
 
 ZERO = sympy.Integer(0)
 RANGE = "must lie between 0 and 1"
 IMPACTS = "0 is a plastic and 1 an elastic impact"
+#: Laws of impact: Newton's in rounds of contacts that approach, Poisson's and Moreau's for all
+#: contacts that touch at once.
+IMPACT_LAWS = ("newton", "poisson", "moreau")
+SLIDING = "write the velocity of the contact point in coordinates, velocities, parameters and t"
 
 
 @dataclass(frozen=True)
 class UnilateralConstraint(Constraint):
-    """g(q, t) <= 0, with Newton's restitution when it is reached."""
+    """g(q, t) <= 0, with restitution when it is reached, and Coulomb friction while it is closed.
+
+    Attributes
+    ----------
+    restitution, tangential_restitution : expressions of parameters
+    friction, static_friction : expressions
+        The coefficients while the contact slips and while it sticks.
+    tangent : tuple of one or two expressions
+        The velocity of the contact point in the tangent plane, affine in the velocities.
+    law : one of `IMPACT_LAWS`
+    """
 
     restitution: sympy.Expr = ZERO
+    friction: sympy.Expr = ZERO
+    static_friction: sympy.Expr = ZERO
+    tangent: tuple[sympy.Expr, ...] = ()
+    tangential_restitution: sympy.Expr = ZERO
+    law: str = "newton"
 
     kind, restricts, wording = "unilateral", Coordinate, "one-sided"
     remedy = HolonomicConstraint.remedy
     relation, gives_row = "<=", False
     foreign_keys: ClassVar = {"work": ("is one-sided and has work", "remove work")}
 
-    def held(self) -> HolonomicConstraint:
-        """The two-sided constraint that a closed contact is."""
-        return HolonomicConstraint(self.expression, self.name)
+    @property
+    def has_friction(self) -> bool:
+        """Whether friction was stated."""
+        return bool(self.tangent)
+
+    def held(self, phase: ContactPhase | None = None) -> tuple[Constraint, ...]:
+        """The two-sided constraints that a closed contact is, in a phase; without friction if None.
+
+        A contact that slips is one row, whose reaction brings its friction along; a contact that
+        sticks has a row for each tangent direction as well.
+        """
+        leading = None if phase is None else phase.leading
+        if phase is None or leading is None or phase.leader:
+            return (HolonomicConstraint(self.expression, self.name),)
+        if leading:
+            return (
+                SlidingContact(
+                    self.expression, self.name, {}, self.friction, self.tangent, leading
+                ),
+            )
+        rows = [
+            TangentConstraint(value, f"{self.name}_tangent{k}", {}, self.name)
+            for k, value in enumerate(self.tangent, start=1)
+        ]
+        return (HolonomicConstraint(self.expression, self.name), *rows)
 
     def expressions(self) -> Iterator[sympy.Expr]:
         yield from super().expressions()
         yield self.restitution
+        yield from (self.friction, self.static_friction, self.tangential_restitution, *self.tangent)
 
     def places(self) -> Iterator[Place]:
         yield from super().places()
-        yield Place(self.restitution, (), "use numbers and parameters only")
+        for value in (self.restitution, self.tangential_restitution):
+            yield Place(value, (), "use numbers and parameters only")
+        for value in (self.friction, self.static_friction):
+            yield Place(value, (Coordinate, Velocity), "use coordinates, velocities and parameters")
+        for value in self.tangent:
+            yield Place(value, (Coordinate, Velocity), SLIDING)
+
+    def faults(self) -> Iterator[DalembertError]:
+        yield from super().faults()
+        name = self.name
+        if self.friction != 0 and not self.tangent:
+            yield ModelError(
+                f"The one-sided constraint `{name}` has friction and no tangent",
+                seen=f"friction = {self.friction}",
+                remedy="give tangent= the velocity of the contact point in the tangent plane",
+            )
+        if len(self.tangent) > 2:
+            yield ModelError(
+                f"The one-sided constraint `{name}` has more than two tangent directions",
+                seen=f"{len(self.tangent)}",
+                remedy="give one in a plane and two in space",
+            )
+        for value in self.tangent:
+            velocities = sorted(value.atoms(Velocity), key=str)
+            if not velocities or any(
+                sympy.expand(sympy.diff(value, v)).atoms(Velocity) for v in velocities
+            ):
+                yield ModelError(
+                    f"The tangent velocity of `{name}` must be affine in the velocities",
+                    seen=shortened(str(value)),
+                    remedy=SLIDING,
+                )
+        if self.law not in IMPACT_LAWS:
+            yield ModelError(
+                f"The impact law of `{name}` is not known",
+                seen=repr(self.law),
+                remedy=f"use one of {', '.join(IMPACT_LAWS)}",
+            )
+        elif self.law == "poisson" and self.tangential_restitution != 0:
+            yield ModelError(
+                f"Poisson's law has no tangential restitution, which `{name}` states",
+                seen=f"tangential_restitution = {self.tangential_restitution}",
+                remedy='use law="newton" or law="moreau"',
+            )
+        for word, value in (("friction", self.friction), ("static", self.static_friction)):
+            if value.is_number and not 0 <= float(value) < float("inf"):
+                yield ModelError(
+                    f"The coefficient of {word} of `{name}` must not be negative",
+                    seen=str(value),
+                    remedy="give a number such as 0.3",
+                )
+
+    def _read(self, reader: Reader, name: str, where: str) -> dict[str, Any]:
+        found = super()._read(reader, name, where)
+        for key in ("restitution", "friction", "static_friction", "tangential_restitution"):
+            found[key] = reader.expression(getattr(self, key), f"{key} of {where}")
+        found["tangent"] = tuple(
+            reader.expression(value, f"tangent of {where}") for value in self.tangent
+        )
+        return found
 
     @classmethod
     def is_stated_by(cls, relation: str, symbols: Collection[type[sympy.Symbol]]) -> bool:
@@ -52,31 +157,84 @@ class UnilateralConstraint(Constraint):
     @classmethod
     def from_entry(cls, expression: sympy.Expr, name: str, entry: EntryReader) -> Constraint:
         cls._check_keys(entry)
-        restitution = entry.expression("restitution")
-        value = entry.value(restitution)
-        if value is not None and not 0 <= value <= 1:
-            what = f"The restitution of `{{where}}` {RANGE}"
-            entry.fault(ModelError, what, seen=shortened(value), remedy=IMPACTS)
-        return cls(expression, name, {}, restitution)
+        values = {}
+        for key in ("restitution", "tangential_restitution"):
+            values[key] = entry.expression(key)
+            value = entry.value(values[key])
+            if value is not None and not 0 <= value <= 1:
+                what = f"The {key.replace('_', ' ')} of `{{where}}` {RANGE}"
+                entry.fault(ModelError, what, seen=shortened(value), remedy=IMPACTS)
+        friction = entry.expression("friction")
+        static = entry.expression("static_friction") if "static_friction" in entry else friction
+        return cls(
+            expression,
+            name,
+            {},
+            values["restitution"],
+            friction,
+            static,
+            entry.expressions("tangent"),
+            values["tangential_restitution"],
+            entry.text("law", "newton"),
+        )
 
-    def entry(self) -> dict[str, sympy.Expr]:
-        return {"restitution": self.restitution} if self.restitution != 0 else {}
+    def entry(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key in ("restitution", "friction", "tangential_restitution"):
+            if getattr(self, key) != 0:
+                found[key] = getattr(self, key)
+        if self.static_friction != self.friction:
+            found["static_friction"] = self.static_friction
+        if self.tangent:
+            found["tangent"] = self.tangent
+        if self.law != "newton":
+            found["law"] = self.law
+        return found
 
 
 KIND = UnilateralConstraint
 
 
 def unilateral(
-    condition: Condition, restitution: Expression = 0, name: str = ""
+    condition: Condition,
+    restitution: Expression = 0,
+    name: str = "",
+    *,
+    friction: Expression = 0,
+    tangent: Expression | Sequence[Expression] = (),
+    static_friction: Expression | None = None,
+    tangential_restitution: Expression = 0,
+    law: str = "newton",
 ) -> UnilateralConstraint:
     """The one-sided constraint g(q, t) <= 0, or a SymPy relation that says which side is allowed.
 
-    `restitution` is the ratio of the normal speeds after and before an impact, from 0 to 1.
+    Parameters
+    ----------
+    condition : expression or relation
+    restitution : number or parameter
+        The ratio of the normal speeds after and before an impact, from 0 to 1.
+    name : str
+    friction : number or expression
+        Coulomb's coefficient while the contact slips. The friction is at most `friction` times the
+        normal force, which is measured along g: let g be a length, so that both are forces.
+    tangent : expression, or sequence of one or two
+        The velocity of the contact point in the tangent plane, affine in the velocities: one
+        direction for motions in a plane, two orthogonal ones in space.
+    static_friction : number or expression
+        The coefficient while it sticks; `friction` by default.
+    tangential_restitution : number or parameter
+        How much of the slip an impact that grips reverses, from 0 to 1.
+    law : "newton", "poisson" or "moreau"
+        What several contacts do that hit or touch at one instant; see the page on contact.
 
+    Examples
+    --------
     >>> from dalembert.model.symbols import coordinates
-    >>> height = coordinates("h")
+    >>> x, height = coordinates("x h")
     >>> unilateral(height >= 0, restitution=0.5, name="floor").expression
     -h
+    >>> unilateral(height >= 0, friction=0.3, tangent=x.dot, name="floor").tangent
+    (x_dot,)
     """
     if isinstance(condition, (sympy.Le, sympy.Lt)):
         expression = condition.lhs - condition.rhs
@@ -84,11 +242,26 @@ def unilateral(
         expression = condition.rhs - condition.lhs
     else:
         expression = vanishing(condition)
-    value = as_expression(restitution)
-    if value.is_number and not 0 <= float(value) <= 1:
-        raise ModelError(
-            f"The restitution of the one-sided constraint `{name or expression}` {RANGE}",
-            seen=restitution,
-            remedy=IMPACTS,
-        )
-    return UnilateralConstraint(expression, name, {}, value)
+    for word, given in (
+        ("restitution", restitution),
+        ("tangential restitution", tangential_restitution),
+    ):
+        value = as_expression(given)
+        if value.is_number and not 0 <= float(value) <= 1:
+            raise ModelError(
+                f"The {word} of the one-sided constraint `{name or expression}` {RANGE}",
+                seen=given,
+                remedy=IMPACTS,
+            )
+    directions = (tangent,) if isinstance(tangent, (sympy.Expr, int, float)) else tuple(tangent)
+    return UnilateralConstraint(
+        expression,
+        name,
+        {},
+        as_expression(restitution),
+        as_expression(friction),
+        as_expression(friction if static_friction is None else static_friction),
+        tuple(as_expression(value) for value in directions),
+        as_expression(tangential_restitution),
+        law,
+    )

@@ -15,6 +15,7 @@ from ...errors import (
     raise_collected,
 )
 from ..constraints import Constraint, ImageConstraint
+from ..constraints.constraint import CONTACT_KEYS
 from ..constraints.kinds import LISTED, inferred_kind
 from ..flow_system import Flow
 from ..names import check_name, shortened
@@ -62,7 +63,7 @@ _TABLES = (
 )
 _KEYS = (*_TEXTS, "coordinates", *_ENERGIES, "constraints", "dissipation", *_TABLES, "drawing")
 _ALL_KEYS = (*_KEYS, *BODY_KEYS)
-_CONSTRAINT_KEYS = ("expression", "name", "kind", "restitution", "work")
+_CONSTRAINT_KEYS = ("expression", "name", "kind", "work", *CONTACT_KEYS)
 
 
 def read_scenario(table: Mapping[str, Any]) -> Scenario:
@@ -431,6 +432,16 @@ class _Entry:
 
     def expression(self, key: str, default: float = 0) -> sympy.Expr:
         return self.reader._expression(self.table.get(key, default), f"{self.where}.{key}")
+
+    def expressions(self, key: str) -> tuple[sympy.Expr, ...]:
+        given = self.table.get(key, [])
+        listed = given if isinstance(given, list) else [given]
+        return tuple(
+            self.reader._expression(value, f"{self.where}.{key}") for value in listed
+        )
+
+    def text(self, key: str, default: str) -> str:
+        return self.reader._text(self.table.get(key, default), f"{key} of `{self.where}`")
 
     def by_coordinate(self, key: str) -> Mapping[Any, sympy.Expr]:
         table = self.table.get(key, {})

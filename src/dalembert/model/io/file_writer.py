@@ -184,7 +184,7 @@ class _ModelWriter:
         stated = "at most" if constraint.is_one_sided else "equality"
         if inferred_kind(stated, constraint.expression) is not kind:
             entries["kind"] = _text(kind.kind)
-        entries |= {key: self.expression(value) for key, value in constraint.entry().items()}
+        entries |= {key: self._entry(value) for key, value in constraint.entry().items()}
         if constraint.work:
             work = (
                 f"{_key(q.name)} = {self.expression(value)}" for q, value in constraint.work.items()
@@ -193,6 +193,14 @@ class _ModelWriter:
         if len(entries) == 1:
             return relation
         return "{" + ", ".join(f"{key} = {value}" for key, value in entries.items()) + "}"
+
+    def _entry(self, value: sympy.Expr | tuple[sympy.Expr, ...] | str) -> str:
+        """What a kind of constraint states under one of its keys."""
+        if isinstance(value, str):
+            return _text(value)
+        if isinstance(value, tuple):
+            return f"[{', '.join(map(self.expression, value))}]"
+        return self.expression(value)
 
     def image(self, image: ImageConstraint | None) -> dict[str, str]:
         if image is None:

@@ -1,0 +1,133 @@
+"""Events at which contacts change: a gap closes, a force vanishes, friction grips or lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from ...codegen.passes.unrolled import unrolled_solve
+from ...model.constraints import UnilateralConstraint
+from ...model.constraints.held_contacts import ContactPhase
+from ..events.events import Event
+
+if TYPE_CHECKING:
+    from ...runtime.kernel import Kernel
+
+__all__ = ["ContactEvent", "contact_columns", "contact_events", "phases_of"]
+
+#: A slip in space ends where it would stop within this part of the span.
+ABOUT_TO_STOP = 1e-12
+#: Another direction of the slip leads where the square of its velocity is this much larger.
+TURNED = 2.0
+
+
+@dataclass(frozen=True)
+class ContactEvent(Event):
+    """An event of a contact: "impact", "release", "slide", "stop" or "turn"."""
+
+    what: str = ""
+    contact: str = ""
+
+
+def phases_of(
+    mode: Sequence[str], contacts: Sequence[UnilateralConstraint]
+) -> dict[str, ContactPhase]:
+    """The closed contacts of a mode with their phases."""
+    found = {}
+    for constraint in contacts:
+        for label in mode:
+            phase = ContactPhase.of(label, constraint.name)
+            if phase is not None:
+                found[constraint.name] = phase
+    return found
+
+
+def _kinds(constraint: UnilateralConstraint, phase: ContactPhase | None) -> tuple[str, ...]:
+    if phase is None:
+        return ("impact",)
+    if phase.leading is None or phase.leader:
+        return ("release",)
+    if phase.leading == 0:
+        return ("release", "slide")
+    return ("release", "stop") if len(constraint.tangent) == 1 else ("release", "stop", "stop", "turn")
+
+
+def contact_events(
+    mode: Sequence[str], contacts: Sequence[UnilateralConstraint]
+) -> list[ContactEvent]:
+    """The events of the contacts in a mode; each is met where its column rises through zero."""
+    phases = phases_of(mode, contacts)
+    return [
+        ContactEvent(c.expression, 1, True, f"{what} {c.name}", what, c.name)
+        for c in contacts
+        for what in _kinds(c, phases.get(c.name))
+    ]
+
+
+def contact_columns(
+    kernel: Kernel, mode: Sequence[str], contacts: Sequence[UnilateralConstraint], span: float
+) -> list[ca.SX]:
+    """The same as functions of the state."""
+    phases = phases_of(mode, contacts)
+    solved: Any = None
+    if phases:
+        graph = kernel.graph
+        solved = kernel.solved or unrolled_solve(
+            graph.metric, graph.force, graph.rows, graph.right, augment=True
+        )
+    names = kernel.equations.row_names
+    columns: list[ca.SX] = []
+    for c in contacts:
+        phase = phases.get(c.name)
+        if phase is None:
+            columns.append(kernel.lower([c.expression]))
+            continue
+        columns.append(solved.multipliers[names.index(c.name)])
+        if phase.leading == 0 and not phase.leader:
+            columns.append(_beyond_cone(kernel, solved, c, phases, contacts))
+        elif phase.leading:
+            columns += _slip_columns(kernel, solved, c, phase.leading, span)
+    return columns
+
+
+def _beyond_cone(
+    kernel: Kernel,
+    solved: Any,
+    contact: UnilateralConstraint,
+    phases: dict[str, ContactPhase],
+    contacts: Sequence[UnilateralConstraint],
+) -> ca.SX:
+    """|P_t|^2 - (mu_s N)^2, with the limits of the contacts whose friction it carries."""
+    names = kernel.equations.row_names
+    rubbing = [
+        solved.multipliers[names.index(f"{contact.name}_tangent{k + 1}")]
+        for k in range(len(contact.tangent))
+    ]
+    limit = ca.SX(0)
+    for other in contacts:
+        phase = phases.get(other.name)
+        if phase is not None and contact.name in (other.name, phase.leader):
+            static = kernel.lower([other.static_friction])
+            limit = limit - static * solved.multipliers[names.index(other.name)]
+    return ca.sumsqr(ca.vertcat(*rubbing)) - limit**2
+
+
+def _slip_columns(
+    kernel: Kernel, solved: Any, contact: UnilateralConstraint, leading: int, span: float
+) -> list[ca.SX]:
+    """The end of a slip, and where another of its directions leads."""
+    slip = kernel.lower(list(contact.tangent))
+    place, sign = abs(leading) - 1, 1.0 if leading > 0 else -1.0
+    columns = [-sign * slip[place]]
+    if len(contact.tangent) == 1:
+        return columns
+    graph = kernel.graph
+    time, state = kernel._symbols[:2]
+    known = ca.vertcat(solved.z, solved.multipliers)
+    rates = ca.substitute(graph.rates, kernel._unknown_symbols, known)
+    growth = ca.jtimes(slip, state, rates) + ca.jacobian(slip, time)
+    soon = -ABOUT_TO_STOP * span * ca.dot(slip, growth) - ca.sumsqr(slip)
+    return [*columns, soon, slip[1 - place] ** 2 - TURNED * slip[place] ** 2]

@@ -1,0 +1,381 @@
+r"""Contacts with Coulomb's friction at one instant: a complementarity problem in contact space.
+
+With the forces P (normal, tangential) of all contacts, the accelerations of the gaps and the slips
+are a = c + W P, where W = J G^-1 J^T is Gauss's problem seen from the contacts. Each contact has
+
+    normal      a_n >= 0,   P_n >= base,   a_n (P_n - base) = 0,
+    tangential  |P_t| <= mu P_n,  and  P_t = -mu P_n s,
+
+where s is the direction of the slip, given where there is one, and that of a_t where it starts.
+Impacts are the same problem one derivative lower (`impact_laws`). A state of a contact is whether it
+is closed and whether it grips; for given states the problem is linear, apart from the directions of
+slips that start in space, which Newton's iteration finds. The states are found by exchanging the
+first that is wrong (Murty 1988, section 4.1), which ends where W is a P-matrix; if it does not, and
+where friction makes the problem not monotone, all states are tried: then it may have no solution or
+several (Painleve).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ...errors import ContradictionError, SingularError
+from ...runtime.gauss.constrained_solve import rank, solve_rows
+from ...typing import Array
+
+__all__ = [
+    "Contact",
+    "ContactSolution",
+    "Grip",
+    "NoSolutionError",
+    "every_solution",
+    "solve_contacts",
+    "solve_rows_of",
+]
+
+#: What is below this part of its terms is rounding.
+NOISE = 1e-11
+#: The most exchanges of states, states that are tried, and steps of Newton's iteration.
+MOST_EXCHANGES, MOST_STATES, MOST_NEWTON = 100, 4096, 40
+#: Directions from which the slip of a contact in space is searched where it starts.
+ANGLES = 8
+
+
+class NoSolutionError(SingularError):
+    """No state of the contacts obeys Coulomb's law."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact that touches.
+
+    Attributes
+    ----------
+    name : str
+    normal : int
+        Its row in contact space.
+    tangents : tuple of int
+        The rows of its tangent directions; none without friction.
+    kinetic, static : float
+        The coefficients of friction.
+    direction : array (k,) or None
+        The unit direction of its slip, where it slips.
+    base : float
+        The normal force that acts in any case.
+    grips : bool
+        Whether it may stick.
+    """
+
+    name: str
+    normal: int
+    tangents: tuple[int, ...] = ()
+    kinetic: float = 0.0
+    static: float = 0.0
+    direction: Array | None = None
+    base: float = 0.0
+    grips: bool = True
+
+
+@dataclass(frozen=True)
+class Grip:
+    """The state of a contact: closed or not; sticking, or slipping in a direction, or neither."""
+
+    closed: bool
+    sticks: bool = False
+    slip: tuple[float, ...] | None = None
+
+    @property
+    def key(self) -> tuple[bool, bool, bool]:
+        """What distinguishes states, up to the direction."""
+        return (self.closed, self.sticks, self.slip is not None)
+
+
+OPEN = Grip(False)
+
+
+@dataclass(frozen=True)
+class ContactSolution:
+    """Forces and accelerations in contact space, and the state of each contact.
+
+    Attributes
+    ----------
+    states : mapping of name to Grip
+    forces, accelerations : arrays (m,)
+    others : tuple of ContactSolution
+        Further solutions of the same problem, where it has several.
+    """
+
+    states: Mapping[str, Grip]
+    forces: Any
+    accelerations: Any
+    others: tuple[ContactSolution, ...] = field(default=(), repr=False)
+
+
+def solve_contacts(
+    matrix: Array, free: Array, contacts: Sequence[Contact], first: Mapping[str, Grip] | None = None
+) -> ContactSolution:
+    """Solve the contact problem a = free + matrix @ P.
+
+    Raises
+    ------
+    NoSolutionError
+        Where no state of the contacts obeys the law.
+
+    Examples
+    --------
+    >>> block = Contact("floor", 0, (1,), kinetic=0.5, static=0.5)
+    >>> found = solve_contacts(np.eye(2), np.array([-10.0, 3.0]), [block])
+    >>> found.states["floor"].sticks, found.forces.tolist()
+    (True, [10.0, -3.0])
+    >>> found = solve_contacts(np.eye(2), np.array([-10.0, 8.0]), [block])
+    >>> found.states["floor"].slip, found.accelerations.tolist()
+    ((1.0,), [0.0, 3.0])
+    """
+    problem = _Problem(np.asarray(matrix, float), np.asarray(free, float), tuple(contacts))
+    found = None if problem.is_paradoxical() else problem.exchange(first or {})
+    if found is not None:
+        return found
+    every = problem.every()
+    if not every:
+        raise NoSolutionError(
+            "No state of the contacts obeys Coulomb's law: "
+            + ", ".join(f"`{contact.name}`" for contact in contacts),
+            seen=f"{len(contacts)} contacts",
+            remedy="reduce the friction, or give the contact a compliance",
+        )
+    return replace(every[0], others=tuple(every[1:]))
+
+
+def every_solution(
+    matrix: Array, free: Array, contacts: Sequence[Contact]
+) -> list[ContactSolution]:
+    """Every solution of the contact problem, by trying all states; few closed contacts first."""
+    return _Problem(np.asarray(matrix, float), np.asarray(free, float), tuple(contacts)).every()
+
+
+@dataclass(frozen=True)
+class _Problem:
+    matrix: Any
+    free: Any
+    contacts: tuple[Contact, ...]
+
+    def is_paradoxical(self) -> bool:
+        """Whether pushing a contact that slips, with its friction, draws it closer."""
+        for c in self.contacts:
+            if c.direction is not None:
+                cross = float(self.matrix[c.normal, list(c.tangents)] @ c.direction)
+                if self.matrix[c.normal, c.normal] <= c.kinetic * cross:
+                    return True
+        return False
+
+    # -- states ------------------------------------------------------------------------------------
+
+    def closed(self, contact: Contact) -> Grip:
+        """The state in which a contact closes."""
+        if not contact.tangents:
+            return Grip(True)
+        if contact.direction is not None:
+            return Grip(True, slip=tuple(contact.direction))
+        return Grip(True, sticks=True) if contact.grips else self._slipping(contact, None)
+
+    def _slipping(self, contact: Contact, forces: Any) -> Grip:
+        """A slip that starts against the friction, or along what drives it."""
+        drive = (
+            self.free[list(contact.tangents)] if forces is None else -forces[list(contact.tangents)]
+        )
+        size = float(np.linalg.norm(drive))
+        way = drive / size if size > 0 else np.eye(len(drive))[0]
+        return Grip(True, slip=tuple(way.tolist()))
+
+    def exchange(self, first: Mapping[str, Grip]) -> ContactSolution | None:
+        """Exchange the first state that is wrong until none is; None where that does not end."""
+        states = {c.name: first.get(c.name) or self.closed(c) for c in self.contacts}
+        seen: set[tuple[Any, ...]] = set()
+        for _ in range(MOST_EXCHANGES):
+            key = tuple((name, grip.key) for name, grip in states.items())
+            if key in seen:
+                return None
+            seen.add(key)
+            found = self.at(states)
+            if found is None:
+                return None
+            wrong = next(self._wrong(found), None)
+            if wrong is None:
+                return found
+            states = dict(found.states) | {wrong[0].name: wrong[1]}
+        return None
+
+    def every(self) -> list[ContactSolution]:
+        """Every solution, those with the fewest closed contacts first."""
+        options = [list(self._options(contact)) for contact in self.contacts]
+        if np.prod([float(len(each)) for each in options]) > MOST_STATES:
+            raise SingularError(
+                "Coulomb's law of so many contacts has no solution that was found",
+                seen=f"{len(self.contacts)} contacts that touch",
+                remedy="state fewer contacts",
+            )
+        found: list[ContactSolution] = []
+        for grips in product(*options):
+            names = [contact.name for contact in self.contacts]
+            solution = self.at(dict(zip(names, grips, strict=True)))
+            if solution is None or next(self._wrong(solution), None) is not None:
+                continue
+            if not any(self._is_same(solution, other) for other in found):
+                found.append(solution)
+        return sorted(found, key=lambda s: sum(grip.closed for grip in s.states.values()))
+
+    def _options(self, contact: Contact) -> Iterator[Grip]:
+        yield OPEN if contact.base <= 0 else Grip(False, sticks=True)
+        if contact.direction is not None or not contact.tangents:
+            yield self.closed(contact)
+            return
+        closed = (False, True) if contact.base > 0 else (True,)
+        if contact.grips:
+            yield Grip(True, sticks=True)
+        ways = (
+            [(1.0,), (-1.0,)]
+            if len(contact.tangents) == 1
+            else [
+                (float(np.cos(angle)), float(np.sin(angle)))
+                for angle in 2 * np.pi * np.arange(ANGLES) / ANGLES
+            ]
+        )
+        for is_closed in closed:
+            yield from (Grip(is_closed, slip=way) for way in ways)
+
+    def _is_same(self, one: ContactSolution, other: ContactSolution) -> bool:
+        size = np.abs(one.forces).max(initial=0.0) + np.abs(other.forces).max(initial=0.0)
+        return bool(np.abs(one.forces - other.forces).max(initial=0.0) <= 1e-7 * size)
+
+    # -- what holds --------------------------------------------------------------------------------
+
+    def _wrong(self, found: ContactSolution) -> Iterator[tuple[Contact, Grip]]:
+        """The contacts whose state breaks the law, each with the state to try instead."""
+        forces, speeds = found.forces, found.accelerations
+        noise = NOISE * (np.abs(self.matrix) @ np.abs(forces) + np.abs(self.free))
+        for c in self.contacts:
+            grip, rows = found.states[c.name], list(c.tangents)
+            push, width = forces[c.normal], np.sqrt(self.matrix[c.normal, c.normal])
+            small = noise[c.normal] / width**2 if width > 0 else 0.0
+            if not grip.closed and speeds[c.normal] < -noise[c.normal]:
+                yield c, replace(self.closed(c), sticks=grip.sticks or self.closed(c).sticks)
+            elif grip.closed and push < c.base - small:
+                yield c, OPEN if c.base <= 0 else replace(grip, closed=False)
+            elif grip.sticks:
+                rub = float(np.linalg.norm(forces[rows]))
+                if rub > c.static * push * (1 + NOISE) + small:
+                    yield c, replace(self._slipping(c, forces), closed=grip.closed)
+            elif grip.slip is not None and c.direction is None:
+                if float(speeds[rows] @ np.array(grip.slip)) < -float(noise[rows].max()):
+                    yield c, Grip(grip.closed, sticks=c.grips, slip=None if c.grips else grip.slip)
+
+    def at(self, states: Mapping[str, Grip]) -> ContactSolution | None:
+        """Forces and accelerations in given states; None where they are not determined."""
+        turning = [
+            c
+            for c in self.contacts
+            if c.direction is None and len(c.tangents) == 2 and states[c.name].slip is not None
+        ]
+        angles = np.array([np.arctan2(*states[c.name].slip[::-1]) for c in turning])  # type: ignore[index]
+        try:
+            if turning:
+                angles = self._turned(states, turning, angles)
+            forces, speeds = self._linear(states, turning, angles)
+        except (np.linalg.LinAlgError, SingularError, ContradictionError):
+            return None
+        if not (np.isfinite(forces).all() and np.isfinite(speeds).all()):
+            return None
+        turned = {
+            c.name: replace(states[c.name], slip=(float(np.cos(a)), float(np.sin(a))))
+            for c, a in zip(turning, angles, strict=True)
+        }
+        return ContactSolution(dict(states) | turned, forces, speeds)
+
+    def _turned(self, states: Mapping[str, Grip], turning: Sequence[Contact], angles: Any) -> Any:
+        """The angles at which slips that start follow their accelerations, by Newton's iteration.
+
+        Derivatives are complex steps, which are exact.
+        """
+
+        def aside(at: Any) -> Any:
+            _, speeds = self._linear(states, turning, at)
+            return np.array(
+                [
+                    speeds[c.tangents[1]] * np.cos(a) - speeds[c.tangents[0]] * np.sin(a)
+                    for c, a in zip(turning, at, strict=True)
+                ]
+            )
+
+        count = len(turning)
+        rows = [list(c.tangents) for c in turning]
+        for _ in range(MOST_NEWTON):
+            now = aside(angles)
+            slopes = np.array([aside(angles + 1e-30j * e).imag / 1e-30 for e in np.eye(count)]).T
+            forces, _ = self._linear(states, turning, angles)
+            scale = NOISE * np.array(
+                [(np.abs(self.matrix[r]) @ np.abs(forces) + np.abs(self.free[r])).max() for r in rows]
+            )
+            if (np.abs(now) <= 1e-3 * scale).all():
+                return angles
+            step = np.linalg.solve(slopes, -now)
+            angles = angles + step / max(1.0, float(np.abs(step).max()) / 0.5)
+            if np.abs(step).max() < 1e-15 and (np.abs(now) <= scale).all():
+                return angles
+        raise np.linalg.LinAlgError("no direction")
+
+    def _linear(
+        self, states: Mapping[str, Grip], turning: Sequence[Contact], angles: Any
+    ) -> tuple[Any, Any]:
+        """The linear problem of given states and directions."""
+        m = len(self.free)
+        ways = {
+            c.name: np.array([np.cos(a), np.sin(a)]) for c, a in zip(turning, angles, strict=True)
+        }
+        kind = complex if np.iscomplexobj(angles) else float
+        columns, kept, given = [], [], np.zeros(m, kind)
+        for c in self.contacts:
+            grip = states[c.name]
+            push = np.zeros(m, kind)
+            push[c.normal] = 1.0
+            if grip.slip is not None:
+                way = ways.get(c.name, np.array(grip.slip))
+                push[list(c.tangents)] = -c.kinetic * way
+            if grip.closed:
+                columns.append(push)
+                kept.append(c.normal)
+            else:
+                given += c.base * push
+            if grip.sticks:
+                columns += list(np.eye(m)[list(c.tangents)])
+                kept += c.tangents
+        forces = given
+        if kept:
+            basis = np.array(columns).T
+            forces = given + basis @ solve_rows_of(
+                (self.matrix @ basis)[kept], -(self.free + self.matrix @ given)[kept]
+            )
+        speeds = self.free + self.matrix @ forces
+        speeds[kept] = 0.0
+        return forces, speeds
+
+
+def solve_rows_of(matrix: Any, right: Any) -> Any:
+    """x with matrix @ x = right, of least norm where contacts depend on each other."""
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    size = np.where(size > 0, size, 1.0)
+    scaled, wanted = matrix / np.outer(size, size), right / size
+    if rank(scaled.real).rank == len(right):
+        return np.linalg.solve(scaled, wanted) / size
+    if np.iscomplexobj(scaled):
+        raise np.linalg.LinAlgError("dependent contacts")
+    found = solve_rows(scaled, wanted)
+    if np.abs(scaled @ found - wanted).max() > 1e-9 * (
+        np.abs(wanted).max() + np.abs(scaled).max() * np.abs(found).max()
+    ):
+        raise np.linalg.LinAlgError("contacts that contradict each other")
+    return found / size

@@ -1,0 +1,104 @@
+"""Contacts at one instant as numbers: gaps, slips, and Gauss's problem seen from the contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...runtime.gauss.constrained_solve import solve
+from ...typing import Array
+
+__all__ = ["Gap", "Instant", "contact_space"]
+
+
+class Gap(NamedTuple):
+    """A gap at an instant: its value, its rate, and what rounding makes of it."""
+
+    gap: float
+    rate: float
+    rounding: float
+
+
+@dataclass(frozen=True)
+class Instant:
+    """Gauss's problem of a state in the space of some contacts, (m,) rows.
+
+    The normal row of a contact counts positive where it opens, and its force where it pushes.
+
+    Attributes
+    ----------
+    rows : mapping of contact to its normal row and its tangent rows
+    matrix, free : arrays (m, m), (m,)
+        Accelerations of gaps and slips: free + matrix @ forces.
+    velocity_matrix, velocity : arrays (m, m), (m,)
+        The same for a jump of the velocities by impulses.
+    lift, first : arrays (n_state, m), (n_state,)
+        The change of the state by impulses, and what removes residuals of other constraints.
+    """
+
+    rows: Mapping[str, tuple[int, tuple[int, ...]]]
+    matrix: Any
+    free: Any
+    velocity_matrix: Any
+    velocity: Any
+    lift: Any
+    first: Any
+
+    def normal(self, name: str) -> int:
+        """The normal row of a contact."""
+        return self.rows[name][0]
+
+    def tangents(self, name: str) -> tuple[int, ...]:
+        """The tangent rows of a contact."""
+        return self.rows[name][1]
+
+    def change(self, impulses: Array) -> Any:
+        """The change of the state by impulses."""
+        return self.first + self.lift @ impulses
+
+
+def contact_space(
+    blocks: Sequence[Array], row_names: Sequence[str], names: Sequence[str]
+) -> Instant:
+    """The instant of some contacts, from the blocks of the mode in which all of them stick.
+
+    Parameters
+    ----------
+    blocks : metric, force, rows, right, velocity rows, velocity residual, lift
+    row_names : the constraint behind each row
+    names : the contacts
+    """
+    metric, force, rows, right, velocity_rows, residual, lift = blocks
+    force, right, residual = force.ravel(), right.ravel(), residual.ravel()
+    places: list[int] = []
+    table: dict[str, tuple[int, tuple[int, ...]]] = {}
+    for name in names:
+        own = [row_names.index(name)]
+        while f"{name}_tangent{len(own)}" in row_names:
+            own.append(row_names.index(f"{name}_tangent{len(own)}"))
+        begin = len(places)
+        table[name] = (begin, tuple(range(begin + 1, begin + len(own))))
+        places += own
+    signs = np.ones(len(places))
+    signs[[normal for normal, _ in table.values()]] = -1.0
+    others = [k for k in range(len(row_names)) if k not in places]
+
+    def seen(level: Array, values: Array, load: Array, wanted: Array) -> tuple[Any, Any, Any, Any]:
+        """Matrix, free values, responses of the unknowns, and the unknowns without contact."""
+        own = signs[:, None] * level[places]
+        begin = solve(metric, load, level[others], wanted, gauge=True).z
+        zero = np.zeros(len(others))
+        responses = np.array(
+            [solve(metric, row, level[others], zero, gauge=True).z for row in own]
+        ).reshape(len(places), len(load))
+        matrix = own @ responses.T
+        return 0.5 * (matrix + matrix.T), own @ begin + signs * values[places], responses, begin
+
+    matrix, free, _, _ = seen(rows, -right, force, right[others])
+    below, velocity, responses, first = seen(
+        velocity_rows, residual, np.zeros(len(force)), -residual[others]
+    )
+    return Instant(table, matrix, free, below, velocity, lift @ responses.T, lift @ first)

@@ -1,0 +1,98 @@
+"""Closed contacts as two-sided constraints: what a mode of a run derives its equations from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import sympy
+
+from ..symbols import Coordinate, Velocity
+from .constraint import Place
+from .on_positions import HolonomicConstraint
+from .on_velocities import VelocityConstraint
+
+__all__ = ["ContactPhase", "SlidingContact", "TangentConstraint"]
+
+#: The phases of a closed contact with friction by their word in a mode: the leading direction.
+_LEADING = {"sticks": 0, "slips+1": 1, "slips-1": -1, "slips+2": 2, "slips-2": -2}
+FOLLOWS = "sticks with "
+_WORDS = {leading: word for word, leading in _LEADING.items()}
+
+
+class ContactPhase(NamedTuple):
+    """A closed contact and what it does in its tangent plane.
+
+    Attributes
+    ----------
+    name : str
+    leading : int or None
+        None without friction, 0 where it sticks; where it slips, the number of the tangent
+        direction in which it does so fastest, with the sign of that velocity.
+    leader : str
+        Where it sticks and its tangent velocity depends on that of another contact which sticks:
+        that one, which carries the friction of both.
+    """
+
+    name: str
+    leading: int | None = None
+    leader: str = ""
+
+    @property
+    def label(self) -> str:
+        """The entry of a mode."""
+        if self.leader:
+            return f"{self.name} {FOLLOWS}{self.leader}"
+        return self.name if self.leading is None else f"{self.name} {_WORDS[self.leading]}"
+
+    @classmethod
+    def of(cls, label: str, name: str) -> ContactPhase | None:
+        """The phase of a contact that an entry of a mode says, or None if it is another's.
+
+        >>> ContactPhase.of("floor slips-1", "floor")
+        ContactPhase(name='floor', leading=-1, leader='')
+        """
+        if label == name:
+            return cls(name)
+        word = label.removeprefix(f"{name} ")
+        if word != label and word.startswith(FOLLOWS):
+            return cls(name, 0, word.removeprefix(FOLLOWS))
+        return cls(name, _LEADING[word]) if word != label and word in _LEADING else None
+
+
+@dataclass(frozen=True)
+class SlidingContact(HolonomicConstraint):
+    """A closed contact that slips: its reaction is A^T mu with Coulomb's friction along.
+
+    With the normal force N = -mu and the slip w(q, q_dot, t), (k,), the friction is the generalised
+    force -c N W^T w / |w|, with W = w_v. It is written in the ratios of w to its leading component,
+    w / |w| = sign (1, r) / sqrt(1 + r^2), which is smooth where w passes through zero.
+
+    Attributes
+    ----------
+    friction : sympy.Expr
+    tangent : tuple of expressions
+    leading : int
+        Number and sign of the leading component of w.
+    """
+
+    friction: sympy.Expr = sympy.Integer(0)
+    tangent: tuple[sympy.Expr, ...] = ()
+    leading: int = 1
+
+    def expressions(self) -> Iterator[sympy.Expr]:
+        yield from super().expressions()
+        yield from (self.friction, *self.tangent)
+
+    def places(self) -> Iterator[Place]:
+        yield from super().places()
+        for value in (self.friction, *self.tangent):
+            yield Place(value, (Coordinate, Velocity), self.remedy)
+
+
+@dataclass(frozen=True)
+class TangentConstraint(VelocityConstraint):
+    """A tangent direction of a contact that sticks; its reaction belongs to that contact."""
+
+    contact: str = ""
