@@ -17,7 +17,10 @@ Coulomb's law has no solution or several (Painleve; Genot and Brogliato, Eur. J.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+import sympy
 
 from ..model.constraints.held_contacts import SlidingContact
 from ..model.system import System
@@ -42,13 +45,15 @@ def sliding_friction(
     Two-sided constraints that are no contacts are added to M, which may be singular without them.
     """
     bilateral = system.bilateral
-    sliding = [k for k, c in enumerate(bilateral) if isinstance(c, SlidingContact)]
+    sliding = {k: c for k, c in enumerate(bilateral) if isinstance(c, SlidingContact)}
     if not sliding:
         return rows, None
-    along: list[Any] = [algebra.part(rows, [k], range(rows.shape[1])) for k in range(len(bilateral))]
+    along: list[Any] = [
+        algebra.part(rows, [k], range(rows.shape[1])) for k in range(len(bilateral))
+    ]
     own = list(along)
-    for k in sliding:
-        along[k] = own[k] + _rubbing(system, algebra, bilateral[k])
+    for k, contact in sliding.items():
+        along[k] = own[k] + _rubbing(system, algebra, contact)
     reaction_rows = algebra.stack(along)
     matrix = metric.matrix if isinstance(metric, Hessian) else metric
     load = force
@@ -73,6 +78,9 @@ def _rubbing(system: System, algebra: Algebra, contact: SlidingContact) -> Any:
     size = algebra.scalar(contact.friction) * sign
     if len(contact.tangent) == 1:
         return jacobian * size
+    if contact.angle is not None:
+        way = [sympy.Float(math.cos(contact.angle)), sympy.Float(math.sin(contact.angle))]
+        return algebra.vector(way).T @ jacobian * size
     ratios = slip / slip[place]
     return ratios.T @ jacobian * (size / algebra.root(algebra.inner(ratios, ratios)))
 

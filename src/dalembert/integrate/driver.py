@@ -108,7 +108,7 @@ class Driver(RunLoop):
 
             ending = untrue(self) or ending
         if ending.is_success and self.contacts:
-            ending = self.contacts.violated(self) or ending
+            ending = self.contacts.values.violated(self) or ending
         return motion_of(self, ending)
 
     def _start(self) -> Start:
@@ -217,9 +217,11 @@ class Driver(RunLoop):
                 return Termination(
                     Outcome.STOPPED, f"Stopped by the event `{event.name}` at t = {t:.9g}."
                 )
-            cut(run, t, y)
             if event is DEGENERATES:
+                cut(run, t, y)
                 return self.chart.switch(self, t, y)
+            t, y = self.contacts.refined(self, event, elapsed, t, y)
+            cut(run, t, y)
             return self.contacts.handle(self, event, t, y)
         run.call("commit")
         return (

@@ -186,7 +186,7 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
         t_events=[np.array(found.times) for found in record.found],
         y_events=[_stacked(found.states, len(names)) for found in record.found],
         impacts=tuple(driver.contacts.impacts),
-        modes=tuple(driver.contacts.changes),
+        modes=tuple(driver.contacts.log.changes),
         switches=tuple(driver.chart.switches),
         state=state,
         start=dict(zip(names, record.segments[0].first_state.tolist(), strict=True)),

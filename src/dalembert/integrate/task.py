@@ -230,6 +230,13 @@ def _check_contacts(equations: Equations) -> None:
             seen=", ".join(filter(takes_contacts, forms())),
             remedy="use one of these forms",
         )
+    rough = [c.name for c in equations.system.unilateral if c.has_friction]
+    if rough and equations.form != "lagrange":
+        raise FormError(
+            f'The form "{equations.form}" has no friction, which the contact `{rough[0]}` states',
+            seen=", ".join(rough),
+            remedy='use form="lagrange"',
+        )
 
 
 def _callables(system: System, inputs: Inputs | None) -> dict[str, Callable[..., Any]]:

@@ -325,3 +325,33 @@ def test_hostile_models_end_in_one_clear_error(label, content, tmp_path, capfd):
     assert all(len(line) < 600 and line.isprintable() for line in (first, *others))
     assert len(others) <= 30
     assert capfd.readouterr() == ("", "")
+
+
+def test_friction_of_a_contact_is_read_and_written() -> None:
+    text = """
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+potential = "9.81*y"
+constraints = [
+    {expression = "-y <= 0", name = "floor", restitution = 0.5, friction = "c", static_friction = "2*c", tangent = "x_dot", law = "moreau"},
+]
+[parameters]
+c = 0.3
+"""
+    [floor] = loads(text).system.unilateral
+    assert [str(e) for e in (*floor.tangent, floor.friction, floor.static_friction)] == [
+        "x_dot",
+        "c",
+        "2*c",
+    ]
+    assert floor.law == "moreau" and floor.tangential_restitution == 0
+    again = loads(dumps(loads(text))).system
+    assert again == loads(text).system
+    for wrong, said in (
+        (text.replace("moreau", "hertz"), "impact law"),
+        (text.replace('tangent = "x_dot", ', ""), "no tangent"),
+        (text.replace("-y <= 0", "y = 0"), "is not one-sided"),
+        (text.replace("restitution = 0.5", "tangential_restitution = 2"), "between 0 and 1"),
+    ):
+        with pytest.raises(DalembertError, match=said):
+            loads(wrong)

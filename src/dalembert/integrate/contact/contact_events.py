@@ -11,6 +11,7 @@ import casadi as ca
 from ...codegen.passes.unrolled import unrolled_solve
 from ...model.constraints import UnilateralConstraint
 from ...model.constraints.held_contacts import ContactPhase
+from .. import advance as loop
 from ..events.events import Event
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def _kinds(constraint: UnilateralConstraint, phase: ContactPhase | None) -> tupl
         return ("release",)
     if phase.leading == 0:
         return ("release", "slide")
-    return ("release", "stop") if len(constraint.tangent) == 1 else ("release", "stop", "stop", "turn")
+    if phase.start is not None:
+        return ("release", "stop", "turn")
+    in_plane = len(constraint.tangent) == 1
+    return ("release", "stop") if in_plane else ("release", "stop", "stop", "turn")
 
 
 def contact_events(
@@ -70,7 +74,7 @@ def contact_events(
 def contact_columns(
     kernel: Kernel, mode: Sequence[str], contacts: Sequence[UnilateralConstraint], span: float
 ) -> list[ca.SX]:
-    """The same as functions of the state."""
+    """The same as functions of the state, which do not rise where they are zero for a while."""
     phases = phases_of(mode, contacts)
     solved: Any = None
     if phases:
@@ -88,9 +92,11 @@ def contact_columns(
         columns.append(solved.multipliers[names.index(c.name)])
         if phase.leading == 0 and not phase.leader:
             columns.append(_beyond_cone(kernel, solved, c, phases, contacts))
+        elif phase.start is not None:
+            columns += _start_columns(kernel, c, *phase.start)
         elif phase.leading:
             columns += _slip_columns(kernel, solved, c, phase.leading, span)
-    return columns
+    return [column - loop.JUST_OFF for column in columns]
 
 
 def _beyond_cone(
@@ -112,7 +118,8 @@ def _beyond_cone(
         if phase is not None and contact.name in (other.name, phase.leader):
             static = kernel.lower([other.static_friction])
             limit = limit - static * solved.multipliers[names.index(other.name)]
-    return ca.sumsqr(ca.vertcat(*rubbing)) - limit**2
+    beyond: ca.SX = ca.sumsqr(ca.vertcat(*rubbing)) - limit**2
+    return beyond
 
 
 def _slip_columns(
@@ -130,4 +137,13 @@ def _slip_columns(
     rates = ca.substitute(graph.rates, kernel._unknown_symbols, known)
     growth = ca.jtimes(slip, state, rates) + ca.jacobian(slip, time)
     soon = -ABOUT_TO_STOP * span * ca.dot(slip, growth) - ca.sumsqr(slip)
-    return [*columns, soon, slip[1 - place] ** 2 - TURNED * slip[place] ** 2]
+    return [*columns, soon, (slip[1 - place] / slip[place]) ** 2 - TURNED]
+
+
+def _start_columns(
+    kernel: Kernel, contact: UnilateralConstraint, angle: float, speed: float
+) -> list[ca.SX]:
+    """The end of a slip that has just begun, and where it is fast enough to have its direction."""
+    slip = kernel.lower(list(contact.tangent))
+    forward = ca.cos(angle) * slip[0] + ca.sin(angle) * slip[1]
+    return [-forward, forward - speed]

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ...errors import DalembertError
 from ...model.constraints.held_contacts import ContactPhase
+from ..outcome import Outcome, Termination
+from .coulomb import ContactSolution
 
-__all__ = ["ContactChange", "changes"]
+__all__ = [
+    "ContactChange",
+    "ContactLog",
+    "changes",
+    "mode_word",
+    "several_solutions",
+    "undetermined",
+]
+
+ACCUMULATED = "its impacts accumulated"
 
 
 class ContactChange(NamedTuple):
@@ -28,7 +40,8 @@ class ContactChange(NamedTuple):
     reason: str
 
 
-def _word(phase: ContactPhase | None) -> str:
+def mode_word(phase: ContactPhase | None) -> str:
+    """What a contact does: "open", "closed", "sticks" or "slips"."""
     if phase is None:
         return "open"
     return "closed" if phase.leading is None else "slips" if phase.leading else "sticks"
@@ -46,6 +59,61 @@ def changes(
     for name in dict.fromkeys([*before, *after]):
         old, new = before.get(name), after.get(name)
         turned = old is not None and new is not None and old.leading != new.leading
-        if _word(old) != _word(new) or (name == named and turned):
-            found.append(ContactChange(time, name, _word(new), reason))
+        if mode_word(old) != mode_word(new) or (name == named and turned):
+            found.append(ContactChange(time, name, mode_word(new), reason))
     return found
+
+
+class ContactLog:
+    """The changes of the contacts of a run, as they are noted.
+
+    Attributes
+    ----------
+    changes : list of ContactChange
+    accumulated : dict of contact to time
+        The instants at which infinitely many impacts come to an end, for the next change.
+    """
+
+    def __init__(self) -> None:
+        self.changes: list[ContactChange] = []
+        self.accumulated: dict[str, float] = {}
+        self._remark, self._remarked = "", tuple[str, ...]()
+
+    def remark(self, words: str, contacts: Iterable[str]) -> None:
+        """Say something of the next change of contacts, instead of its usual reason."""
+        self._remark, self._remarked = words, tuple(contacts)
+
+    def note(
+        self,
+        time: float,
+        before: Mapping[str, ContactPhase],
+        after: Mapping[str, ContactPhase],
+        reason: str,
+        named: str = "",
+    ) -> None:
+        """Note the change from one mode to the next."""
+        found = changes(time, before, after, self._remark or reason, named)
+        if self._remark and not found:
+            found = [
+                ContactChange(time, name, mode_word(after.get(name)), self._remark)
+                for name in self._remarked
+            ]
+        for change in found:
+            end = self.accumulated.get(change.contact)
+            self.changes.append(
+                change if end is None else change._replace(time=end, reason=ACCUMULATED)
+            )
+        self._remark, self.accumulated = "", {}
+
+
+def several_solutions(found: ContactSolution, resting: Sequence[str]) -> str:
+    """Say that Coulomb's law has several solutions, and which was taken."""
+    count = 1 + len(found.others)
+    opened = [name for name in resting if not found.states[name].closed]
+    taken = f"; {', '.join(f'`{n}`' for n in opened)} opens" if opened else ""
+    return f"Coulomb's law had {count} solutions (Painleve){taken}"
+
+
+def undetermined(t: float, error: DalembertError) -> Termination:
+    """The end of a run whose contacts have no state that can go on."""
+    return Termination(Outcome.SINGULAR, f"The contacts at t = {t:.9g} are not determined: {error}")

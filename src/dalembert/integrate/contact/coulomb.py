@@ -7,9 +7,9 @@ are a = c + W P, where W = J G^-1 J^T is Gauss's problem seen from the contacts.
     tangential  |P_t| <= mu P_n,  and  P_t = -mu P_n s,
 
 where s is the direction of the slip, given where there is one, and that of a_t where it starts.
-Impacts are the same problem one derivative lower (`impact_laws`). A state of a contact is whether it
-is closed and whether it grips; for given states the problem is linear, apart from the directions of
-slips that start in space, which Newton's iteration finds. The states are found by exchanging the
+Impacts are the same problem one derivative lower (`impact_laws`). A state of a contact is whether
+it is closed and whether it grips; for given states the problem is linear, apart from the directions
+of slips that start in space, which Newton's iteration finds. The states are found by exchanging the
 first that is wrong (Murty 1988, section 4.1), which ends where W is a P-matrix; if it does not, and
 where friction makes the problem not monotone, all states are tried: then it may have no solution or
 several (Painleve).
@@ -271,7 +271,8 @@ class _Problem:
                 if rub > c.static * push * (1 + NOISE) + small:
                     yield c, replace(self._slipping(c, forces), closed=grip.closed)
             elif grip.slip is not None and c.direction is None:
-                if float(speeds[rows] @ np.array(grip.slip)) < -float(noise[rows].max()):
+                back = -float(speeds[rows] @ np.array(grip.slip))
+                if back > float(noise[rows].max()):
                     yield c, Grip(grip.closed, sticks=c.grips, slip=None if c.grips else grip.slip)
 
     def at(self, states: Mapping[str, Grip]) -> ContactSolution | None:
@@ -318,7 +319,10 @@ class _Problem:
             slopes = np.array([aside(angles + 1e-30j * e).imag / 1e-30 for e in np.eye(count)]).T
             forces, _ = self._linear(states, turning, angles)
             scale = NOISE * np.array(
-                [(np.abs(self.matrix[r]) @ np.abs(forces) + np.abs(self.free[r])).max() for r in rows]
+                [
+                    (np.abs(self.matrix[r]) @ np.abs(forces) + np.abs(self.free[r])).max()
+                    for r in rows
+                ]
             )
             if (np.abs(now) <= 1e-3 * scale).all():
                 return angles

@@ -109,9 +109,7 @@ def jam(matrix: Array, before: Array, contacts: Sequence[Contact]) -> Impact:
     return _checked(matrix, before, contacts, best.forces)
 
 
-def _checked(
-    matrix: Array, before: Array, contacts: Sequence[Contact], impulses: Array
-) -> Impact:
+def _checked(matrix: Array, before: Array, contacts: Sequence[Contact], impulses: Array) -> Impact:
     """The velocities after some impulses, which must not gain energy."""
     after = before + matrix @ impulses
     size = np.abs(matrix) @ np.abs(impulses) + np.abs(before)
@@ -124,6 +122,4 @@ def _checked(
             seen=f"{gained:.3g} at " + ", ".join(f"`{c.name}`" for c in contacts),
             remedy='use law="poisson", or a smaller restitution',
         )
-    return Impact(
-        impulses, after, frozenset(c.name for c in contacts if after[c.normal] > 0)
-    )
+    return Impact(impulses, after, frozenset(c.name for c in contacts if after[c.normal] > 0))

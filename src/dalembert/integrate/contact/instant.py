@@ -21,6 +21,10 @@ class Gap(NamedTuple):
     rate: float
     rounding: float
 
+    def is_closed_within(self, time: float) -> bool:
+        """Whether it is closed, or so small that its rate closes it within a time."""
+        return self.gap + abs(self.rate) * time + self.rounding >= 0
+
 
 @dataclass(frozen=True)
 class Instant:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +12,17 @@ import numpy as np
 from ...errors import SingularError
 from ...model.constraints.held_contacts import ContactPhase
 from ...runtime.gauss.constrained_solve import rank
-from .coulomb import NOISE, Contact, ContactSolution
+from ...typing import Array
+from .coulomb import NOISE, Contact, ContactSolution, solve_contacts, solve_rows_of
 from .instant import Instant
 
-__all__ = ["StickRows", "labels_of"]
+__all__ = ["StickRows", "held_contacts", "labels_of", "stopped_state"]
 
 #: A row is independent of others where this part of it is outside their span.
 INDEPENDENT = 1e-9
+#: The speed from which a slip in space has a direction of its own: what friction does in this part
+#: of the span.
+START = 1e-9
 
 
 @dataclass(frozen=True)
@@ -28,21 +33,22 @@ class StickRows:
     ----------
     labels : tuple of str
     zero : tuple of int
-    starts : mapping of contact to the velocity (k,) with which its slip begins
     """
 
     labels: tuple[str, ...]
     zero: tuple[int, ...]
-    starts: dict[str, Any]
 
 
 def labels_of(
-    instant: Instant, contacts: Sequence[Contact], found: ContactSolution, moment: float
+    instant: Instant, contacts: Sequence[Contact], found: ContactSolution, span: float
 ) -> StickRows:
-    """The mode in which a solution goes on; slips in space begin as they are after a `moment`."""
+    """The mode in which a solution goes on, in a run over a `span` of time.
+
+    The direction of a slip that begins in space is stiff, as it has no inertia yet; it stays as it
+    is until the slip has a speed.
+    """
     phases: list[ContactPhase] = []
     zero: list[int] = []
-    starts: dict[str, Any] = {}
     kept: list[tuple[str, list[int]]] = []
     closed = [c for c in contacts if found.states[c.name].closed]
     zero += [c.normal for c in closed]
@@ -62,12 +68,15 @@ def labels_of(
             phases.append(ContactPhase(c.name, 0, leader))
             continue
         way = np.array(state.slip)
+        if c.direction is None and len(rows) == 2:
+            drag = float(c.kinetic * found.forces[c.normal] * instant.matrix[rows[0], rows[0]])
+            start = (math.atan2(way[1], way[0]), START * span * max(speeding, drag))
+            phases.append(ContactPhase(c.name, 1, start=start))
+            zero += rows
+            continue
         place = int(np.argmax(np.abs(way)))
         phases.append(ContactPhase(c.name, (place + 1) * (1 if way[place] > 0 else -1)))
-        if c.direction is None and len(rows) == 2:
-            drag = c.kinetic * found.forces[c.normal] * instant.matrix[rows[0], rows[0]]
-            starts[c.name] = way * max(speeding, float(drag)) * moment
-    return StickRows(tuple(phase.label for phase in phases), tuple(zero), starts)
+    return StickRows(tuple(phase.label for phase in phases), tuple(zero))
 
 
 def _leader(instant: Instant, kept: Iterable[tuple[str, list[int]]], rows: list[int]) -> str:
@@ -97,3 +106,40 @@ def _leader(instant: Instant, kept: Iterable[tuple[str, list[int]]], rows: list[
         seen=f"{len(both)} tangent directions, of which {found} are independent",
         remedy='remove contacts that depend on others, or use method="moreau"',
     )
+
+
+def held_contacts(instant: Instant, closed: Sequence[str]) -> ContactSolution:
+    """Forces and accelerations in contact space with some contacts closed, without friction."""
+    records = [Contact(name, instant.normal(name)) for name in closed]
+    return solve_contacts(instant.matrix, instant.free, records)
+
+
+def stopped_state(instant: Instant, rows: StickRows, y: Array) -> Any:
+    """The state with no velocity in the rows of a mode, and none that closes other contacts."""
+    wanted = dict.fromkeys(rows.zero, 0.0)
+    matrix, before = instant.velocity_matrix, instant.velocity
+    noise = 1e-12 * np.abs(before).max(initial=0.0)
+    for _ in range(len(instant.rows) + 1):
+        held = sorted(wanted)
+        part = _impulses(matrix, before, wanted)
+        after = before + matrix[:, held] @ part
+        closing = [
+            normal
+            for normal, _ in instant.rows.values()
+            if normal not in wanted and after[normal] < min(-noise, before[normal] - noise)
+        ]
+        if not closing:
+            break
+        wanted |= dict.fromkeys(closing, 0.0)
+    impulses = np.zeros(len(before))
+    impulses[held] = part
+    return y + instant.change(impulses)
+
+
+def _impulses(matrix: Array, before: Array, wanted: Mapping[int, float]) -> Any:
+    """The impulses that give some rows their velocities."""
+    held = sorted(wanted)
+    if not held:
+        return np.zeros(0)
+    target = np.array([wanted[row] for row in held])
+    return solve_rows_of(matrix[np.ix_(held, held)], target - before[held])

@@ -13,11 +13,13 @@ from .constraint import Place
 from .on_positions import HolonomicConstraint
 from .on_velocities import VelocityConstraint
 
+ZERO = sympy.Integer(0)
+
 __all__ = ["ContactPhase", "SlidingContact", "TangentConstraint"]
 
 #: The phases of a closed contact with friction by their word in a mode: the leading direction.
 _LEADING = {"sticks": 0, "slips+1": 1, "slips-1": -1, "slips+2": 2, "slips-2": -2}
-FOLLOWS = "sticks with "
+FOLLOWS, STARTS = "sticks with ", "starts "
 _WORDS = {leading: word for word, leading in _LEADING.items()}
 
 
@@ -33,17 +35,23 @@ class ContactPhase(NamedTuple):
     leader : str
         Where it sticks and its tangent velocity depends on that of another contact which sticks:
         that one, which carries the friction of both.
+    start : tuple of two floats or None
+        Where a slip in space has just begun: the angle of its direction, which stays as it is until
+        the slip has reached a speed.
     """
 
     name: str
     leading: int | None = None
     leader: str = ""
+    start: tuple[float, float] | None = None
 
     @property
     def label(self) -> str:
         """The entry of a mode."""
         if self.leader:
             return f"{self.name} {FOLLOWS}{self.leader}"
+        if self.start is not None:
+            return f"{self.name} {STARTS}{self.start[0]!r} {self.start[1]!r}"
         return self.name if self.leading is None else f"{self.name} {_WORDS[self.leading]}"
 
     @classmethod
@@ -51,13 +59,16 @@ class ContactPhase(NamedTuple):
         """The phase of a contact that an entry of a mode says, or None if it is another's.
 
         >>> ContactPhase.of("floor slips-1", "floor")
-        ContactPhase(name='floor', leading=-1, leader='')
+        ContactPhase(name='floor', leading=-1, leader='', start=None)
         """
         if label == name:
             return cls(name)
         word = label.removeprefix(f"{name} ")
         if word != label and word.startswith(FOLLOWS):
             return cls(name, 0, word.removeprefix(FOLLOWS))
+        if word != label and word.startswith(STARTS):
+            angle, speed = map(float, word.removeprefix(STARTS).split())
+            return cls(name, 1, start=(angle, speed))
         return cls(name, _LEADING[word]) if word != label and word in _LEADING else None
 
 
@@ -75,11 +86,14 @@ class SlidingContact(HolonomicConstraint):
     tangent : tuple of expressions
     leading : int
         Number and sign of the leading component of w.
+    angle : float or None
+        The direction of the friction where a slip in space has just begun, in place of that of w.
     """
 
-    friction: sympy.Expr = sympy.Integer(0)
+    friction: sympy.Expr = ZERO
     tangent: tuple[sympy.Expr, ...] = ()
     leading: int = 1
+    angle: float | None = None
 
     def expressions(self) -> Iterator[sympy.Expr]:
         yield from super().expressions()

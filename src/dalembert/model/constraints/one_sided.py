@@ -71,11 +71,9 @@ class UnilateralConstraint(Constraint):
         if phase is None or leading is None or phase.leader:
             return (HolonomicConstraint(self.expression, self.name),)
         if leading:
-            return (
-                SlidingContact(
-                    self.expression, self.name, {}, self.friction, self.tangent, leading
-                ),
-            )
+            angle = None if phase.start is None else phase.start[0]
+            slides = (self.friction, self.tangent, leading, angle)
+            return (SlidingContact(self.expression, self.name, {}, *slides),)
         rows = [
             TangentConstraint(value, f"{self.name}_tangent{k}", {}, self.name)
             for k, value in enumerate(self.tangent, start=1)
@@ -253,7 +251,7 @@ def unilateral(
                 seen=given,
                 remedy=IMPACTS,
             )
-    directions = (tangent,) if isinstance(tangent, (sympy.Expr, int, float)) else tuple(tangent)
+    directions = tuple(tangent) if isinstance(tangent, Sequence) else (tangent,)
     return UnilateralConstraint(
         expression,
         name,

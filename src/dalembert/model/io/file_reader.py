@@ -436,9 +436,7 @@ class _Entry:
     def expressions(self, key: str) -> tuple[sympy.Expr, ...]:
         given = self.table.get(key, [])
         listed = given if isinstance(given, list) else [given]
-        return tuple(
-            self.reader._expression(value, f"{self.where}.{key}") for value in listed
-        )
+        return tuple(self.reader._expression(value, f"{self.where}.{key}") for value in listed)
 
     def text(self, key: str, default: str) -> str:
         return self.reader._text(self.table.get(key, default), f"{key} of `{self.where}`")

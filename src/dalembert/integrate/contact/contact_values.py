@@ -1,0 +1,229 @@
+"""Numbers of the contacts of a run: gaps, slips, coefficients, and the contact space of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+import sympy
+
+from ...codegen.dense_function import DenseFunction
+from ...codegen.passes.magnitudes import magnitudes
+from ...errors import ModelError
+from ...model.constraints import UnilateralConstraint
+from ...model.constraints.held_contacts import ContactPhase
+from ...model.forces import rate
+from ...typing import Array
+from ..outcome import Outcome, Termination
+from .coulomb import Contact
+from .instant import Gap, Instant, contact_space
+
+if TYPE_CHECKING:
+    from ...runtime.kernel import Kernel
+    from ..driver import Driver
+
+__all__ = ["ContactValues"]
+
+#: What is below this part of the terms of a gap is rounding.
+ROUNDING = 16 * 2.0**-52
+#: A slip below this part of its largest terms has stopped.
+STOPPED = 1e-11
+#: A gap above this part of its largest term violates contact: with projection, and without.
+VIOLATED, VIOLATED_UNPROJECTED = 1e-9, 1e-6
+
+
+class ContactValues:
+    """What the contacts of a run are in numbers, at states of its kernels.
+
+    Attributes
+    ----------
+    rough : set of str
+        The contacts with friction.
+    sizes : array (contacts,)
+        The largest terms of the gaps so far.
+    """
+
+    def __init__(self, constraints: Sequence[UnilateralConstraint]) -> None:
+        self.constraints = {c.name: c for c in constraints}
+        self.rough: set[str] = set()
+        self.sizes = np.zeros(len(self.constraints))
+        self._slip_sizes: dict[str, float] = dict.fromkeys(self.constraints, 0.0)
+        self._functions: dict[tuple[Any, str], Any] = {}
+
+    def check(self, driver: Driver, t: float) -> None:
+        """Reject coefficients that are none at the start, and find the contacts with friction."""
+        values = self.coefficients(driver, t, driver.start_state)
+        for name, constraint in self.constraints.items():
+            number = values[name]
+            stated = (constraint.restitution, constraint.tangential_restitution)
+            for k, word in enumerate(("restitution", "tangential restitution")):
+                if not 0 <= number[k] <= 1:
+                    raise ModelError(
+                        f"The {word} of the one-sided constraint `{name}` must lie between 0 and 1",
+                        seen=f"{stated[k]} = {number[k]:g}",
+                        remedy="0 is a plastic and 1 an elastic impact",
+                    )
+            kinetic, static = number[2:]
+            if not constraint.has_friction:
+                continue
+            if not 0 <= kinetic <= static < np.inf:
+                raise ModelError(
+                    f"The friction of the one-sided constraint `{name}` must not be negative, nor"
+                    " larger than its static friction",
+                    seen=f"friction {kinetic:g}, static friction {static:g}",
+                    remedy="correct the coefficients",
+                )
+            symbols = constraint.friction.free_symbols | constraint.static_friction.free_symbols
+            if static > 0 or symbols - set(driver.kernel.parameters):
+                self.rough.add(name)
+
+    def gap_and_rates(
+        self, driver: Driver, expression: sympy.Expr, t: float, y: Array
+    ) -> tuple[float, float, float]:
+        """A gap and its first two derivatives along the motion that the run begins with."""
+        kernel = driver.kernel
+        time, state, *_ = inputs = kernel._inputs()
+        rates = ca.SX.sym("rates", kernel.n_state)
+        gap, speed = kernel.lower([expression]), kernel.lower([rate(expression)])
+        acceleration = ca.jtimes(speed, state, rates) + ca.jacobian(speed, time)
+        function = ca.Function("gap", [*inputs[:-1], rates], [gap, speed, acceleration])
+        values = function(
+            t,
+            y,
+            driver.task.parameters,
+            driver.input_values(t, y),
+            driver.run.stages[0, : kernel.n_state],
+        )
+        found = [float(value) for value in values]
+        return found[0], found[1], found[2]
+
+    def slip_function(self, driver: Driver, constraint: UnilateralConstraint) -> Any:
+        """The slip of a contact and its Jacobians in state and time, at (t, y)."""
+        kernel = driver.kernel
+        function = self._functions.get((kernel, f"slip {constraint.name}"))
+        if function is None:
+            inputs, slip = kernel._inputs(), kernel.lower(list(constraint.tangent))
+            blocks = [slip, ca.jacobian(slip, inputs[1]), ca.jacobian(slip, inputs[0])]
+            function = DenseFunction(inputs, blocks)
+            self._functions[kernel, f"slip {constraint.name}"] = function
+        return lambda t, y: _call(driver, function, t, y)
+
+    def record(
+        self,
+        instant: Instant,
+        name: str,
+        values: Sequence[float],
+        slips: bool = False,
+        grips: bool = True,
+    ) -> Contact:
+        """A contact as the solver takes it; with the direction of its slip if it `slips`."""
+        rows = instant.tangents(name)
+        kinetic, static = float(values[2]), float(values[3])
+        if not rows:
+            return Contact(name, instant.normal(name))
+        slip = instant.velocity[list(rows)]
+        size = float(np.linalg.norm(slip))
+        direction = slip / size if slips and size > STOPPED * self._slip_sizes[name] else None
+        return Contact(name, instant.normal(name), rows, kinetic, static, direction, 0.0, grips)
+
+    def instant(self, driver: Driver, names: tuple[str, ...], t: float, y: Array) -> Instant:
+        """Gauss's problem of a state in the space of some contacts."""
+        labels = tuple(
+            ContactPhase(name, 0 if name in self.rough else None).label for name in names
+        )
+        kernel = driver.kernel_for(labels)
+        function = self._functions.get((kernel, "instant"))
+        if function is None:
+            g = kernel.graph
+            blocks = [
+                g.metric,
+                g.force,
+                g.rows,
+                g.right,
+                g.velocity.rows,
+                g.velocity.residual,
+                g.velocity.lift,
+            ]
+            function = self._functions[kernel, "instant"] = DenseFunction(kernel._inputs(), blocks)
+        found = contact_space(_call(driver, function, t, y), kernel.equations.row_names, names)
+        self.gaps(driver, t, y)
+        return found
+
+    def coefficients(self, driver: Driver, t: float, y: Array) -> dict[str, Any]:
+        """Restitution, tangential restitution, friction and static friction of each contact."""
+        kernel = driver.kernel
+        function = self._functions.get((kernel, "coefficients"))
+        if function is None:
+            columns = [
+                kernel.lower(
+                    [c.restitution, c.tangential_restitution, c.friction, c.static_friction]
+                )
+                for c in self.constraints.values()
+            ]
+            function = DenseFunction(kernel._inputs(), columns)
+            self._functions[kernel, "coefficients"] = function
+        found = _call(driver, function, t, y)
+        return {name: block.ravel() for name, block in zip(self.constraints, found, strict=True)}
+
+    def gaps(self, driver: Driver, t: float, y: Array) -> dict[str, Gap]:
+        """The gaps at a state of the current mode."""
+        found = self.gap_table(driver, driver.kernel, np.array([t]), np.array([y]))
+        self.sizes = np.maximum(self.sizes, found[2, 0])
+        for name, size in zip(self.constraints, found[3, 0], strict=True):
+            self._slip_sizes[name] = max(self._slip_sizes[name], float(size))
+        columns = zip(*found[:2, 0].tolist(), (ROUNDING * self.sizes).tolist(), strict=True)
+        return {name: Gap(*values) for name, values in zip(self.constraints, columns, strict=True)}
+
+    def gap_table(self, driver: Driver, kernel: Kernel, times: Array, states: Array) -> Array:
+        """Gaps, their rates, and sizes of the terms of gaps and slips: (4, times, contacts)."""
+        function = self._functions.get((kernel, "gaps"))
+        if function is None:
+            inputs = kernel._inputs()
+            expressions = [c.expression for c in self.constraints.values()]
+            gaps = kernel.lower(expressions)
+            rates = kernel.lower([rate(expression) for expression in expressions])
+            slips = [
+                ca.mmax(magnitudes(inputs, kernel.lower(list(c.tangent))))
+                if c.tangent
+                else ca.SX(0)
+                for c in self.constraints.values()
+            ]
+            columns = (gaps, rates, magnitudes(inputs, gaps), ca.vertcat(*slips))
+            blocks = [ca.densify(block) for block in columns]
+            function = self._functions[kernel, "gaps"] = ca.Function("gaps", inputs[:3], blocks)
+        return np.array(
+            [
+                np.asarray(block).T
+                for block in function(times[None], states.T, driver.task.parameters)
+            ]
+        )
+
+    def violated(self, driver: Driver) -> Termination | None:
+        """End a motion along which a gap had the wrong sign; None if none had."""
+        least = VIOLATED if driver.task.project else VIOLATED_UNPROJECTED
+        for segment in driver.record.segments:
+            times = segment.step_t
+            gaps, rates, sizes, _ = self.gap_table(
+                driver, segment.context.kernel, times, segment.step_y
+            )
+            self.sizes = np.maximum(self.sizes, sizes.max(axis=0))
+            # An impact is met no finer than the clock goes.
+            wrong = ~(
+                gaps <= least * self.sizes + 16 * np.abs(rates) * np.spacing(np.abs(times))[:, None]
+            )
+            if wrong.any():
+                place = int(np.argmax(wrong.any(axis=1)))
+                number = int(np.argmax(wrong[place]))
+                return Termination(
+                    Outcome.UNSOLVED,
+                    f"The one-sided constraint `{list(self.constraints)[number]}` is violated"
+                    f" by {gaps[place, number]:.3g} at t = {times[place]:.9g}: an impact was"
+                    " missed, and what follows is not a motion of the system.",
+                )
+        return None
+
+
+def _call(driver: Driver, function: DenseFunction, t: float, y: Array) -> Any:
+    return function(t, y, driver.task.parameters, driver.input_values(t, y), ())
