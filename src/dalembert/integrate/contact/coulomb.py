@@ -41,9 +41,9 @@ __all__ = [
 #: What is below this part of its terms is rounding.
 NOISE = 1e-11
 #: The most exchanges of states, states that are tried, and steps of Newton's iteration.
-MOST_EXCHANGES, MOST_STATES, MOST_NEWTON = 100, 4096, 40
+MOST_EXCHANGES, MOST_STATES, MOST_NEWTON, MOST_SWEEPS = 100, 4096, 20, 300
 #: Directions from which the slip of a contact in space is searched where it starts.
-ANGLES = 8
+ANGLES = 6
 
 
 class NoSolutionError(SingularError):
@@ -116,10 +116,8 @@ class ContactSolution:
     others: tuple[ContactSolution, ...] = field(default=(), repr=False)
 
 
-def solve_contacts(
-    matrix: Array, free: Array, contacts: Sequence[Contact], first: Mapping[str, Grip] | None = None
-) -> ContactSolution:
-    """Solve the contact problem a = free + matrix @ P.
+def solve_contacts(matrix: Array, free: Array, contacts: Sequence[Contact]) -> ContactSolution:
+    """Solve the contact problem a = free + matrix @ P; the order of the contacts does not matter.
 
     Raises
     ------
@@ -136,10 +134,12 @@ def solve_contacts(
     >>> found.states["floor"].slip, found.accelerations.tolist()
     ((1.0,), [0.0, 3.0])
     """
-    problem = _Problem(np.asarray(matrix, float), np.asarray(free, float), tuple(contacts))
-    found = None if problem.is_paradoxical() else problem.exchange(first or {})
-    if found is not None:
-        return found
+    ordered = tuple(sorted(contacts, key=lambda contact: contact.name))
+    problem = _Problem(np.asarray(matrix, float), np.asarray(free, float), ordered)
+    if not problem.is_paradoxical():
+        found = problem.exchange({}) or problem.exchange(problem.guess())
+        if found is not None:
+            return problem.beside(found)
     every = problem.every()
     if not every:
         raise NoSolutionError(
@@ -210,6 +210,53 @@ class _Problem:
             states = dict(found.states) | {wrong[0].name: wrong[1]}
         return None
 
+    def beside(self, found: ContactSolution) -> ContactSolution:
+        """A solution with another one beside it, if contacts that open at first lead to another."""
+        if sum(bool(c.tangents) for c in self.contacts) < 2:
+            return found
+        opened = {c.name: OPEN for c in self.contacts if c.base <= 0}
+        other = self.exchange(opened)
+        if other is None or self._is_same(found, other):
+            return found
+        return replace(found, others=(other,))
+
+    def guess(self) -> dict[str, Grip]:
+        """States near a solution, by projected Gauss-Seidel sweeps (Moreau; Jean 1999)."""
+        forces = np.zeros(len(self.free))
+        for c in self.contacts:
+            forces[c.normal] = c.base
+        for _ in range(MOST_SWEEPS):
+            before = forces.copy()
+            for c in self.contacts:
+                self._relax(c, forces)
+            if np.abs(forces - before).max() <= 1e-9 * np.abs(forces).max(initial=0.0):
+                break
+        return {c.name: self._read(c, forces) for c in self.contacts}
+
+    def _relax(self, c: Contact, forces: Any) -> None:
+        """Give a contact the force that its law wants while the others keep theirs."""
+        rows = list(c.tangents)
+        stiff = float(self.matrix[c.normal, c.normal])
+        if stiff > 0:
+            speed = self.free[c.normal] + self.matrix[c.normal] @ forces
+            forces[c.normal] = max(c.base, forces[c.normal] - speed / stiff)
+        if c.direction is not None:
+            forces[rows] = -c.kinetic * forces[c.normal] * c.direction
+        elif rows:
+            speeds = self.free[rows] + self.matrix[rows] @ forces
+            trial = forces[rows] - speeds / np.trace(self.matrix[np.ix_(rows, rows)])
+            size, limit = float(np.linalg.norm(trial)), c.kinetic * forces[c.normal]
+            forces[rows] = trial * (limit / size if size > limit else 1.0)
+
+    def _read(self, c: Contact, forces: Any) -> Grip:
+        """The state that the force of a contact shows."""
+        grip = self.closed(c)
+        if forces[c.normal] <= c.base + 1e-9 * np.abs(forces).max(initial=0.0):
+            return OPEN if c.base <= 0 else replace(grip, closed=False)
+        rub = float(np.linalg.norm(forces[list(c.tangents)]))
+        slides = rub >= (1 - 1e-6) * c.kinetic * forces[c.normal]
+        return self._slipping(c, forces) if grip.sticks and slides else grip
+
     def every(self) -> list[ContactSolution]:
         """Every solution, those with the fewest closed contacts first."""
         options = [list(self._options(contact)) for contact in self.contacts]
@@ -249,8 +296,10 @@ class _Problem:
             yield from (Grip(is_closed, slip=way) for way in ways)
 
     def _is_same(self, one: ContactSolution, other: ContactSolution) -> bool:
-        size = np.abs(one.forces).max(initial=0.0) + np.abs(other.forces).max(initial=0.0)
-        return bool(np.abs(one.forces - other.forces).max(initial=0.0) <= 1e-7 * size)
+        """Whether two solutions move alike; forces of contacts that depend on others may differ."""
+        size = np.abs(self.free) + np.abs(self.matrix) @ np.abs(one.forces)
+        off = np.abs(one.accelerations - other.accelerations)
+        return bool(off.max(initial=0.0) <= 1e-7 * size.max(initial=0.0))
 
     # -- what holds --------------------------------------------------------------------------------
 

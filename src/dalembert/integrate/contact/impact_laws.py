@@ -65,7 +65,8 @@ def moreau_impact(
     """
     free = np.array(before, float)
     for c in contacts:
-        free[c.normal] *= 1.0 + restitution.get(c.name, 0.0)
+        if free[c.normal] < 0:  # what leaves already must go on leaving
+            free[c.normal] *= 1.0 + restitution.get(c.name, 0.0)
         free[list(c.tangents)] *= 1.0 + tangential.get(c.name, 0.0)
     return _checked(matrix, before, contacts, solve_contacts(matrix, free, contacts).forces)
 
@@ -79,7 +80,7 @@ def poisson_impact(
     released = [
         replace(c, base=restitution.get(c.name, 0.0) * float(squeezed[c.normal])) for c in contacts
     ]
-    first = solve_contacts(matrix, between, released, None).forces
+    first = solve_contacts(matrix, between, released).forces
     return _checked(matrix, before, contacts, squeezed + first)
 
 
