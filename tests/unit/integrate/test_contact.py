@@ -13,6 +13,7 @@ import sympy
 import dalembert as da
 from dalembert.errors import FormError, ModelError, StartError
 from dalembert.integrate.contact.contact import Contacts
+from dalembert.integrate.contact.contact_values import ContactValues
 
 H, X, Y = da.coordinates("h x y")
 G, E = da.parameters("g e", positive=True)
@@ -311,6 +312,7 @@ def test_a_violated_contact_is_never_finished(monkeypatch: pytest.MonkeyPatch) -
     """
     monkeypatch.setattr(Contacts, "watch", lambda self, driver: None)
     monkeypatch.setattr(Contacts, "_rest", lambda self, driver, closed, t, y: ((), y, np.inf))
+    monkeypatch.setattr(ContactValues, "moved_aside", lambda self, driver, mode, t, y, slow: y)
     motion = da.simulate(SHARP, SHARP_START, (0, 8))
     assert motion.outcome is da.Outcome.UNSOLVED
     assert "`a` is violated" in motion.message or "`b` is violated" in motion.message
@@ -338,6 +340,7 @@ def test_decisions_at_one_instant_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     going on for ever.
     """
     monkeypatch.setattr(Contacts, "_rest", lambda self, driver, closed, t, y: ((), y, np.inf))
+    monkeypatch.setattr(ContactValues, "moved_aside", lambda self, driver, mode, t, y, slow: y)
     motion = da.simulate(ball(0.0), {H: 1.0}, (0, 2), parameters={G: 10.0})
     assert motion.outcome is da.Outcome.UNSOLVED and motion.t[-1] == pytest.approx(np.sqrt(0.2))
     assert "impacts and releases" in motion.message and "floor" in motion.message

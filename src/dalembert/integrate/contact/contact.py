@@ -254,6 +254,8 @@ class Contacts:
                 Outcome.SINGULAR, f"The impact at t = {t:.9g} is not determined: {error}"
             )
         self.impacts += [(t, name) for name in hit]
+        slow = 1e-9 * max(abs(gap.rate) for gap in self.values.gaps(driver, t, y).values())
+        after = self.values.moved_aside(driver, mode, t, after, slow)
         step = min(abs(driver.run.clock.h), 0.5 * flight)
         return self._switch(driver, mode, t, after, "impact", step)
 

@@ -11,10 +11,11 @@ import sympy
 
 from ...codegen.dense_function import DenseFunction
 from ...codegen.passes.magnitudes import magnitudes
-from ...errors import ModelError
+from ...errors import ContradictionError, ModelError, SingularError
 from ...model.constraints import UnilateralConstraint
 from ...model.constraints.held_contacts import ContactPhase
 from ...model.forces import rate
+from ...runtime.gauss.constrained_solve import solve
 from ...typing import Array
 from ..outcome import Outcome, Termination
 from .coulomb import Contact
@@ -150,6 +151,41 @@ class ContactValues:
         found = contact_space(_call(driver, function, t, y), kernel.equations.row_names, names)
         self.gaps(driver, t, y)
         return found
+
+    def moved_aside(
+        self, driver: Driver, mode: Sequence[str], t: float, y: Array, slow: float
+    ) -> Any:
+        """The state with the gaps of open contacts that touch on their side, by their rounding.
+
+        A contact that an impact opens with no more than a `slow` speed would else be met again at
+        once.
+        """
+        open_gaps = {
+            name: gap
+            for name, gap in self.gaps(driver, t, y).items()
+            if gap.gap > -gap.rounding
+            and abs(gap.rate) <= slow
+            and not any(ContactPhase.of(e, name) for e in mode)
+        }
+        if not open_gaps:
+            return y
+        names = tuple(n for n in self.constraints if n in open_gaps) + tuple(mode)
+        kernel = driver.kernel_for(names)
+        function = self._functions.get((kernel, "position"))
+        if function is None:
+            g = kernel.graph
+            blocks = [g.metric, g.position.rows, g.position.lift]
+            function = self._functions[kernel, "position"] = DenseFunction(kernel._inputs(), blocks)
+        metric, rows, lift = _call(driver, function, t, y)
+        held = [c.name for c in kernel.equations.system.bilateral if c.is_position_level]
+        target = [
+            -open_gaps[n].gap - 2 * open_gaps[n].rounding if n in open_gaps else 0.0 for n in held
+        ]
+        try:
+            step = solve(metric, np.zeros(len(metric)), rows, target, gauge=True).z
+        except (SingularError, ContradictionError):
+            return y
+        return y + lift @ step
 
     def coefficients(self, driver: Driver, t: float, y: Array) -> dict[str, Any]:
         """Restitution, tangential restitution, friction and static friction of each contact."""
