@@ -32,6 +32,7 @@ from .state_symbols import own_states
 if TYPE_CHECKING:
     import xarray
 
+    from .contact.contact_history import ContactHistory
     from .sampling.sampler import SampleTable
 
 __all__ = ["Motion", "Reaction", "load"]
@@ -260,6 +261,13 @@ class Motion(ReadOnlyArrays, MotionPictures):
             name: observed.get(f"multiplier {name}", never.get(name, none)) for name in forces
         }
         return Reactions(len(self.system.coordinates), forces, multipliers)
+
+    @cached_property
+    def contacts(self) -> Mapping[str, ContactHistory]:
+        """Each contact by name: ``motion.contacts["floor"].normal``, its gap, slip and friction."""
+        from .contact.contact_history import contact_history
+
+        return {c.name: contact_history(self, c) for c in self.system.unilateral}
 
     @cached_property
     def _forces(self) -> dict[str, ReactionForce]:

@@ -503,6 +503,27 @@ def test_reactions_have_normal_force_and_friction() -> None:
     assert motion.reactions["floor"].multiplier[0] == pytest.approx(-G)
 
 
+def test_contacts_along_a_motion(tmp_path: Any) -> None:
+    """Gap, normal force, slip and friction, also of a motion that was read from a file."""
+    motion = da.simulate(
+        disk(friction=0.3, restitution=0.5), {X.dot: 2, Y: 0.6}, (0, 3), at=np.linspace(0, 3, 61)
+    )
+    motion.save(tmp_path / "ball.nc")
+    for each in (motion, da.load(tmp_path / "ball.nc")):
+        floor = each.contacts["floor"]
+        assert floor.gap == pytest.approx(motion["y"] - 0.1, abs=1e-15)
+        assert floor.slip[0] == pytest.approx(motion["x_dot"] - 0.1 * motion["theta_dot"])
+        assert floor.normal[0] == 0 and floor.normal[-1] == pytest.approx(G)
+        assert floor.friction[0] == pytest.approx(motion.reactions["floor"].force[0], abs=1e-12)
+        slides = (floor.normal > 0) & (np.abs(floor.slip[0]) > 1e-9)
+        assert floor.friction[0][slides] == pytest.approx(-0.3 * floor.normal[slides])
+    plane = da.unilateral(Z >= 0, friction=0.5, tangent=(X.dot, Y.dot), name="plane")
+    kinetic = (X.dot**2 + Y.dot**2 + Z.dot**2) / 2
+    point = da.System([X, Y, Z], kinetic=kinetic, potential=G * Z, constraints=[plane])
+    found = da.simulate(point, {X.dot: 3.0, Y.dot: 4.0}, (0, 0.5)).contacts["plane"]
+    assert found.friction[:, 0] == pytest.approx([-0.3 * G, -0.4 * G], abs=1e-12)
+
+
 def test_a_mass_ratio_of_1e8() -> None:
     """A small block on a heavy one that slides: both decelerations are exact."""
     u = da.coordinates("u")
