@@ -8,6 +8,8 @@ from .feedback.matching import match as match
 from .feedback.routhian_matching import match_routhian as match_routhian
 from .input_tables import InputTable as InputTable
 from .input_tables import input_table as input_table
+from .optimal.discrete_extremals import discrete_body_extremal as discrete_body_extremal
+from .optimal.discrete_extremals import discrete_group_extremal as discrete_group_extremal
 from .optimal.on_group import optimal_on_group as optimal_on_group
 from .optimal.optimal import optimal as optimal
 from .optimal.rest_to_rest import rest_to_rest as rest_to_rest
@@ -20,6 +22,7 @@ from .ports.impulse_response import (
 from .ports.interconnection import interconnect as interconnect
 from .ports.ports import hamiltonian_control as hamiltonian_control
 from .ports.ports import port_form as port_form
+from .ports.recovered_hamiltonian import recover_hamiltonian as recover_hamiltonian
 from .ports.skew_form import variational_skew_form as variational_skew_form
 from .python_control import from_control as from_control
 from .python_control import to_control as to_control

@@ -15,7 +15,9 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef
 
+from ...algebra.simplify.simplifier import simplify
 from ...algebra.tree import TreeAlgebra
+from ...algebra.verdicts import Verdict
 from ...errors import ModelError
 from ...formulations.equations import Equations
 from ...formulations.registry import derive
@@ -24,9 +26,10 @@ from ...model.system import System
 from ...typing import Expression, Matrix, Symbols
 from ..proofs.bounded import PROVED, exact
 from ..tables import Report, Section
+from .douglas import douglas
 from .helmholtz_conditions import FAMILIES, HelmholtzCondition, SecondOrder, conditions, regularity
 from .lagrangian_recovery import recover
-from .variational_multipliers import search_multiplier
+from .variational_multipliers import Multiplied, search_multiplier, solved_accelerations
 
 __all__ = ["InverseProblem", "helmholtz"]
 
@@ -52,6 +55,11 @@ class InverseProblem(Report):
         L(q, v, t) with d/dt L_v - L_q = M R, unique up to a total derivative of f(q, t).
     note : str
         How L was certified, or why there is none.
+    existence : Verdict
+        Whether some regular multiplier exists: proved, refuted or not established.
+    case : str
+        The case of Douglas, "I" to "IV", of two degrees of freedom without a multiplier among the
+        families that are searched; "" otherwise.
     """
 
     equations: tuple[sympy.Expr, ...]
@@ -63,6 +71,8 @@ class InverseProblem(Report):
     multiplier: sympy.Matrix | None
     lagrangian: sympy.Expr | None
     note: str
+    existence: Verdict
+    case: str
     name: str = "Inverse problem"
 
     @property
@@ -75,6 +85,8 @@ class InverseProblem(Report):
             return "whether the equations are Euler's equations as they stand is not established"
         if self.multiplier is not None:
             return "the equations are not Euler's equations as they stand; multiplied they are"
+        if self.existence.is_refuted:
+            return "the equations are not Euler's equations, and no multiplier makes them so"
         return "the equations are not Euler's equations as they stand, and no multiplier was found"
 
     def certificate(self, family: int) -> str:
@@ -115,6 +127,8 @@ class InverseProblem(Report):
             "multiplier": None if rows is None else [[str(e) for e in row] for row in rows],
             "lagrangian": None if self.lagrangian is None else str(self.lagrangian),
             "note": self.note,
+            "existence": {"status": self.existence.status, "grounds": self.existence.grounds},
+            "case": self.case,
         }
 
     def _title(self) -> str:
@@ -130,9 +144,12 @@ class InverseProblem(Report):
         found.append(("note", self.note))
         rows = zip(self.coordinates, self.equations, strict=True)
         regular = f"{'yes' if self.is_regular else 'no'}: {self.regularity}"
+        answer = [("answer", self.sentence), ("regular", regular)]
+        if not self.is_lagrangian:
+            answer.append(("exists", f"a multiplier: {self.existence}"))
         return [
             ("Equations", [(q.name, f"{residual} = 0") for q, residual in rows]),
-            ("Answer", [("answer", self.sentence), ("regular", regular)]),
+            ("Answer", answer),
             ("Helmholtz's conditions", lines),
             ("Lagrangian", found),
         ]
@@ -187,12 +204,18 @@ def helmholtz(
     holds = all(condition.holds for condition in own)
     regular, words = regularity(given)
     matrix: sympy.Matrix | None = sympy.eye(len(given.coordinates)) if holds else None
-    ready = given
+    ready, case = given, ""
+    existence = _existence(given, own, search)
     if not holds and search:
         multiplied = search_multiplier(given)
+        if multiplied is None:
+            multiplied, existence, case = _by_conditions(given, existence)
         if multiplied is not None:
             matrix, ready = multiplied.matrix, multiplied.equations
+            existence = _existence(given, conditions(ready), search)
     lagrangian, note = None, _no_multiplier(given, search)
+    if existence.is_refuted:
+        note = f"there is no multiplier: {existence.grounds}"
     if matrix is not None:
         recovered = recover(ready)
         lagrangian, note = recovered.lagrangian, recovered.note
@@ -206,8 +229,43 @@ def helmholtz(
         multiplier=matrix,
         lagrangian=lagrangian,
         note=note,
+        existence=existence,
+        case=case,
         name=name,
     )
+
+
+def _existence(
+    equations: SecondOrder, found: Sequence[HelmholtzCondition], search: bool
+) -> Verdict:
+    """What Helmholtz's conditions of the equations, multiplied or not, say of a multiplier."""
+    if all(condition.verdict.is_proved for condition in found):
+        return Verdict("proved", "Helmholtz's conditions hold", holds_to_rounding=True)
+    if all(condition.holds for condition in found):
+        words = "Helmholtz's conditions hold to rounding"
+        return Verdict("not established", words, holds_to_rounding=True)
+    if len(equations.coordinates) == 1 and regularity(equations)[0]:
+        words = "one degree of freedom always has a multiplier (Darboux)"
+        return Verdict("proved", words, holds_to_rounding=True)
+    words = "no multiplier was found" if search else "no multiplier was looked for"
+    return Verdict("not established", words)
+
+
+def _by_conditions(
+    equations: SecondOrder, existence: Verdict
+) -> tuple[Multiplied | None, Verdict, str]:
+    """What the algebraic conditions on multipliers decide, and a multiplier that they leave."""
+    solved = solved_accelerations(equations) if equations.is_small else None
+    if solved is None or len(equations.coordinates) == 1:
+        return None, existence, ""
+    found = douglas(equations, solved.accelerations)
+    if found.multiplier is not None:
+        matrix = (found.multiplier @ solved.inverse).applyfunc(simplify)
+        scaled = equations.times(matrix)
+        short = SecondOrder(tuple(map(simplify, scaled.residuals)), equations.coordinates)
+        if all(condition.holds for condition in conditions(short)):
+            return Multiplied(matrix, short), found.existence, found.case
+    return None, found.existence, found.case
 
 
 def _no_multiplier(equations: SecondOrder, search: bool) -> str:

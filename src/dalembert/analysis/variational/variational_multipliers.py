@@ -36,7 +36,7 @@ from .helmholtz_conditions import (
     conditions,
 )
 
-__all__ = ["Multiplied", "search_multiplier"]
+__all__ = ["Multiplied", "Solved", "search_multiplier", "solved_accelerations"]
 
 ZERO, ONE = sympy.S.Zero, sympy.S.One
 #: The most degrees of freedom for a constant matrix, and terms of the equations for it.
@@ -55,7 +55,7 @@ class Multiplied:
 
 def search_multiplier(equations: SecondOrder) -> Multiplied | None:
     """A multiplier of one of the families; None where there is none among them."""
-    solved = _solved(equations) if equations.is_small else None
+    solved = solved_accelerations(equations) if equations.is_small else None
     if solved is None:
         return None
     for matrix in _scalings(equations, solved):
@@ -72,7 +72,7 @@ def search_multiplier(equations: SecondOrder) -> Multiplied | None:
 
 
 @dataclass(frozen=True)
-class _Solved:
+class Solved:
     """a = F, and (dR/da)^-1 with its determinant."""
 
     accelerations: list[sympy.Expr]
@@ -80,7 +80,7 @@ class _Solved:
     determinant: sympy.Expr
 
 
-def _solved(equations: SecondOrder) -> _Solved | None:
+def solved_accelerations(equations: SecondOrder) -> Solved | None:
     """The equations solved for the accelerations, where they are affine in them and few."""
     n, a = len(equations.coordinates), equations.accelerations
     metric = accelerations_matrix(equations)
@@ -98,7 +98,7 @@ def _solved(equations: SecondOrder) -> _Solved | None:
     inverse = metric.adjugate() / determinant
     if metric.is_diagonal():
         inverse = sympy.diag(*(1 / entry for entry in metric.diagonal()))
-    return _Solved([simplify(entry) for entry in inverse @ force], inverse, determinant)
+    return Solved([simplify(entry) for entry in inverse @ force], inverse, determinant)
 
 
 def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
@@ -114,7 +114,7 @@ def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
 # -- scalings --------------------------------------------------------------------------------------
 
 
-def _scalings(equations: SecondOrder, solved: _Solved) -> Iterator[sympy.Matrix]:
+def _scalings(equations: SecondOrder, solved: Solved) -> Iterator[sympy.Matrix]:
     """Matrices to try before a constant one, on the equations as they are given."""
     n, v = len(equations.coordinates), equations.velocities
     identity = sympy.eye(n)

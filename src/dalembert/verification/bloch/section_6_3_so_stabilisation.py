@@ -137,8 +137,19 @@ def double_bracket_of_Y(s: Pair) -> Residual:
 
 @listed("B-6.3.53", over=pairs)
 def feedback(s: Pair) -> Residual:
-    x, Y = s
-    return distance(rates(s, 0.7, -0.4, 0.3)[0], -0.7 * x - 0.4 * Y @ x + 0.3 * Y.T @ Y @ x)
+    """A motion of the library's closed loop beside the printed law in SciPy."""
+    n, span = len(s.x), 0.1
+
+    def closed(_: float, state: Array) -> Array:
+        x, Y = state[:n], state[n:].reshape(n, n)
+        u = -0.7 * x - 0.4 * Y @ x + 0.3 * Y.T @ Y @ x
+        return np.concatenate([u, (np.outer(x, u) - np.outer(u, x)).ravel()])
+
+    start = np.concatenate([s.x, s.Y.ravel()])
+    run = solve_ivp(closed, (0, span), start, method="DOP853", rtol=1e-12, atol=1e-13)
+    places, matrices = path(*s, span, 0.7, -0.4, 0.3)
+    end = run.y[:, -1]
+    return distance(places[-1], end[:n]), distance(matrices[-1].ravel(), end[n:])
 
 
 @listed("B-6.3.54", over=pairs)

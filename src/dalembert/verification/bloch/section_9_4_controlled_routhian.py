@@ -18,6 +18,7 @@ from numpy import cos, sin
 from ... import gallery
 from ...analysis.symmetry.nonholonomic_routhian import nonholonomic_routhian
 from ...control.feedback.routhian_matching import RouthianMatching, match_routhian
+from ...integrate.simulate import simulate
 from ...typing import Array
 from ..independent.matched_cart_pendulum import bent
 from ..independent.unicycle_with_rider import (
@@ -110,7 +111,13 @@ def gaps(s: UnicycleSample) -> Array:
 
 @listed("B-9.4.25")
 def steady_motion() -> Residual:
-    return found().stability.linearisation.residual
+    """The closed loop simulated from p = (0, 1/2), with the speeds of the printed inertia."""
+    turning, rolling = np.linalg.solve(printed_inertia(np.zeros(2)), [0.0, ROLLING])
+    values = gallery.load("unicycle-rider").parameters
+    start = {"psi_dot": float(turning), "phi_dot": float(rolling)}
+    motion = simulate(found().system, start, (0, 2), parameters=values, rtol=1e-11)
+    rest = [motion["theta"], motion["kappa"], motion["psi_dot"] - turning]
+    return [np.max(np.abs(row)) for row in (*rest, motion["phi_dot"] - rolling)]
 
 
 @listed("B-9.4.26", over=rides)
