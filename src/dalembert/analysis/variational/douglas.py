@@ -39,7 +39,9 @@ from .helmholtz_conditions import SecondOrder
 __all__ = ["DouglasConditions", "douglas"]
 
 #: The most derivatives nabla^k Phi, operations of their entries, and terms that are simplified.
-MOST_DERIVATIVES, MOST_OPERATIONS, MOST_TERMS = 4, 20_000, 3000
+MOST_DERIVATIVES, MOST_OPERATIONS, MOST_TERMS = 4, 6000, 300
+#: The most operations of conditions, and of the g_0 that they leave, that case III goes on with.
+CONDITIONS_OPERATIONS, METRIC_OPERATIONS = 1200, 120
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _third_case(
     """Whether g = mu g_0 exists for the g_0 that the algebraic conditions leave, and g."""
     g = _direction(rows)
     if g is None:
-        return Verdict("not established", "no two independent conditions were found"), None
+        return Verdict("not established", "case III of Douglas: the conditions are too large"), None
     determinant = vanish([g.det()])
     if determinant.holds:
         return Verdict("refuted", "every g that obeys the algebraic conditions is singular"), None
@@ -173,14 +175,17 @@ def _third_case(
 
 
 def _direction(rows: Sequence[Sequence[sympy.Expr]]) -> sympy.Matrix | None:
-    """g_0 orthogonal to the first two independent rows, without common denominators."""
+    """g_0 orthogonal to the first two independent rows; None where these or it are too large."""
     for first, second in combinations(rows, 2):
+        if sum(entry.count_ops() for entry in (*first, *second)) > CONDITIONS_OPERATIONS:
+            continue
         cross = sympy.Matrix(list(first)).cross(sympy.Matrix(list(second)))
         if vanish(list(cross)).is_refuted:
             entries = [simplify(entry) for entry in cross]
             base = next(entry for entry in entries if entry != 0)
             a, b, c = (simplify(entry / base) for entry in entries)
-            return sympy.Matrix([[a, b], [b, c]])
+            short = sum(entry.count_ops() for entry in (a, b, c)) <= METRIC_OPERATIONS
+            return sympy.Matrix([[a, b], [b, c]]) if short else None
     return None
 
 
