@@ -1,6 +1,10 @@
-"""Discrete mechanics as a transcription; interruption inside a solve; what cannot be solved."""
+"""Discrete mechanics as a transcription; interruption inside a solve; programs of any size."""
 
 from __future__ import annotations
+
+import resource
+import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -154,3 +158,25 @@ def test_a_sentence_says_what_is_wrong(changed: dict[str, object], words: str) -
     block = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
     with pytest.raises(DalembertError, match=words):
         optimise(block, **(asked | changed))  # type: ignore[arg-type]
+
+
+@pytest.mark.long
+def test_a_program_of_a_hundred_thousand_unknowns_is_solved() -> None:
+    masses = da.coordinates(" ".join(f"q{k}" for k in range(8)))
+    chain = da.System(
+        list(masses), kinetic=sum(q.dot**2 for q in masses) / 2,
+        potential=5 * sum((b - a) ** 2 for a, b in pairwise(masses)),
+        forces={masses[0]: u}, inputs=[u],
+    )  # fmt: skip
+    began = time.process_time()
+    found = optimise(
+        chain, integral(u**2), dict.fromkeys(masses, 0), dict.fromkeys(masses, 1), (0, 12),
+        at_rest=True, intervals=1600, refinements=0,
+    )  # fmt: skip
+    coarse = optimise(
+        chain, integral(u**2), dict.fromkeys(masses, 0), dict.fromkeys(masses, 1), (0, 12),
+        at_rest=True, intervals=50, refinements=0,
+    )  # fmt: skip
+    assert found.replay_distance < 1e-9 and abs(found.cost / coarse.cost - 1) < 1e-4
+    assert time.process_time() - began < 60
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2e6  # kilobytes
