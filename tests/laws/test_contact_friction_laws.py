@@ -35,6 +35,16 @@ def problem(seed: int) -> tuple[Any, Any, list[Contact]]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_contact_forces_obey_signorini_and_coulomb(seed: int) -> None:
+    obeys(seed)
+
+
+@pytest.mark.long
+def test_contact_forces_of_2000_problems() -> None:
+    for seed in range(100, 2100):
+        obeys(seed)
+
+
+def obeys(seed: int) -> None:
     matrix, free, contacts = problem(seed)
     try:
         found = solve_contacts(matrix, free, contacts)

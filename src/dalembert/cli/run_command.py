@@ -241,6 +241,10 @@ def motion_json(motion: Motion) -> dict[str, Any]:
         },
         "events": dict(zip(motion.event_names, motion.t_events, strict=True)),
         "impacts": [{"t": time, "constraint": name} for time, name in motion.impacts],
+        "modes": [
+            {"t": time, "constraint": name, "mode": mode, "reason": reason}
+            for time, name, mode, reason in motion.modes
+        ],
         "parameters": motion.parameters,
         "start": motion.start,
         "start_report": motion.start_report,

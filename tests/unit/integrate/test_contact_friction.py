@@ -208,6 +208,29 @@ def test_a_billiard_ball_slides_on_a_parabola_and_rolls() -> None:
     assert motion.y[5:7, -1] == pytest.approx(end, abs=1e-12)
 
 
+@pytest.mark.parametrize(("mu", "grips"), [(0.01, False), (0.9, True)])
+def test_a_ball_that_falls_with_spin_bounces_aside(mu: float, grips: bool) -> None:
+    """One impact in space: friction stops the slip, or is mu times the normal impulse."""
+    r, e = 0.1, 0.5
+    slip = (X.dot - r * B.dot, Y.dot + r * A.dot)
+    table = da.unilateral(Z - r >= 0, restitution=e, friction=mu, tangent=slip, name="table")
+    ball = da.System(
+        [X, Y, Z, A, B],
+        kinetic=(X.dot**2 + Y.dot**2 + Z.dot**2 + 0.4 * r**2 * (A.dot**2 + B.dot**2)) / 2,
+        potential=G * Z,
+        constraints=[table],
+    )
+    start = {Z: r + 1, X.dot: 0.3, Y.dot: 0.0, A.dot: 4.0, B.dot: 0.0}
+    motion = da.simulate(ball, start, (0, 0.6))
+    before = np.array([0.3, 0.4])
+    impulse = -before / 3.5 if grips else -mu * (1 + e) * math.sqrt(2 * G) * before / 0.5
+    assert motion.impacts[0][0] == pytest.approx(math.sqrt(2 / G), abs=1e-12)
+    assert motion.y[5:7, -1] == pytest.approx(np.array([0.3, 0]) + impulse, abs=1e-12)
+    assert motion.y[8:, -1] == pytest.approx(
+        [4.0 + impulse[1] / (0.4 * r), -impulse[0] / (0.4 * r)], abs=1e-10
+    )
+
+
 @pytest.mark.parametrize("friction", [0.32, 0.4, 0.8])
 def test_a_point_that_slides_across_an_incline_turns_and_stops(friction: float) -> None:
     """K |v| + a v_x has a constant rate, which tells when it stops: in a direction that turns."""
@@ -563,3 +586,33 @@ def test_wrong_statements_are_errors() -> None:
         da.simulate(point(G * Y, friction=0.5), {}, (0, 1), form="hamilton")
     with pytest.raises(StartError, match="breaks the one-sided"):
         da.simulate(point(G * Y, friction=0.5), {Y: -0.1}, (0, 1))
+
+
+def test_contacts_that_depend_on_each_other_are_named() -> None:
+    """Three supports of a block in a plane hold it at rest; slipping they are not determined."""
+    contacts = []
+    for name, side in (("left", -0.1), ("middle", 0.0), ("right", 0.1)):
+        across, above = (
+            X + side * cos(TURN) - 0.1 * sin(TURN),
+            Y - side * sin(TURN) - 0.1 * cos(TURN),
+        )
+        contacts.append(da.unilateral(above >= 0, friction=0.3, tangent=rate(across), name=name))
+    block = da.System(
+        [X, Y, TURN],
+        kinetic=(X.dot**2 + Y.dot**2 + 0.01 * TURN.dot**2) / 2,
+        potential=G * Y,
+        constraints=contacts,
+    )
+    rests = da.simulate(block, {Y: 0.1}, (0, 1))
+    assert rests.success and np.abs(rests.y[3:]).max() < 1e-14
+    slides = da.simulate(block, {Y: 0.1, X.dot: 1.0}, (0, 1))
+    assert slides.outcome is da.Outcome.SINGULAR
+    assert "3 directions in contact, of which 2 are independent" in slides.message
+
+
+def test_a_motion_that_grazes_a_contact_passes_it() -> None:
+    height = da.coordinates("h")
+    floor = da.unilateral(height >= 0, restitution=0.5, name="floor")
+    lifted = da.System([height], kinetic=height.dot**2 / 2, forces={height: 2}, constraints=[floor])
+    motion = da.simulate(lifted, {height: 1.0, height.dot: -2.0}, (0, 2))
+    assert motion.success and motion["h"][-1] == pytest.approx(1.0, abs=1e-12)

@@ -165,11 +165,11 @@ class Contacts:
 
         The direction of the slip is not defined at its end, where steps across it have noise.
         """
-        constraint = self.constraints.get(getattr(event, "contact", ""))
-        if constraint is None or len(constraint.tangent) < 2 or not isinstance(event, ContactEvent):
+        if not isinstance(event, ContactEvent) or event.what not in ("stop", "turn"):
             return t, y
+        constraint = self.constraints[event.contact]
         phase = self._phases(driver.mode)[event.contact]
-        if event.what not in ("stop", "turn") or phase.start is not None:
+        if len(constraint.tangent) < 2 or phase.start is not None:
             return t, y
         found = slip_end(driver.run, self.values.slip_function(driver, constraint), elapsed)
         if found is None or (event.what == "turn" and found[0] > elapsed):

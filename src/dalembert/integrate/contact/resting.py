@@ -76,7 +76,21 @@ def labels_of(
             continue
         place = int(np.argmax(np.abs(way)))
         phases.append(ContactPhase(c.name, (place + 1) * (1 if way[place] > 0 else -1)))
+    if any(phase.leading for phase in phases):
+        _check_independent(instant, zero)
     return StickRows(tuple(phase.label for phase in phases), tuple(zero))
+
+
+def _check_independent(instant: Instant, rows: Sequence[int]) -> None:
+    """Refuse rows that depend on each other beside a slip, whose friction needs every force."""
+    scale = np.sqrt(np.diag(instant.matrix)[list(rows)])
+    found = rank(instant.matrix[np.ix_(rows, rows)] / np.outer(scale, scale), INDEPENDENT).rank
+    if found < len(rows):
+        raise SingularError(
+            "The friction of contacts that slip is not determined, as their normal forces are not",
+            seen=f"{len(rows)} directions in contact, of which {found} are independent",
+            remedy="remove contacts that depend on others",
+        )
 
 
 def _leader(instant: Instant, kept: Iterable[tuple[str, list[int]]], rows: list[int]) -> str:
@@ -104,7 +118,7 @@ def _leader(instant: Instant, kept: Iterable[tuple[str, list[int]]], rows: list[
     raise SingularError(
         "The friction of several contacts that stick is not determined",
         seen=f"{len(both)} tangent directions, of which {found} are independent",
-        remedy='remove contacts that depend on others, or use method="moreau"',
+        remedy="remove contacts that depend on others",
     )
 
 
