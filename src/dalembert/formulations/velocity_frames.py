@@ -7,14 +7,16 @@ block with r rows the velocities D are solved for,
     |D| = r + 1   with m . m nowhere zero:    v_D = m w - A_D^T (A_D A_D^T)^-1 (A_k v_k + b),
 
 where m are the signed minors of A_D without their common factors, so that A_D m = 0, and
-w = m . v_D / (m . m) is a new speed. The velocities v_k stay independent. For a blade, A = (sin
-theta, -cos theta), m = (cos theta, sin theta) and w is the speed along it. That an expression is
-nowhere zero is proved (`algebra/signs.py`), or the frame is not used.
+w = m . v_D / (m . m) is a new speed. The velocities v_k stay independent. A row with a velocity
+that no other row contains, and whose coefficient is nowhere zero, is solved for it after the
+others, so that a steered wheel does not enter the speed of the body behind it. For a blade,
+A = (sin theta, -cos theta), m = (cos theta, sin theta) and w is the speed along it. That an
+expression is nowhere zero is proved (`algebra/signs.py`), or the frame is not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, islice
@@ -57,6 +59,8 @@ class VelocityFrame:
     solved : tuple of int
         The places of the velocities D that move with the values of the constraints while the speeds
         stay; all of them where it is empty.
+    last : tuple of (int, int)
+        Places of a row among `rows` and of the velocity that it is solved for after the others.
     split : Split or None
         How the constraints are solved first, where they are not affine in all velocities.
     is_implicit : bool
@@ -71,6 +75,7 @@ class VelocityFrame:
     rows: tuple[int, ...]
     velocities: tuple[sympy.Expr, ...] | None = None
     solved: tuple[int, ...] = ()
+    last: tuple[tuple[int, int], ...] = ()
     split: Split | None = None
     is_implicit: bool = False
     is_steady: bool = False
@@ -112,10 +117,13 @@ def _found(system: System) -> VelocityFrame | None:
         return None
     rest = algebra.substitute(residual, v, algebra.zeros(len(v))).applyfunc(simplify)
     steady = steady_columns(system)
-    blocks = [_block(matrix, rest, rows, places, steady) for rows, places in _components(matrix)]
-    if any(block is None for block in blocks):
-        return None
-    return _joined(system, split, matrix, rest, [block for block in blocks if block is not None])
+    blocks: list[_Block] = []
+    for rows, places in _components(matrix, range(matrix.rows)):
+        found = _blocks(matrix, rest, rows, places, steady)
+        if found is None:
+            return None
+        blocks += found
+    return _joined(system, split, matrix, rest, blocks)
 
 
 @dataclass(frozen=True)
@@ -126,18 +134,61 @@ class _Block:
     solved: list[int]
     direction: list[sympy.Expr] | None
     is_regular: bool
+    is_last: bool = False
 
 
-def _components(matrix: sympy.Matrix) -> list[tuple[list[int], list[int]]]:
+def _components(matrix: sympy.Matrix, among: Iterable[int]) -> list[tuple[list[int], list[int]]]:
     """Rows that share velocities, with these."""
     found: list[tuple[set[int], set[int]]] = []
-    for row in range(matrix.rows):
+    for row in among:
         rows, places = {row}, {k for k in range(matrix.cols) if matrix[row, k] != 0}
         for other in [pair for pair in found if pair[1] & places]:
             found.remove(other)
             rows, places = rows | other[0], places | other[1]
         found.append((rows, places))
     return [(sorted(rows), sorted(places)) for rows, places in found]
+
+
+def _blocks(
+    matrix: sympy.Matrix,
+    rest: sympy.Matrix,
+    rows: list[int],
+    places: list[int],
+    steady: set[int],
+) -> list[_Block] | None:
+    """How the rows of a component are solved, in an order in which each uses earlier ones."""
+    whole = _block(matrix, rest, rows, places, steady)
+    if whole is not None and whole.direction is None:
+        return [whole]
+    last, left = _solved_last(matrix, rows)
+    if last:
+        first = [_block(matrix, rest, few, own, steady) for few, own in _components(matrix, left)]
+        if all(block is not None for block in first):
+            return [*(block for block in first if block is not None), *last]
+    return None if whole is None else [whole]
+
+
+def _solved_last(matrix: sympy.Matrix, rows: list[int]) -> tuple[list[_Block], list[int]]:
+    """Rows that one velocity of their own is solved for, in order, and the rows before them."""
+    found, left = list[_Block](), list(rows)
+
+    def own(row: int) -> list[int]:
+        others = [other for other in left if other != row]
+        return [
+            k
+            for k in range(matrix.cols)
+            if matrix[row, k] != 0
+            and all(matrix[other, k] == 0 for other in others)
+            and nowhere_zero(matrix[row, k])
+        ]
+
+    while len(left) > 1:
+        pair = next(((row, k) for row in left for k in own(row)[-1:]), None)
+        if pair is None:
+            break
+        found.insert(0, _Block([pair[0]], [pair[1]], None, True, True))
+        left.remove(pair[0])
+    return found, left
 
 
 def _block(
@@ -215,7 +266,7 @@ def _joined(
     for block in blocks:
         inside = matrix.extract(block.rows, block.solved)
         others = [k for k in range(len(v)) if k not in block.solved]
-        carried = matrix.extract(block.rows, others) * sympy.Matrix([v[k] for k in others])
+        carried = matrix.extract(block.rows, others) * sympy.Matrix([values[k] for k in others])
         driven = carried + rest.extract(block.rows, [0])
         if block.direction is None:
             found = -inside.LUsolve(driven)
@@ -241,7 +292,8 @@ def _joined(
         definition=tuple(speeds[k][2] for k in order),
         rows=split.rows,
         velocities=tuple(values),
-        solved=tuple(sorted(solved)),
+        solved=tuple(sorted(solved - {block.solved[0] for block in blocks if block.is_last})),
+        last=tuple((block.rows[0], block.solved[0]) for block in blocks if block.is_last),
         is_steady=all(block.is_regular for block in blocks),
     )
     return frame if _obeys(matrix, rest, frame) else None

@@ -254,15 +254,23 @@ def _bound_directions(on: Reduction, derivative: Block) -> Any:
     """X = dv / d(values of the constraints) of a frame at fixed speeds, (n x r).
 
     With D the velocities that a frame solves for, X_D = A_D^T (A_D A_D^T)^-1 and the others stay:
-    then A X = 1, and X changes no speed, neither m . v_D nor a velocity outside D.
+    then A X = 1, and X changes no speed, neither m . v_D nor a velocity outside D. Rows that are
+    solved last, each for a velocity of its own, follow one after the other.
     """
     algebra, choice = on.algebra, on.choice
     n, rows = on.v.shape[0], range(derivative.shape[0])
+    last: tuple[tuple[int, int], ...] = getattr(choice, "last", ())
+    early = [row for row in rows if row not in [late for late, _ in last]]
     places = list(getattr(choice, "solved", ())) or list(range(n))
-    inside = algebra.part(derivative, rows, places)
+    inside = algebra.part(derivative, early, places)
     directions = algebra.solve(inside @ inside.T, inside).T
     unit = algebra.jacobian(on.v, on.v)
-    return algebra.part(unit, range(n), places) @ directions
+    found = algebra.part(unit, range(n), places) @ directions @ algebra.part(unit, early, rows)
+    for row, place in last:
+        left = algebra.part(unit, [row], rows) - algebra.part(derivative, [row], range(n)) @ found
+        own = algebra.solve_square(algebra.part(derivative, [row], [place]), left)
+        found = found + algebra.part(unit, range(n), [place]) @ own
+    return found
 
 
 def _inverse(on: Reduction, here: Callable[[Block], Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from sympy import Symbol, cos, sin, sqrt
+from sympy import Symbol, cos, simplify, sin, sqrt
 
 import dalembert as da
 from dalembert.algebra.signs import nowhere_zero
@@ -210,3 +210,28 @@ def test_values_of_constraints_do_not_move_the_speeds_of_a_frame() -> None:
         found.append(equations.compile().rates(0.0, state))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
     np.testing.assert_allclose(found[2], found[0], rtol=1e-12)
+
+
+def test_a_steered_wheel_is_solved_for_its_own_rate() -> None:
+    """The roller racer in forward speed and turn rate, checked by hand and beside other forms."""
+    x, y, theta, phi = da.coordinates("x y theta phi")
+    m, I_1, I_2, d_1, d_2 = da.parameters("m I_1 I_2 d_1 d_2", positive=True)
+    front = -sin(theta + phi) * x.dot + cos(theta + phi) * y.dot
+    front += (d_1 * cos(phi) + d_2) * theta.dot + d_2 * phi.dot
+    turning = I_1 / 2 * theta.dot**2 + I_2 / 2 * (theta.dot + phi.dot) ** 2
+    racer = da.System(
+        [x, y, theta, phi],
+        kinetic=m / 2 * (x.dot**2 + y.dot**2) + turning,
+        constraints=[
+            da.velocity(-sin(theta) * x.dot + cos(theta) * y.dot, name="rear"),
+            da.velocity(front, name="front"),
+        ],
+    )
+    frame = global_frame(racer)
+    assert [s.name for s in frame.speeds] == ["v_xy", "theta_dot"] and frame.is_steady
+    v = frame.speeds[0]
+    by_hand = (v * sin(phi) - (d_1 * cos(phi) + d_2) * theta.dot) / d_2
+    assert simplify(frame.velocities[3] - by_hand) == 0
+    for form, most in (("maggi", 700), ("gibbs-appell", 700), ("hamel", 700)):
+        assert len(da.derive(racer, form).text()) < most
+    assert da.compare(racer).worst < 1e-10
