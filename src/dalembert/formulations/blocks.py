@@ -115,6 +115,8 @@ class GaussBlocks:
         q_dot and t.
     free : column (n x 1) or None
         The unconstrained a, where it is known without solving with G.
+    section : row or None
+        Minors of the section of a reduction: a motion is singular where all of them vanish.
     dual_rows : matrix (n x m) or None
         G^-1 A^T, where it is known without solving with G.
     """
@@ -140,6 +142,7 @@ class GaussBlocks:
     own_symbols: Any | None = None
     free: Any | None = None
     dual_rows: Any | None = None
+    section: Any | None = None
 
     @property
     def hessian(self) -> Hessian | None:

@@ -34,12 +34,15 @@ class ReducedSystem:
         Body velocities and what else the equations report.
     bundle : object
         Where the reduction keeps what it needs to find the group again.
+    further_parameters : tuple of Parameter
+        Those that the equations have beside the original's, like the amplitude of a gait.
     """
 
     original: System
     coordinates: tuple[Coordinate, ...]
     outputs: Mapping[str, sympy.Expr]
     bundle: Any = field(default=None, repr=False, compare=False)
+    further_parameters: tuple[Parameter, ...] = ()
 
     momenta: tuple[Momentum, ...] = ()
     constraints: tuple[Constraint, ...] = ()
@@ -58,8 +61,8 @@ class ReducedSystem:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Those of the original."""
-        return self.original.parameters
+        """Those of the original, and further ones."""
+        return (*self.original.parameters, *self.further_parameters)
 
     @property
     def inputs(self) -> Mapping[Input, sympy.Expr | None]:

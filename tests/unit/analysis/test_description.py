@@ -443,3 +443,38 @@ def test_a_reaction_that_is_powerless_to_rounding_is_not_proved_to_be():
     found = da.describe(system)
     assert "energy" not in [item.name for item in found.conserved]
     assert found.energy_status == "not established"
+
+
+def test_combinations_of_constraints_that_are_not_integrable_alone_are_named() -> None:
+    """Two wheels on one axle: 2 b theta - r (phi_r - phi_l), whichever way they are stated."""
+    x, y, theta, right, left, lean = da.coordinates("x y theta phi_r phi_l alpha")
+    b, r = da.parameters("b r", positive=True)
+    q = [x, y, theta, right, left, lean]
+    kinetic = sum(s.dot**2 for s in q) / 2 + x.dot * lean.dot * sympy.cos(theta + lean) / 3
+    ahead = x.dot * sympy.cos(theta) + y.dot * sympy.sin(theta)
+    side = da.velocity(y.dot * sympy.cos(theta) - x.dot * sympy.sin(theta), name="side")
+    rolling = [
+        da.velocity(ahead + b * theta.dot - r * right.dot, name="right"),
+        da.velocity(ahead - b * theta.dot - r * left.dot, name="left"),
+    ]
+    speed = r * (right.dot + left.dot) / 2
+    solved = [
+        da.velocity(x.dot - speed * sympy.cos(theta), name="x"),
+        da.velocity(y.dot - speed * sympy.sin(theta), name="y"),
+        da.velocity(theta.dot - r * (right.dot - left.dot) / (2 * b), name="turn"),
+    ]
+    for rows in ([side, *rolling], solved[:2] + solved[2:], [solved[0], solved[1], rolling[0]]):
+        found = da.System(q, kinetic=kinetic, constraints=rows).describe()
+        assert found.configuration_freedom == 5 and len(found.integrals) == 1
+        kept = found.integrals[0]
+        ratio = sympy.simplify(kept.diff(theta) / (2 * b))
+        expected = ratio * (2 * b * theta - r * (right - left))
+        assert ratio != 0 and sympy.simplify(sympy.expand(kept - expected)) == 0
+
+
+def test_a_set_without_integrals_names_none() -> None:
+    x, y, theta = da.coordinates("x y theta")
+    blade = da.velocity(y.dot * sympy.cos(theta) - x.dot * sympy.sin(theta))
+    kinetic = (x.dot**2 + y.dot**2 + theta.dot**2) / 2
+    found = da.System([x, y, theta], kinetic=kinetic, constraints=[blade]).describe()
+    assert found.integrals == () and "kept constant" not in str(found)

@@ -361,3 +361,25 @@ def test_heights_need_two_shapes() -> None:
             1.0,
             parameters=WHEELS,
         )
+
+
+def test_a_gait_takes_an_amplitude_without_being_derived_again() -> None:
+    """Parameters of the path are parameters of the equations: same numbers as written in."""
+    board = da.gallery.load("snakeboard")
+    x, y, theta, psi, phi = board.system.coordinates
+    plane = da.lie.LieGroup.SE(2).chart((x, y, theta))
+    wide, high = da.parameters("wide high")
+    path = {psi: wide * cos(da.t), phi: high * sin(da.t)}
+    gait = da.symmetry.follow_shape(board.system, plane, path)
+    assert {"wide", "high"} <= {p.name for p in gait.system.parameters}
+    area = da.symmetry.connection(board, plane)
+    for size in (0.1, 0.3):
+        values = {**board.parameters, wide: size, high: 0.2}
+        numbers = {psi: size * cos(da.t), phi: 0.2 * sin(da.t)}
+        written = da.symmetry.follow_shape(board.system, plane, numbers)
+        period = 2 * np.pi
+        found = da.symmetry.gait_displacement(gait, period, parameters=values)
+        expected = da.symmetry.gait_displacement(written, period, parameters=board.parameters)
+        assert np.allclose(found.total.matrix, expected.total.matrix, atol=1e-12)
+        rule = da.symmetry.area_rule(area, path, period, parameters={wide: size, high: 0.2})
+        assert rule.area == pytest.approx(np.pi * size * 0.2, rel=1e-9)

@@ -190,6 +190,11 @@ class Description(Report):
             return found.lines()
         return [] if found is None else [("not analysed", found)]
 
+    @property
+    def _told_alone(self) -> str:
+        """What the lines of the constraints say of their integrals."""
+        return "; ".join(f"{c.integral} {c.note}" for c in self.constraints)
+
     def _freedom(self) -> list[tuple[str, str]]:
         n, m = len(self.coordinates), self.rows
         allowed = f"{self.rank} of {m} row{'s' * (m > 1)} independent" if m else "no rows"
@@ -210,6 +215,9 @@ class Description(Report):
         if self.growth:
             space = "(q, t)" if self.growth_over_time else "q"
             lines.append(("growth", f"{self.growth} on {space}"))
+        kept = [f for f in map(str, self.integrals) if f not in self._told_alone]
+        if kept:
+            lines.append(("kept constant", f"{', '.join(kept)}, by constraints together"))
         lines.append(("mass matrix", f"{self.mass_matrix}, rank {self.mass_rank} of {n}"))
         if self.rows:
             work = "yes: no reaction does virtual work" if self.ideal else "no: work is prescribed"

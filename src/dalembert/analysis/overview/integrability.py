@@ -29,6 +29,7 @@ from ...model.symbols import t
 from ...model.system import System
 from ...runtime.gauss.constrained_solve import rank, solve
 from ..anatomy import GENERIC, Anatomy
+from .common_integrals import combined_integrals
 from .conserved import reaction_power
 
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ def classify(anatomy: Anatomy) -> Integrability:
         places = [system.bilateral.index(constraint) for constraint in holonomic]
         ranks = [rank(rows[places], GENERIC).rank for rows in anatomy.row_values] if places else [0]
         integrals = max(ranks)
+    if integrals is not None and test is not None and len(functions) < integrals:
+        functions = _combined(anatomy, integrals, functions)
     return Integrability(tuple(facts), growth, over_time, integrals, functions)
 
 
@@ -390,6 +393,21 @@ def _with_common_integrals(
         for c in facts
     ]
     return told, found.functions or own
+
+
+def _combined(
+    anatomy: Anatomy, count: int, known: tuple[sympy.Expr, ...]
+) -> tuple[sympy.Expr, ...]:
+    """Integrals of combinations of the constraints, where the constraints have fewer alone."""
+    system = anatomy.system
+    written = [_form(system, constraint) for constraint in system.bilateral]
+    forms = [form for form in written if form is not None]
+    timed = any(form[-1] != 0 or any(entry.has(t) for entry in form) for form in forms)
+    if timed or not forms or len(forms) < len(written) or system.image is not None:
+        return known
+    places, equal = list(system.coordinates), _equality(anatomy)
+    found = combined_integrals([form[:-1] for form in forms], places, count, equal)
+    return found if len(found) > len(known) else known
 
 
 def _by_velocities(system: System, constraint: Constraint, effort: int = 150) -> sympy.Expr | None:

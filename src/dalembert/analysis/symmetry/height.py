@@ -254,6 +254,8 @@ def area_rule(
     gait = Gait(connection.bundle, shape_path(connection.bundle, shape), momentum=False)
     check_loop(gait, float(period), values)
     loop = _ShapeLoop(gait, float(period), values)
+    further = {symbol.name for symbol in gait.parameters}
+    values = {name: value for name, value in values.items() if name not in further}
     middle = float(np.mean(loop.at(np.arange(FIRST) / FIRST)[0][0]))
     nodes, weights = np.polynomial.legendre.leggauss(ACROSS)
 
@@ -292,7 +294,8 @@ class _ShapeLoop:
         path = list(gait.path.values())
         rates = [sympy.diff(value, t) for value in path]
         blocks = {"place": algebra.vector(path), "speed": algebra.vector(rates)}
-        known = [*(p.name for p in gait.bundle.system.parameters), t.name]
+        own = (*gait.bundle.system.parameters, *gait.parameters)
+        known = [*(p.name for p in own), t.name]
         self._blocks = NamedBlocks(algebra, blocks, known)
         self._period, self._values = period, dict(values)
 

@@ -223,7 +223,7 @@ def gait_displacement(
 
 def check_loop(gait: Gait, period: float, values: Mapping[str, Any]) -> None:
     """The shape and its velocity must come back after a period."""
-    symbols = gait.bundle.system.parameters
+    symbols = (*gait.bundle.system.parameters, *gait.parameters)
     table = dict(zip(symbols, map(float, parameter_values(symbols, values)), strict=True))
     for q, path in gait.path.items():
         places = [path.subs(table).subs(t, moment) for moment in (0.0, 0.37 * period)]

@@ -71,7 +71,8 @@ def reduce(
         what `discover_symmetries` returns, with all of its group.
     section : sequence of m body velocities, each with k components
         e_b(r), written in shape coordinates and parameters; found where it is not given.
-        It must stay independent at every shape that a motion reaches, which is not watched.
+        It must stay independent at every shape that a motion reaches; a motion ends as singular
+        where it does not.
     identity : mapping of group coordinate to number
         Where the reduced functions are taken; zero by default.
     reconstruct : bool

@@ -13,7 +13,7 @@ followed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -52,6 +52,8 @@ def follow_shape(
     group, section, identity
         As in `reduce`.
     shape : mapping of shape coordinate to expression of t and parameters
+        Parameters that the system does not have, an amplitude say, are given to `simulate` like
+        its own: the equations are derived once for all of them.
     momentum : bool
         False leaves the momenta at zero: the geometric phase alone.
 
@@ -74,7 +76,7 @@ def follow_shape(
     gait = Gait(bundle, shape_path(bundle, shape), momentum)
     places = bundle.group_symbols
     return Equations(
-        system=ReducedSystem(system, places, gait.names, gait),  # type: ignore[arg-type]
+        system=ReducedSystem(system, places, gait.names, gait, gait.parameters),  # type: ignore[arg-type]
         form="gait",
         citation=CITATION,
         state=(*places, *gait.carried),
@@ -96,29 +98,21 @@ def shape_path(bundle: Bundle, shape: Values) -> dict[sympy.Symbol, sympy.Expr]:
         for s in e.free_symbols
         if s != t and not isinstance(s, Parameter)
     )
-    foreign = sorted(
-        {s.name for e in given.values() for s in e.free_symbols if isinstance(s, Parameter)}
-        - _names(bundle.system)
-    )
-    if missing or strange or moving or foreign:
+    if missing or strange or moving:
         raise FormError(
-            "A gait gives each shape coordinate as an expression of t and the system's parameters",
+            "A gait gives each shape coordinate as an expression of t and parameters",
             seen="; ".join(
                 f"{what} {', '.join(names)}"
                 for what, names in (
                     ("missing", missing),
                     ("no shape coordinate:", strange),
-                    ("contains", [*moving, *foreign]),
+                    ("contains", moving),
                 )
                 if names
             ),
             remedy=f"give {', '.join(q.name for q in coordinates)}",
         )
     return {q: given[q.name] for q in coordinates}
-
-
-def _names(system: System) -> set[str]:
-    return {parameter.name for parameter in system.parameters}
 
 
 @dataclass(frozen=True)
@@ -136,6 +130,13 @@ class Gait:
     bundle: Bundle
     path: Mapping[sympy.Symbol, sympy.Expr]
     momentum: bool
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of the path that the system does not have, by name."""
+        known = set(self.bundle.system.parameters)
+        symbols = {s for value in self.path.values() for s in value.free_symbols} - known - {t}
+        return tuple(sorted(symbols, key=lambda s: str(s.name)))
 
     @property
     def carried(self) -> tuple[Parameter, ...]:
@@ -187,7 +188,9 @@ class Gait:
         outputs |= {q.name: algebra.part(shape, [a], [0]) for a, q in enumerate(self.path)}
         energy = self.along(reduced, reduced.here(reduced.energy))
         rates = algebra.vector(self.rates_of(places))
-        return _known_rates(algebra, rates, field, momentum_rate, acceleration, energy, outputs)
+        found = _known_rates(algebra, rates, field, momentum_rate, acceleration, energy, outputs)
+        minors = reduced.section_minors
+        return found if minors is None else replace(found, section=self.along(reduced, minors))
 
 
 def _known_rates(

@@ -62,6 +62,7 @@ def factor_equations(model: Bundle | Gait) -> Equations:
             model.carried,
             model.rates_of(places),
             lambda a: _gait_blocks(model, a),
+            model.parameters,
         )
     shape = bundle.shape_symbols
     unknowns = (*(q.ddot for q in shape), *(Parameter(f"{p.name}_dot") for p in bundle.momenta))
@@ -79,9 +80,11 @@ def _record(
     carried: tuple[sympy.Symbol, ...],
     unknowns: tuple[sympy.Symbol, ...],
     derivation: Callable[[Algebra], GaussBlocks],
+    parameters: tuple[Parameter, ...] = (),
 ) -> Equations:
+    model: Any = ReducedSystem(bundle.system, places, names, further_parameters=parameters)
     return Equations(
-        system=ReducedSystem(bundle.system, places, names),  # type: ignore[arg-type]
+        system=model,
         form="phase-factors",
         citation=CITATION,
         state=(*places, *carried),

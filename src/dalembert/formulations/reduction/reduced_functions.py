@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -335,7 +336,23 @@ class ReducedFunctions:
             velocity=nothing,
             residuals=(algebra.zeros(0), residual),
             outputs=outputs,
+            section=self.section_minors,
         )
+
+    @property
+    def section_minors(self) -> Any | None:
+        """The minors of order m of the section, a row: they vanish together where it degenerates.
+
+        None where nothing can degenerate, without momenta or without constraints.
+        """
+        algebra, (k, m) = self.algebra, self.section.shape
+        if m in (0, k) or not algebra.depends(self.section, self.shape):
+            return None
+        if m == 1:
+            return self.section.T
+        places = combinations(range(k), m)
+        minors = [algebra.determinant(algebra.part(self.section, p, range(m))) for p in places]
+        return algebra.columns([algebra.stack([minor]) for minor in minors])
 
 
 def _number(value: float) -> sympy.Expr:

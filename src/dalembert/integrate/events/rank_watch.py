@@ -1,5 +1,7 @@
 """Constraints whose gradient vanishes along a motion: a rank drop that steps pass over.
 
+The minors of the section of a reduction are watched in the same way.
+
 A gradient a(t) that goes through zero comes out reversed, with a(t0) . a(t1) < 0 for the two ends
 of a step, however long or short the step and in whatever units. Where native code sees a row
 reversed that has been longer, the motion is followed from the beginning of the step by shorter and
@@ -44,6 +46,8 @@ CHANGE = 0.5
 INSTANT = 1e-10
 #: A row below this part of the largest length that it had is next to zero.
 VANISHED = 1e-6
+#: What it means that all minors of the section of a reduction vanish.
+DEGENERATE = "the section of the reduction degenerates, so that the momenta do not fix the velocity"
 #: The most steps of an approach.
 MOST_STEPS = 2000
 
@@ -95,15 +99,13 @@ class _Watch:
 
 @dataclass(frozen=True)
 class Vanishing:
-    """Where the gradient of a constraint vanishes."""
+    """Where the gradient of a constraint, or the section of a reduction, vanishes.
+
+    `clause` is the cause, as a clause.
+    """
 
     t: float
-    name: str
-
-    @property
-    def clause(self) -> str:
-        """The cause, as a clause."""
-        return f"the gradient of the constraint `{self.name}` vanishes"
+    clause: str
 
 
 def is_watched(kernel: Kernel) -> bool:
@@ -135,8 +137,13 @@ def _watch(kernel: Kernel) -> _Watch | None:
 
 
 def _constraint_rows(kernel: Kernel) -> tuple[ca.SX, tuple[str, ...]]:
-    """The constraint gradients in the state (m, n), and their names; the form's if it has any."""
+    """The constraint gradients in the state (m, n), and what it means that each vanishes.
+
+    They are the form's, if it has any; a reduction has the minors of its section.
+    """
     system, algebra, graph = kernel.equations.system, kernel.algebra, kernel.graph
+    if graph.section is not None:
+        return ca.sparsify(ca.SX(graph.section)), (DEGENERATE,)
     rows, names = ca.SX(graph.rows), tuple(kernel.equations.row_names)
     if (
         not rows.shape[0]
@@ -149,7 +156,7 @@ def _constraint_rows(kernel: Kernel) -> tuple[ca.SX, tuple[str, ...]]:
         rows, names = ca.jacobian(level.residual, symbols), tuple(c.name for c in system.bilateral)
         values = ca.vertcat(graph.velocities, graph.momenta)
         rows = ca.substitute(rows, symbols, ca.densify(values))
-    return ca.sparsify(rows), names
+    return ca.sparsify(rows), tuple(f"the gradient of the constraint `{x}` vanishes" for x in names)
 
 
 def _cannot_vanish(row: ca.SX) -> bool:

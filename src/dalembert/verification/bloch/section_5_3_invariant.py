@@ -25,7 +25,7 @@ from ..independent.tangent_forms import (
     in_second_chart,
     lagrangian_form,
     library_derivatives,
-    library_form,
+    library_forms,
     principal,
     pulled,
     random_vector,
@@ -144,12 +144,13 @@ def special_where_principal(s: TangentSample) -> Residual:
 def impulse_form(s: TangentSample) -> Residual:
     n = s.model.size
     differential = derivative(lambda y: s.model.lagrangian(y[:n], y[n:]), s.state)
-    return distance(np.concatenate([s.blocks.momenta, np.zeros(n)]), pulled(differential))
+    by_form = distance(library_forms(s, s.accelerations)[0], pulled(differential))
+    return by_form, distance(np.concatenate([s.blocks.momenta, np.zeros(n)]), pulled(differential))
 
 
 @listed("B-5.3.12", over=samples.of("free"))
 def two_form(s: TangentSample) -> Residual:
-    return distance(library_form(s), lagrangian_form(s))
+    return distance(library_forms(s, s.accelerations)[1], lagrangian_form(s))
 
 
 @listed("B-5.3.13", over=samples.of("free"))

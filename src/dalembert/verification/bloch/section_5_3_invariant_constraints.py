@@ -16,6 +16,7 @@ import numpy as np
 
 from ... import gallery
 from ...analysis.overview.description import Description, describe
+from ...analysis.variational.tangent_bundle import tangent_bundle
 from ...errors import ContradictionError, ModelError
 from ...formulations.registry import derive
 from ...integrate.motion import Motion
@@ -30,7 +31,15 @@ from ..independent.tangent_bundle_systems import (
     tangent_probe,
     tangent_system,
 )
-from ..independent.tangent_forms import energy_form, fundamental, lagrangian_form, principal, pulled
+from ..independent.tangent_forms import (
+    energy_form,
+    fundamental,
+    lagrangian_form,
+    library_codistribution,
+    library_forms,
+    principal,
+    pulled,
+)
 from ..numeric import (
     Probe,
     Residual,
@@ -126,7 +135,10 @@ def admissibility() -> Residual:
         refused = 1.0
     except ModelError:
         refused = 0.0
-    return [gap(*item) for item in forms], refused
+    judged = [float(not library_codistribution(kind).admissible.is_proved) for kind in BOUND] + [
+        float(not tangent_bundle(_colliding()).codistribution().admissible.is_refuted)
+    ]
+    return [gap(*item) for item in forms], refused, judged
 
 
 @listed("B-Definition-5.3.4", over=BOUND)
@@ -134,6 +146,7 @@ def ideality(kind: str) -> Residual:
     largest = max(np.max(np.abs(s.constraint_forms @ fundamental(s.v))) for s in samples(kind))
     ideal = bool(largest < 1e-12)
     judged = float(ideal != _described(kind).workless), float(ideal != (kind in IDEAL))
+    judged += (float(ideal != library_codistribution(kind).ideal.is_proved),)
     return judged, 0.0 if ideal else apart(largest)
 
 
@@ -310,3 +323,11 @@ def definite_matrix() -> Corrected:
         right += [distance(gram, expected), excess(largest)]
         printed.append(excess(-largest))
     return Corrected(right, min(printed))
+
+
+@listed("B-5.3.27-force-form", over=samples.of(*BOUND))
+def force_form(s: TangentSample) -> Residual:
+    _, form, energy, force = library_forms(s, s.accelerations)
+    expected = np.concatenate([s.multipliers @ s.forms[1], np.zeros(s.model.size)])
+    field = np.concatenate([s.v, s.accelerations])
+    return distance(force, expected), distance(energy - form.T @ field, expected)

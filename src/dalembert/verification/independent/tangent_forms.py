@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 import sympy
 
+from ...analysis.variational.tangent_bundle import Codistribution, TangentBundle, tangent_bundle
 from ...formulations.registry import derive
 from ...model.constraints import velocity
 from ...model.symbols import coordinates
@@ -73,12 +74,26 @@ def library_derivatives(s: TangentSample) -> tuple[Any, Any]:
     return momenta, energy.ravel()
 
 
-def library_form(s: TangentSample) -> Any:
-    """The printed Omega_L with the library's second derivatives of L (2n, 2n)."""
-    n = s.model.size
-    mixed, second = library_derivatives(s)[0][:, :n], s.blocks.G
-    # -L_{q^j v^i} dq^j ^ dq^i + L_{v^j v^i} dq^j ^ dv^i, with d_j L_{v^i} = mixed[i, j]
-    return np.block([[-mixed.T + mixed, second], [-second.T, np.zeros((n, n))]])
+@cache
+def _library_geometry(kind: str) -> tuple[TangentBundle, Any]:
+    """What `tangent_bundle` has, and its forms as a function of (q, v)."""
+    found = tangent_bundle(tangent_system(kind).system)
+    field = [*found.system.velocities, *(q.ddot for q in found.system.coordinates)]
+    blocks = [found.momentum_form, found.two_form, found.energy_form, found.force_form(field)]
+    accelerations = [q.ddot for q in found.system.coordinates]
+    return found, sympy.lambdify([list(found.symbols), accelerations], blocks, "numpy", cse=True)
+
+
+def library_forms(s: TangentSample, accelerations: Array) -> tuple[Any, ...]:
+    """P* dL (2n,), Omega_L (2n, 2n), dH_L (2n,) and the force form of X = (v, a) (2n,)."""
+    found = _library_geometry(s.model.kind)[1](s.state, accelerations)
+    momentum, form, energy, force = (np.array(block, dtype=float) for block in found)
+    return momentum.ravel(), form, energy.ravel(), force.ravel()
+
+
+def library_codistribution(kind: str) -> Codistribution:
+    """The verdicts of `tangent_bundle` on the conditions of a kind."""
+    return _library_geometry(kind)[0].codistribution()
 
 
 def random_vector(s: TangentSample, seed: int) -> Array:
