@@ -24,6 +24,8 @@ __all__ = ["LevelSet", "largest_level_set"]
 
 #: Points of the grid along each coordinate, by the number of coordinates.
 POINTS = {1: 2001, 2: 241, 3: 49}
+#: The same while the grid is enlarged.
+COARSE = {1: 501, 2: 81, 3: 25}
 #: The part of the level that is kept; how often a grid is enlarged, and made finer.
 KEPT, ENLARGED, REFINED = 0.97, 16, 3
 #: The first half-width of the grid, and how far unactuated coordinates may go.
@@ -114,12 +116,13 @@ def largest_level_set(
         return None
     surface = _Surface(shaped, sign, within or {})
     half = np.full(len(here.coordinates), FIRST * np.sqrt(abs(surface.scale)))
-    flood = surface.flooded(half)
+    flood = surface.flooded(half, points=COARSE)
     for _ in range(ENLARGED):
         if flood.left_through is None:
             break
         half[flood.left_through] *= 1.6
-        flood = surface.flooded(half)
+        flood = surface.flooded(half, points=COARSE)
+    flood = surface.flooded(half)
     for _ in range(REFINED):
         half = np.minimum(half, 1.15 * flood.reach + half / 20)
         again = surface.flooded(half)
@@ -196,10 +199,12 @@ class _Surface:
         v = [state.get(x.name, 0.0) for x in self.here.velocities]
         return self.sign * (float(self._state(q, v, self.numbers)) - self.base)
 
-    def flooded(self, half: Array, stop: float = np.inf) -> _Flood:
+    def flooded(
+        self, half: Array, stop: float = np.inf, points: Mapping[int, int] = POINTS
+    ) -> _Flood:
         """Points in the order of U~ from the equilibrium, up to the edge or to U~ = `stop`."""
         n = len(self.origin)
-        axes = tuple(np.linspace(-h, h, POINTS[n]) for h in half)
+        axes = tuple(np.linspace(-h, h, points[n]) for h in half)
         grid = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")])
         mesh = self.origin[:, None] + self.from_z @ grid
         numbers = np.tile(self.numbers[:, None], mesh.shape[1])

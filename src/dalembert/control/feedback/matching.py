@@ -34,12 +34,13 @@ from .matching_ansatz import ansatz
 from .matching_classes import CLASSES, UnsuitedError, best_damping
 from .mechanics import FITTED, Mechanics, read_mechanics
 from .shaped import MatchingCertificate, Shaped
+from .unactuated_shape import unactuated_shape
 
 __all__ = ["ENERGY", "Matching", "match"]
 
 #: The output of the closed loop that holds E~.
 ENERGY = "controlled_energy"
-SOLVERS = {**CLASSES, "ansatz": ansatz}
+SOLVERS = {**CLASSES, "unactuated-shape": unactuated_shape, "ansatz": ansatz}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,7 +151,8 @@ def match(
         Those that the inputs push; others are refused.
     at : mapping of coordinate to value
         The equilibrium; zero where it is left out.
-    using : "potential", "simplified", "one-unactuated", "actuated-shape" or "ansatz", optional
+    using : "potential", "simplified", "one-unactuated", "actuated-shape", "unactuated-shape" or
+    "ansatz", optional
         The class; by default they are tried in this order.
     gains : mapping of name to float
         Of the class: `ratio` (above 1: how far beyond the edge of definiteness), `stiffness`, and

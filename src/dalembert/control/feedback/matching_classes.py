@@ -33,7 +33,8 @@ from ...typing import Array, ComplexArray
 from .mechanics import Mechanics
 from .shaped import Shaped, gyroscopic_force
 
-__all__ = ["CLASSES", "UnsuitedError", "best_damping", "frozen", "slowest"]
+__all__ = ["CLASSES", "UnsuitedError", "best_damping", "frozen", "slowest", "stiffness_for"]
+__all__ += ["weight_across"]
 
 ZERO = sympy.Integer(0)
 HALF = sympy.Rational(1, 2)
@@ -91,7 +92,7 @@ def _passive(here: Mechanics, metric: Array) -> Array:
     return passive
 
 
-def _stiffness(
+def stiffness_for(
     here: Mechanics, metric: sympy.Matrix, bare: sympy.Expr, spring: sympy.Expr, given: float | None
 ) -> float:
     """eps of bare + eps spring: the given one, or that of the fastest decay with best damping."""
@@ -121,7 +122,7 @@ def _stiffened(M: Array, K0: Array, K1: Array, passive: Array, tried: Array) -> 
     return best, decay
 
 
-def _inertia(
+def weight_across(
     here: Mechanics, bare: sympy.Matrix, more: sympy.Matrix, height: sympy.Expr, spring: sympy.Expr
 ) -> float:
     """k of g~ = bare + k more: that of the fastest decay with the best stiffness and damping."""
@@ -260,7 +261,7 @@ def simplified(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     if any(lift is None for lift in carried):
         raise UnsuitedError("no primitive of the coupling was found")
     bare, spring = _raised(here, [lift for lift in carried if lift is not None], G)
-    eps = _stiffness(here, metric, bare, spring, gains.get("stiffness"))
+    eps = stiffness_for(here, metric, bare, spring, gains.get("stiffness"))
     still = sympy.zeros(len(here.coordinates), 1)
     chosen = {"a": a, "c": c, "stiffness": eps}
     return Shaped(here, "simplified matching", metric, bare + eps * spring, still, chosen)
@@ -292,7 +293,7 @@ def one_unactuated(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     if any(entry is None for entry in carried):
         raise UnsuitedError(f"no primitive of {lift.tolist()} was found")
     bare, spring = _raised(here, [entry for entry in carried if entry is not None], G0)
-    eps = _stiffness(here, metric, bare, spring, gains.get("stiffness"))
+    eps = stiffness_for(here, metric, bare, spring, gains.get("stiffness"))
     field = sympy.zeros(len(here.coordinates), 1)
     field[here.unactuated[0]] = -1
     for place, entry in zip(here.actuated, lift, strict=True):
@@ -342,9 +343,9 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     if "inertia" in gains:
         inertia = float(gains["inertia"])
     else:
-        inertia = _inertia(here, row * row.T, across, bare, spring)
+        inertia = weight_across(here, row * row.T, across, bare, spring)
     metric = row * row.T + inertia * across
-    eps = _stiffness(here, metric, bare, spring, gains.get("stiffness"))
+    eps = stiffness_for(here, metric, bare, spring, gains.get("stiffness"))
     force = gyroscopic_force(here, metric, field, i, j)
     chosen = {"direction": r, "inertia": inertia, "stiffness": eps}
     return Shaped(here, "actuated shape", metric, bare + eps * spring, force, chosen)
