@@ -19,6 +19,7 @@ In the first two U~ = -U(x) + eps/2 |y|^2, where y = theta + primitive of lambda
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -303,6 +304,22 @@ def one_unactuated(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     return Shaped(here, "one unactuated coordinate", metric, bare + eps * spring, force, chosen)
 
 
+_SHIFT, _DIRECTION = sympy.Dummy("s", real=True), sympy.Dummy("r", real=True, nonzero=True)
+
+
+@lru_cache(maxsize=8)
+def _potential_along(
+    potential: sympy.Expr,
+    mixed: sympy.Expr,
+    own: sympy.Expr,
+    x: sympy.Symbol,
+    y: sympy.Symbol,
+) -> sympy.Expr | None:
+    """The integral of U_x (g_xy + r g_xx) along y at x = s + r y, for every direction r."""
+    push = sympy.diff(potential, x).xreplace({x: _SHIFT + _DIRECTION * y})
+    return primitive(sympy.expand(push * (mixed + _DIRECTION * own)), y)
+
+
 def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     """One unactuated and one actuated coordinate, the metric a function of the actuated one."""
     if (len(here.unactuated), len(here.actuated)) != (1, 1):
@@ -326,13 +343,11 @@ def actuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     below = here.metric[i, j] + sympy.Float(r) * here.metric[i, i]
     field = sympy.zeros(2, 1)
     field[i], field[j] = r / below, 1 / below
-    s = sympy.Dummy("s", real=True)
-    push = sympy.diff(here.potential, x).xreplace({x: s + r * y})
-    along = primitive(sympy.expand(push * below), y)
+    along = _potential_along(here.potential, here.metric[i, j], here.metric[i, i], x, y)
     if along is None:
         raise UnsuitedError("no primitive of the potential along lambda was found")
     origin = {q: sympy.nsimplify(here.equilibrium[q.name]) for q in (x, y)}
-    bare = along.xreplace({s: x - r * y})
+    bare = along.xreplace({_SHIFT: x - r * y}).xreplace({_DIRECTION: sympy.Float(r)})
     bare = bare - bare.xreplace(origin)
     shift = (x - origin[x]) - r * (y - origin[y])
     derivative = here.jacobian([bare], [x])[0, 0]
