@@ -26,9 +26,10 @@ import sympy
 
 from ...algebra.simplify.simplifier import simplify
 from ...algebra.tabulate import tabulated
+from ...analysis.hamilton_jacobi.primitives import primitive
 from ...model.symbols import Coordinate
 from ...typing import Array
-from .matching_classes import UnsuitedError, primitive, stiffness_for, weight_across
+from .matching_classes import UnsuitedError, stiffness_for, weight_across
 from .mechanics import Mechanics
 from .shaped import Shaped, gyroscopic_force
 

@@ -145,8 +145,9 @@ def admissibility() -> Residual:
 def ideality(kind: str) -> Residual:
     largest = max(np.max(np.abs(s.constraint_forms @ fundamental(s.v))) for s in samples(kind))
     ideal = bool(largest < 1e-12)
-    judged = float(ideal != _described(kind).workless), float(ideal != (kind in IDEAL))
-    judged += (float(ideal != library_codistribution(kind).ideal.is_proved),)
+    by_forms = library_codistribution(kind).ideal.is_proved
+    answers = (_described(kind).workless, kind in IDEAL, by_forms)
+    judged = [float(ideal != answer) for answer in answers]
     return judged, 0.0 if ideal else apart(largest)
 
 
