@@ -137,18 +137,21 @@ class Fibration:
         return {q: Parameter(first) + t * Parameter(step) for q, (first, step) in ends.items()}
 
     def following(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
-        """z_dot = A(b(t), z) b_dot(t) for a path of the base; that of straight legs is kept."""
+        """z_dot = A(b, z) b_dot(t) along a path of the base, which is carried along; lines are not.
+
+        A straight leg is kept, and stands in the rates: b = b(t).
+        """
         if place is self.line:
             return self._on_line
-        return self._followed(place)
+        speeds = [sympy.diff(place[q], t) for q in self.base]
+        rates = dict(zip(self.base, speeds, strict=True))
+        rates |= dict(zip(self.fibre, self.coefficients * sympy.Matrix(speeds), strict=True))
+        return derive(Flow(rates))
 
     @cached_property
     def _on_line(self) -> Equations:
-        return self._followed(self.line)
-
-    def _followed(self, place: Mapping[Coordinate, sympy.Expr]) -> Equations:
-        speed = sympy.Matrix([sympy.diff(place[q], t) for q in self.base])
-        rates = self.coefficients.xreplace(dict(place)) * speed
+        speed = sympy.Matrix([sympy.diff(self.line[q], t) for q in self.base])
+        rates = self.coefficients.xreplace(dict(self.line)) * speed
         return derive(Flow(dict(zip(self.fibre, rates, strict=True))))
 
 

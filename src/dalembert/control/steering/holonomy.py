@@ -148,7 +148,7 @@ class Holonomy(Report):
 
 def holonomy(
     model: Flow | Connection | Fibration,
-    path: Path,
+    path: BasePath | Path,
     span: Sequence[float] | None = None,
     *,
     base: Symbols = (),
@@ -162,7 +162,7 @@ def holonomy(
     ----------
     model : Flow or Connection
         See `fibration`; `base` as there.
-    path : corners (n, s), or mapping of base symbol to an expression of time
+    path : corners (n, s), or mapping of base symbol to an expression of time, or `Loop.path`
         The corners of a polygon in the order of the base symbols, which is closed by itself; or a
         path over `span`.
     start : mapping of fibre symbol to value
@@ -194,16 +194,22 @@ def holonomy(
         equations = found.following(leg.place)
         used = {symbol.name for symbol in equations.system.parameters}
         numbers = {name: value for name, value in {**values, **leg.values}.items() if name in used}
-        motion = simulate(equations, z, leg.span, parameters=numbers, rtol=rtol)
+        carried = {} if leg.place is found.line else _begin(found, leg, values)
+        motion = simulate(equations, {**z, **carried}, leg.span, parameters=numbers, rtol=rtol)
         if not motion.outcome.is_success:
             what = "The fibre could not follow the path"
             raise RunError(what, str(motion.outcome), "choose a smaller loop")
         z = {q.name: float(motion[q.name][-1]) for q in found.fibre}
     moved = np.array([z[q.name] - begin[q.name] for q in found.fibre])
     surface, area = (None, None) if len(found.base) != 2 else _surface(found, legs, values)
-    if found.depends_on_fibre:
-        surface = None
     return Holonomy(tuple(q.name for q in found.fibre), moved, surface, area)
+
+
+def _begin(found: Fibration, leg: Leg, values: Mapping[str, float]) -> dict[str, float]:
+    """The base where a leg begins, by name."""
+    route = sympy.ImmutableMatrix([leg.place[q] for q in found.base])
+    place = _columns(route, (t,), {**values, **leg.values})(np.array([[leg.span[0]]]))
+    return dict(zip((q.name for q in found.base), place[:, 0].tolist(), strict=True))
 
 
 def fibre_start(found: Fibration, start: Values | None) -> dict[str, float]:
@@ -235,9 +241,13 @@ def _check_closed(found: Fibration, legs: Sequence[Leg], values: Mapping[str, fl
 def _surface(
     found: Fibration, legs: Sequence[Leg], values: Mapping[str, float]
 ) -> tuple[Array | None, float]:
-    """The integrals of the curvature (k,) and of 1: loop integrals of P db_2, P = int B db_1."""
+    """The integrals of the curvature (k,) and of 1: loop integrals of P db_2, P = int B db_1.
+
+    That of the curvature is None where the fibre stands in its own rates.
+    """
     first, second = found.base
-    bend = _columns(found.curvature[0, 1], (first, second), values)
+    flat = found.depends_on_fibre
+    bend = None if flat else _columns(found.curvature[0, 1], (first, second), values)
     nodes, weights = np.polynomial.legendre.leggauss(ACROSS)
     total, area, edge = np.zeros(len(found.fibre)), 0.0, None
     for leg in legs:
@@ -245,6 +255,9 @@ def _surface(
         route = sympy.ImmutableMatrix([leg.place[first], leg.place[second], b2_rate])
         moments, parts = _panel_nodes(*leg.span)
         b1, b2, speed = _columns(route, (t,), {**values, **leg.values})(moments[None, :])
+        area += float((b1 * speed) @ parts)
+        if bend is None:
+            continue
         # Strips may begin anywhere over a closed path; they begin on it, to stay near it.
         edge = b1[0] if edge is None else edge
         width = b1 - edge
@@ -252,8 +265,7 @@ def _surface(
         heights = bend(np.array([across.ravel(), np.repeat(b2, ACROSS)]))
         heights = heights.reshape(-1, len(b1), ACROSS)
         total = total + ((heights @ weights) * width / 2 * speed) @ parts
-        area += float((b1 * speed) @ parts)
-    return total, area
+    return (None if flat else total), area
 
 
 def _columns(

@@ -1,4 +1,4 @@
-r"""Loops of the base that displace the fibre as wanted: rectangles, circles and extremals.
+r"""Loops of the base that displace the fibre as wanted: rectangles, circles, Fourier, extremals.
 
 For the knife edge (Bloch and others, Supplement, section 6.6) the fibre moves by -a b round a
 rectangle with sides a and b. So z_3 is brought to 0 by a* = sqrt|z_3| sign z_3, b* = sqrt|z_3|, and
@@ -25,9 +25,13 @@ from ...typing import Array, ArrayLike, Symbols, Values
 from ..optimal.extremal import ControlExtremal
 from ..optimal.optimal import OptimalOptions, optimal
 from .fibration import Fibration, fibration
+from .fourier_loops import fourier_loop, fourier_numbers, fourier_place
 from .holonomy import BasePath, Leg, closed_path, fibre_start, holonomy
 
 __all__ = ["Loop", "holonomy_loop"]
+
+#: What the accurate integration of a loop may miss.
+FOLLOWED = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +40,7 @@ class Loop(Report):
 
     Attributes
     ----------
-    shape : "rectangle", "circle", "optimal" or "none"
+    shape : "rectangle", "circle", "fourier", "optimal" or "none"
     path : BasePath or None
         None where nothing is to be done, and for optimal loops, which are motions.
     corners : array (4, 2) or None
@@ -85,10 +89,12 @@ def holonomy_loop(
         See `fibration`; `base` as there.
     displacement : float, or sequence (k,)
         One number for rectangles and circles, which are for one fibre symbol.
-    shape : "rectangle", "circle" or "optimal"
+    shape : "rectangle", "circle", "fourier" or "optimal"
         Rectangles have equal sides; in closed form where the curvature is constant, by their
         holonomy where it is not. Circles need a constant curvature. The optimal loop is the
-        extremal of least effort (`optimal`), for any fibre.
+        extremal of least effort (`optimal`), for any fibre. "fourier" is a loop of sines and
+        cosines for any number of base symbols and any fibre, also where brackets of higher steps
+        are needed, as for trailers.
     around : (s,)
         The place where it begins and ends; the origin by default.
     start : mapping of fibre symbol to value
@@ -119,11 +125,13 @@ def holonomy_loop(
     task = _WantedLoop(found, wanted, center, start, parameters)
     if shape == "optimal":
         return task.optimal(search)
+    if shape == "fourier":
+        return task.fourier()
     if shape not in ("rectangle", "circle") or len(found.fibre) != 1 or len(found.base) != 2:
         raise FormError(
             "Rectangles and circles move one fibre symbol over two base symbols",
             f'"{shape}" with {len(found.fibre)} fibre and {len(found.base)} base symbols',
-            'use shape="optimal"',
+            'use shape="fourier"',
         )
     return task.circle() if shape == "circle" else task.rectangle()
 
@@ -209,6 +217,24 @@ class _WantedLoop:
         }
         whole = BasePath((Leg(path, (0.0, float(2 * np.pi)), {}),))
         return Loop("circle", whole, None, float(2 * np.pi * radius), self.wanted)
+
+    def fourier(self) -> Loop:
+        values, found = numbers_by_name(self.parameters), self.found
+        fibre = np.array(list(fibre_start(found, self.start).values()))
+        loop = fourier_loop(found, self.wanted, self.center, fibre, values)
+        places, names = fourier_place(found, loop.sines.shape[1], t)
+        numbers = fourier_numbers(names, loop, self.center)
+        path = BasePath((Leg(places, (0.0, 1.0), numbers),))
+        made = holonomy(found, path, start=self.start, parameters=self.parameters)
+        if np.max(np.abs(made.displacement - self.wanted)) > FOLLOWED * (1 + np.abs(fibre).max()):
+            what = "The loop that was found does not move the fibre as wanted"
+            seen = f"it misses it by {np.max(np.abs(made.displacement - self.wanted)):.1e}"
+            raise RunError(what, seen, "ask for a smaller displacement")
+        moments = np.linspace(0.0, 1.0, 2001)
+        waves = np.arange(1, loop.sines.shape[1] + 1)[:, None] * 2 * np.pi * moments
+        speeds = 2 * np.pi * (loop.sines @ np.cos(waves) + loop.cosines @ np.sin(waves))
+        length = float(np.trapezoid(np.linalg.norm(speeds, axis=0), moments))
+        return Loop("fourier", path, None, length, made.displacement)
 
     def optimal(self, search: OptimalOptions) -> Loop:
         flow, fibre = self.found.kinematic, [q.name for q in self.found.fibre]

@@ -17,8 +17,8 @@ t) over T = 2 pi / w, which move z_j by
 
     (a / 2 w)^j c T / j!
 
-and none before it (Murray and Sastry 1993); for any other fibre they are extremals of least effort
-(`da.control.optimal`).
+and none before it (Murray and Sastry 1993); for any other fibre, over any number of base symbols,
+they are sines and cosines whose coefficients are searched for (`fourier_loops`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import sympy
 
 from ...analysis.symmetry.connections import Connection
 from ...analysis.tables import Report, Section
-from ...errors import FormError, ModelError, RunError
+from ...errors import ModelError, RunError
 from ...formulations.equations import Equations
 from ...formulations.registry import derive
 from ...integrate.simulate import simulate
@@ -42,6 +42,7 @@ from ...model.symbols import Coordinate, Parameter, t
 from ...model.values import numbers_by_name
 from ...typing import Array, Symbols, Values
 from .fibration import Fibration, fibration
+from .fourier_loops import fourier_loop, fourier_numbers, fourier_place
 from .holonomy_loops import holonomy_loop
 from .stages import Stage, Stages
 
@@ -166,7 +167,7 @@ class _Laws:
 
     def __init__(self, found: Fibration, plant: Flow) -> None:
         self.found, self.plant = found, plant
-        self._beside: Equations | None = None
+        self._waves: dict[int, Equations] = {}
         names = ("loop_gain", "loop_begin", "loop_length")
         self.gain, self.begin, self.length = (Parameter(name) for name in names)
 
@@ -211,20 +212,13 @@ class _Laws:
             found[j] = self._driven(references)
         return found
 
-    def following(self, extremal: Flow) -> Equations:
-        """Along an extremal over unit time, which runs beside the plant in symbols `ref_`."""
-        if self._beside is None:
-            found = self.found
-            given = {s: value for s, value in extremal.inputs.items() if value is not None}
-            copies = {q: Coordinate(f"ref_{q.name}") for q in extremal.coordinates}
-            copied = {q: e.xreplace(given).xreplace(copies) for q, e in extremal.rates.items()}
-            rates = {copies[q]: e / self.length for q, e in copied.items()}
-            wanted = [rates[copies[q]] + self.gain * (copies[q] - q) for q in found.base]
-            table = {u.name: law for u, law in found.inputs_for(wanted).items()}
-            laws = {u: table.get(u.name, value) for u, value in self.plant.inputs.items()}
-            whole = {**self.plant.rates, **rates}
-            self._beside = derive(self.plant.replacing(rates=whole, inputs=laws))
-        return self._beside
+    def waves(self, harmonics: int) -> Equations:
+        """Round a loop of sines and cosines, from rest to rest, by parameters `loop_`."""
+        if harmonics not in self._waves:
+            s = (t - self.begin) / self.length
+            places, _ = fourier_place(self.found, harmonics, s**2 * (3 - 2 * s))
+            self._waves[harmonics] = self._driven(list(places.values()))
+        return self._waves[harmonics]
 
 
 class _LoopRun:
@@ -267,7 +261,7 @@ class _LoopRun:
                 if abs(here) > small:
                     self.sinusoid(j, -here)
         else:
-            self.extremal(-fibre)
+            self.waves(-fibre)
 
     def straight(self, name: str, goal: Array) -> None:
         """The base to a place, at rest."""
@@ -288,30 +282,21 @@ class _LoopRun:
         amplitudes = {"loop_wide": 2 * share, "loop_high": high / w}
         self._go(f"wave {j}", self.laws.sinusoids[j], length, amplitudes)
 
-    def extremal(self, wanted: Array) -> None:
-        """The loop of least effort, tracked."""
+    def waves(self, wanted: Array) -> None:
+        """A loop of sines and cosines that displaces all of the fibre."""
         found = self.found
-        if found.order != 1:
-            raise FormError(
-                "Loops of least effort are followed by kinematic systems",
-                "inputs that are accelerations",
-                "state the kinematics alone: b_dot = u",
-            )
-        start = {q.name: self.state[q.name] for q in found.fibre}
-        loop = holonomy_loop(found, wanted, "optimal", parameters=self.values, start=start)
-        assert loop.extremal is not None
-        flow, motion = loop.extremal.flow, loop.extremal.motion
-        beside = {f"ref_{q.name}": float(motion[q.name][0]) for q in flow.coordinates}
-        self._go("extremal", self.laws.following(flow), 4 * self.leg, {}, beside)
+        center = self._read(found.base)
+        loop = fourier_loop(found, wanted, center, self._read(found.fibre), self.values)
+        count = loop.sines.shape[1]
+        numbers = fourier_numbers(fourier_place(found, count, t)[1], loop, center)
+        self._go("loop", self.laws.waves(count), 4 * self.leg, numbers)
 
-    def _go(
-        self, name: str, law: Equations, length: float, numbers: State, beside: State | None = None
-    ) -> None:
+    def _go(self, name: str, law: Equations, length: float, numbers: State) -> None:
         known = {symbol.name for symbol in law.system.parameters}
         own = {"loop_gain": self.gain, "loop_begin": self.time, "loop_length": length}
         given = {**self.values, **numbers, **own}
         used = {key: value for key, value in given.items() if key in known}
-        start, span = {**self.state, **(beside or {})}, (self.time, self.time + length)
+        start, span = self.state, (self.time, self.time + length)
         motion = simulate(law, start, span, rtol=self.rtol, parameters=used)
         if not motion.outcome.is_success:
             what = f"The stage `{name}` ended early"
