@@ -49,6 +49,8 @@ __all__ = ["Bundle", "ReducedFunctions", "bundle_of", "equations_on", "reduce"]
 CITATION = "Lagrange-d'Alembert-Poincare equations (Bloch et al. sections 5.8, 5.9)"
 
 ZERO = sympy.Integer(0)
+#: The dimension assumption (Bloch 5.5.24).
+SPANNED = "the allowed directions and the group orbits span all directions"
 
 
 def reduce(
@@ -78,11 +80,15 @@ def reduce(
     reconstruct : bool
         Carry the group coordinates along.
 
+    Constraints may bind the shape as well, so that D and the orbits do not span all directions
+    (Bloch 5.5.24 fails). The shape then keeps constraints of its own, with multipliers `mu_`, and
+    `hypotheses` says how many directions of the base are left.
+
     Raises
     ------
     FormError
-        Where the Lagrangian, the constraints or the forces are not invariant, the constraints also
-        bind the shape, or an action has no body velocities in these coordinates.
+        Where the Lagrangian, the constraints or the forces are not invariant, or an action has no
+        body velocities in these coordinates.
 
     Examples
     --------
@@ -102,7 +108,8 @@ def reduce(
     >>> print(list(reduce(sleigh, plane).system.outputs))
     ['xi_x', 'xi_y', 'xi_th']
     """
-    return equations_on(bundle_of(system, group, section=section, identity=identity), reconstruct)
+    bundle = bundle_of(system, group, section=section, identity=identity, bound_shape=True)
+    return equations_on(bundle, reconstruct)
 
 
 def equations_on(bundle: Bundle, reconstruct: bool) -> Equations:
@@ -121,7 +128,7 @@ def equations_on(bundle: Bundle, reconstruct: bool) -> Equations:
         citation=CITATION,
         state=(*places, *(q.dot for q in shape), *bundle.momenta),
         unknowns=(*(q.ddot for q in shape), *momentum_rates),
-        row_names=(),
+        row_names=bundle.shape_row_names,
         derivation=lambda algebra: ReducedFunctions(bundle, algebra).blocks(reconstruct),
         start_form="lagrange" if reconstruct else None,
         hypotheses=bundle.hypotheses,
@@ -137,8 +144,12 @@ def bundle_of(
     *,
     section: Sequence[Vector] | None = None,
     identity: Values | None = None,
+    bound_shape: bool = False,
 ) -> Bundle:
-    """A system with its group, every hypothesis of the reduction checked."""
+    """A system with its group, every hypothesis of the reduction checked.
+
+    `bound_shape` accepts constraints that bind the shape as well.
+    """
     if system.image is not None or system.unilateral:
         raise FormError(
             "Reduction needs two-sided constraints on velocities",
@@ -176,7 +187,11 @@ def bundle_of(
         )
     bare = Bundle(system, frame, constants, places, shape, unit, sympy.zeros(len(places), 0), ())
     hypotheses = {**frame.hypotheses, CLOSED: closing, **_check_invariance(bare)}
-    rows, found = _section(bare, search=section is None)
+    rows, found, further = _section(bare, section is None, bound_shape)
+    if further:
+        left = f"the constraints leave {len(shape) - len(further)} of {len(shape)} directions"
+        grounds = f"{left} of the base: {len(further)} bind the shape alone"
+        hypotheses[SPANNED] = Verdict("refuted", grounds)
     if section is not None:
         found = sympy.Matrix([[as_expression(value) for value in column] for column in section]).T
         hypotheses["the section spans the body velocities that the constraints allow"] = (
@@ -184,7 +199,9 @@ def bundle_of(
         )
     known = getattr(group, "group", None)
     matrices = known if isinstance(known, LieGroup) and known.dimension == len(places) else None
-    return Bundle(system, frame, constants, places, shape, unit, found, rows, matrices, hypotheses)
+    return Bundle(
+        system, frame, constants, places, shape, unit, found, rows, matrices, hypotheses, further
+    )
 
 
 def _check_invariance(bundle: Bundle) -> dict[str, Verdict]:
@@ -253,30 +270,30 @@ def _affine_rows(algebra: Algebra, residual: Block, symbols: Block) -> Block:
     return algebra.columns([algebra.jacobian(residual, symbols), shift])
 
 
-def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matrix]:
-    """Independent rows of a_xi, and a frame of its kernel as expressions of the shape."""
+def _section(
+    bundle: Bundle, search: bool, bound_shape: bool
+) -> tuple[tuple[int, ...], sympy.Matrix, tuple[int, ...]]:
+    """Independent rows of a_xi, a frame of its kernel, and rows that bind the shape besides."""
     from ...algebra.tree import TreeAlgebra
 
     k = len(bundle.group)
     algebra = GraphAlgebra()
     reduced = ReducedFunctions(bundle, algebra)
     if not reduced.residual.numel():
-        return (), sympy.eye(k)
+        return (), sympy.eye(k), ()
     derivative = algebra.jacobian(reduced.residual, reduced.xi)
     whole = algebra.columns(
         [derivative, algebra.jacobian(reduced.residual, reduced.shape_velocities)]
     )
-    rank = algebra.rank(derivative).value
-    if algebra.rank(whole).value > rank:
+    rank, both = algebra.rank(derivative).value, algebra.rank(whole).value
+    if both > rank and not bound_shape:
         raise FormError(
             "The constraints also bind the shape: D and the group orbits do not span all directions"
             " (Bloch 5.5)",
-            seen=(
-                f"rank {algebra.rank(whole).value} of the constraints, {rank} of them on the group"
-            ),
+            seen=f"rank {both} of the constraints, {rank} of them on the group",
             remedy=(
                 "choose a larger group, so that its orbits and the allowed directions span all of"
-                " them"
+                " them, or use da.symmetry.reduce, which keeps constraints of the shape"
             ),
         )
     sample = _generic(algebra, derivative)
@@ -284,11 +301,17 @@ def _section(bundle: Bundle, search: bool) -> tuple[tuple[int, ...], sympy.Matri
     for place in range(sample.shape[0]):
         if len(rows) < rank and numeric_rank(sample[[*rows, place]]) == len(rows) + 1:
             rows.append(place)
+    wide, further = _generic(algebra, whole), list[int]()
+    for place in range(wide.shape[0]):
+        kept = [*rows, *further]
+        if place not in rows and numeric_rank(wide[[*kept, place]]) == len(kept) + 1:
+            further.append(place)
     if not search:
-        return tuple(rows), sympy.zeros(k, 0)
+        return tuple(rows), sympy.zeros(k, 0), tuple(further)
     tree = ReducedFunctions(bundle, TreeAlgebra())
     written = tree.algebra.jacobian(tree.residual, tree.xi).extract(rows, list(range(k)))
-    return tuple(rows), kernel_frame(written, sample[rows], bundle.shape_symbols, _inertia(tree))
+    frame = kernel_frame(written, sample[rows], bundle.shape_symbols, _inertia(tree))
+    return tuple(rows), frame, tuple(further)
 
 
 def _inertia(tree: ReducedFunctions) -> list[sympy.Expr]:

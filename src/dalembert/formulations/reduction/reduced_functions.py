@@ -57,6 +57,8 @@ class Bundle:
         The group by matrices in the basis of the frame, where it was given with them.
     hypotheses : mapping of statement to Verdict
         What the reduction rests on.
+    shape_rows : tuple of int
+        Further constraints, which bind the shape once the others are solved for xi.
     """
 
     system: System
@@ -69,6 +71,7 @@ class Bundle:
     rows: tuple[int, ...]
     matrices: LieGroup | None = None
     hypotheses: Mapping[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
+    shape_rows: tuple[int, ...] = ()
 
     @cached_property
     def group_coordinates(self) -> GroupCoordinates:
@@ -79,6 +82,11 @@ class Bundle:
         )
         names, unit = tuple(self.frame.fields), tuple(self.identity[symbol] for symbol in symbols)
         return GroupCoordinates(names, symbols, frame, self.constants, unit)
+
+    @property
+    def shape_row_names(self) -> tuple[str, ...]:
+        """The names of the constraints that bind the shape."""
+        return tuple(self.system.bilateral[place].name for place in self.shape_rows)
 
     @property
     def group_symbols(self) -> tuple[Coordinate, ...]:
@@ -252,6 +260,19 @@ class ReducedFunctions:
         )
 
     @cached_property
+    def shape_constraints(self) -> Any:
+        """b(r) r_dot + b_0(r) = 0, (c x 1): what constraints say of the shape without xi."""
+        algebra, bundle = self.algebra, self.bundle
+        if not bundle.shape_rows:
+            return algebra.zeros(0)
+        residual = algebra.part(self.residual, bundle.shape_rows, [0])
+        if bundle.rows:
+            solved = algebra.part(self.residual, bundle.rows, [0])
+            mine, theirs = (algebra.jacobian(block, self.xi) for block in (residual, solved))
+            residual = residual - mine @ theirs.T @ algebra.solve(theirs @ theirs.T, solved)
+        return algebra.substitute(residual, self.xi, algebra.zeros(self.xi.shape[0]))
+
+    @cached_property
     def energy(self) -> Any:
         """l_xi . xi + l_rdot . r_dot - l, in r, r_dot and xi."""
         algebra = self.algebra
@@ -319,13 +340,24 @@ class ReducedFunctions:
         nothing = Projection(
             algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(n + size, size)
         )
+        bound, held = self.shape_constraints, nothing
+        rows, right = algebra.zeros(0, size), algebra.zeros(0)
+        count = len(bundle.shape_rows)
+        if count:
+            by_speed = algebra.jacobian(bound, self.shape_velocities)
+            rows = algebra.columns([by_speed, algebra.zeros(count, m)])
+            moved = algebra.along(bound, self.shape, self.shape_velocities)
+            right = -(moved + algebra.jacobian(bound, self.time))
+            unit = algebra.jacobian(unknowns, unknowns)
+            held = Projection(bound, rows, algebra.stack([algebra.zeros(n, size), unit]))
+            residual = residual if reconstruct else bound
         return GaussBlocks(
             stated_metric=metric,
             force=force,
-            rows=algebra.zeros(0, size),
-            right=algebra.zeros(0),
+            rows=rows,
+            right=right,
             unknowns=unknowns,
-            multipliers=algebra.zeros(0),
+            multipliers=algebra.vector([Parameter(f"mu_{x}") for x in bundle.shape_row_names]),
             rates=algebra.stack([velocities, unknowns]),
             velocities=velocities,
             accelerations=accelerations,
@@ -333,7 +365,7 @@ class ReducedFunctions:
             energy=self.here(self.energy),
             reactions=reactions,
             position=nothing,
-            velocity=nothing,
+            velocity=held,
             residuals=(algebra.zeros(0), residual),
             outputs=outputs,
             section=self.section_minors,

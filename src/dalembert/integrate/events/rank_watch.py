@@ -143,7 +143,9 @@ def _constraint_rows(kernel: Kernel) -> tuple[ca.SX, tuple[str, ...]]:
     """
     system, algebra, graph = kernel.equations.system, kernel.algebra, kernel.graph
     if graph.section is not None:
-        return ca.sparsify(ca.SX(graph.section)), (DEGENERATE,)
+        names = tuple(kernel.equations.row_names)
+        both = ca.diagcat(ca.SX(graph.rows), ca.SX(graph.section))
+        return ca.sparsify(both), (*(_vanishes(name) for name in names), DEGENERATE)
     rows, names = ca.SX(graph.rows), tuple(kernel.equations.row_names)
     if (
         not rows.shape[0]
@@ -156,7 +158,11 @@ def _constraint_rows(kernel: Kernel) -> tuple[ca.SX, tuple[str, ...]]:
         rows, names = ca.jacobian(level.residual, symbols), tuple(c.name for c in system.bilateral)
         values = ca.vertcat(graph.velocities, graph.momenta)
         rows = ca.substitute(rows, symbols, ca.densify(values))
-    return ca.sparsify(rows), tuple(f"the gradient of the constraint `{x}` vanishes" for x in names)
+    return ca.sparsify(rows), tuple(_vanishes(name) for name in names)
+
+
+def _vanishes(name: str) -> str:
+    return f"the gradient of the constraint `{name}` vanishes"
 
 
 def _cannot_vanish(row: ca.SX) -> bool:
