@@ -27,6 +27,7 @@ from ...algebra.graph import GraphAlgebra
 from ...errors import RunError
 from ...model.parameter_values import parameter_values
 from ...model.symbols import Coordinate, Parameter
+from ...runtime.gauss.constrained_solve import solve
 from ...typing import Array
 from .fibration import Fibration
 
@@ -169,7 +170,9 @@ class _Endpoint:
             if np.max(np.abs(wanted - moved)) < MISSED:
                 return coefficients, left
             share = min(1.0, reach / left)
-            step = np.linalg.lstsq(slopes, share * (wanted - moved), rcond=1e-10)[0]
+            step = _least_step(slopes, share * (wanted - moved), np.zeros(self.size))
+            if step is None:
+                break
             step *= min(1.0, LONGEST / max(float(np.linalg.norm(step)), 1e-300))
             there = self(coefficients + step)
             rest = float(np.linalg.norm(wanted - there[0]))
@@ -185,8 +188,9 @@ class _Endpoint:
         rate, effort = 0.02, self(coefficients)[2]
         for _ in range(SHORTENED):
             _, slopes, _, gradient = self(coefficients)
-            normal = np.linalg.lstsq(slopes.T, gradient, rcond=1e-10)[0]
-            down = rate * (slopes.T @ normal - gradient)
+            down = _least_step(slopes, np.zeros(self.k), -rate * gradient)
+            if down is None:
+                break
             down *= min(1.0, 0.2 / max(float(np.linalg.norm(down)), 1e-300))
             found, _ = self.lifted(coefficients + down, wanted)
             if found is not None and self(found)[2] < effort:
@@ -194,6 +198,16 @@ class _Endpoint:
             else:
                 rate /= 3
         return coefficients
+
+
+def _least_step(rows: Array, right: Array, towards: Array) -> Array | None:
+    """The step nearest to `towards` with rows @ step = right; None where the rows contradict it."""
+    if not np.all(np.isfinite(rows)):
+        return None
+    try:
+        return np.asarray(solve(np.eye(len(towards)), towards, rows, right).z)
+    except RunError:
+        return None
 
 
 def _rates(found: Fibration, values: Mapping[str, float]) -> ca.Function:
