@@ -29,7 +29,7 @@ ERRATA = {
     "B-7.7-double-bracket", "B-7.7.18", "B-Proposition-7.7.10", "B-7.7-inclusions", "B-7.7.26",
     "B-7.7.27", "B-7.7.28", "B-7.7.42-quarter-turn", "B-7.7.42-boundary", "B-7.7.46",
     "B-Corollary-7.7.24", "B-7.7.51", "B-Theorem-7.7.26", "B-Definition-7.7.27", "B-7.7.56",
-    "B-7.7.62-equivalent",
+    "B-7.7.62-equivalent", "B-7.7.25-two-point",
 }  # fmt: skip
 
 #: Named results that have rows of their own; the others are those of their equations.
