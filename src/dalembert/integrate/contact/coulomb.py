@@ -143,7 +143,7 @@ def solve_contacts(matrix: Array, free: Array, contacts: Sequence[Contact]) -> C
     every = problem.every()
     if not every:
         raise NoSolutionError(
-            "No state of the contacts obeys Coulomb's law: "
+            "No state of the contacts was found that obeys Coulomb's law: "
             + ", ".join(f"`{contact.name}`" for contact in contacts),
             seen=f"{len(contacts)} contacts",
             remedy="reduce the friction, or give the contact a compliance",
