@@ -32,13 +32,14 @@ import w2_cartesian
 import w3_disk
 import w4_ensemble
 import w5_longrun
+import w6_robots
 from harness import Entry, Workload, parse_rows
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 WORKLOADS = {
     module.WORKLOAD.key: module.WORKLOAD
-    for module in (w1_chain, w2_cartesian, w3_disk, w4_ensemble, w5_longrun)
+    for module in (w1_chain, w2_cartesian, w3_disk, w4_ensemble, w5_longrun, w6_robots)
 }
 #: A measurement that took longer than this is not repeated.
 LONG = 20.0

@@ -22,6 +22,7 @@ import dalembert as da
 ROOT = Path(__file__).parents[2]
 SPACES = (
     "analysis",
+    "bodies",
     "control",
     "dirac",
     "draw",

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...formulations.registry import derive
 from ...integrate.start import consistent_start
 from ...model.bodies.mechanism import Mechanism
+from ...model.bodies.quaternions import quaternion_of, quaternion_rates
+from ...model.bodies.starts import JointStart
 from ...model.symbols import by_name
 from .body_model import BodyModel
 
 if TYPE_CHECKING:
-    from ...typing import Array, Values
+    from ...typing import Array, BySymbol, Values
 
 __all__ = ["agreement"]
 
 
 def agreement(
-    mechanism: Mechanism, start: Mapping[Any, float], parameters: Values | None = None
+    mechanism: Mechanism, start: BySymbol[JointStart], parameters: Values | None = None
 ) -> float:
     """The worst relative difference between accelerations in joint and in maximal coordinates.
 
@@ -42,7 +43,7 @@ def agreement(
     n = len(joint.names)
     first = derive(joint.system, "lagrange").compile()
     p = np.array([float(values[symbol.name]) for symbol in first.parameters])
-    begin = consistent_start(first.plain_context(p), 0.0, start, p).state
+    begin = consistent_start(first.plain_context(p), 0.0, mechanism.start(start), p).state
     rates = first.rates(0.0, begin, p)
     q, v, a = begin[:n], begin[n:], rates[n:]
     state = _carried(joint, maximal, q, v)
@@ -74,27 +75,3 @@ def _carried(joint: BodyModel, maximal: BodyModel, q: Array, v: Array) -> Array:
     return np.array(
         [known[name][0] for name in maximal.names] + [known[name][1] for name in maximal.names]
     )
-
-
-def quaternion_of(rotation: Array) -> Array:
-    """The quaternion (w, x, y, z) of a rotation matrix, by its largest part (Shepperd)."""
-    R = rotation
-    trace = float(np.trace(R))
-    squares = np.array([1 + trace, *(1 - trace + 2 * np.diag(R))])
-    w, x, y = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    xy, xz, yz = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
-    columns = [
-        (squares[0], w, x, y),
-        (w, squares[1], xy, xz),
-        (x, xy, squares[2], yz),
-        (y, xz, yz, squares[3]),
-    ]
-    best = np.array(columns[int(np.argmax(squares))])
-    found: Array = best / np.linalg.norm(best)
-    return found
-
-
-def quaternion_rates(parts: Array, spin: Array) -> Array:
-    """q_dot = q (0, w) / 2, with the angular velocity in the turned axes."""
-    w, vector = parts[0], parts[1:]
-    return np.array([-vector @ spin, *(w * spin + np.cross(vector, spin))]) / 2

@@ -6,9 +6,9 @@ where they do not reduce the residual.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -197,8 +197,8 @@ def inverse_kinematics(
     position: Sequence[float] | None = None,
     rotation: Rotated = None,
     *,
-    guess: Mapping[Any, float] | None = None,
-    hold: Mapping[Any, float] | None = None,
+    guess: BySymbol[JointStart] | None = None,
+    hold: BySymbol[JointStart] | None = None,
     parameters: Values | None = None,
 ) -> dict[str, float]:
     """Coordinates for which a frame has a given position or rotation, or both, loops closed.
@@ -223,8 +223,9 @@ def inverse_kinematics(
     if position is None and rotation is None:
         raise ModelError("A position or a rotation is needed", remedy="pass position=(x, y, z)")
     model = BodyModel(mechanism, parameters)
-    start = model.array({**(guess or {}), **(hold or {})})
-    kept = {getattr(key, "name", key) for key in hold or {}}
+    holding = mechanism.start(hold or {})
+    start = model.array({**mechanism.start(guess or {}), **holding})
+    kept = set(holding)
     free = [k for k, name in enumerate(model.names) if name not in kept]
     target = np.array(as_rotation(rotation).rows, dtype=float) if rotation is not None else None
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import casadi as ca
 import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
+from ...codegen.native_block import NativeBlock
 from ...errors import ModelError
 from ...formulations.forms.lagrange import applied_force
 from ...model.bodies.body import Frame, Place, as_frame
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["BodyModel", "Pose"]
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
+#: Longer blocks are interpreted: compiling them would take minutes.
+MOST_NATIVE = 500_000
+#: Results (count, size) at states (count, 3 n) and values of the parameters.
+_Evaluate: TypeAlias = "Callable[[Array, Array], Array]"
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,14 @@ class BodyModel:
     Coordinates and velocities are arrays (..., n) in the order of `names`; leading dimensions are
     many states at once.
 
+    Parameters
+    ----------
+    parameters : mapping of parameter to number
+    coordinates : "joint" or "maximal"
+    native : bool
+        Whether each quantity is compiled when it is first asked for, which pays for many calls;
+        blocks of more than half a million operations are interpreted.
+
     Examples
     --------
     >>> import dalembert as da
@@ -77,8 +90,10 @@ class BodyModel:
         mechanism: Mechanism,
         parameters: Values | None = None,
         coordinates: Coordinates = "joint",
+        *,
+        native: bool = False,
     ) -> None:
-        self.mechanism = mechanism
+        self.mechanism, self.native = mechanism, native
         self.system = mechanism.system(coordinates)
         self.kinematics = mechanism.kinematics_in(coordinates)
         #: The names of the coordinates, in the order of arrays.
@@ -113,22 +128,28 @@ class BodyModel:
                 )
         wide += [np.zeros(n)] * (3 - len(wide))
         lead = np.broadcast_shapes(*(state.shape[:-1] for state in wide))
-        flat = [np.broadcast_to(state, (*lead, n)).reshape(-1, n).T for state in wide]
-        count = flat[0].shape[1]
-        numbers = np.repeat(self._parameters[:, None], count, axis=1)
+        flat = [np.broadcast_to(state, (*lead, n)).reshape(-1, n) for state in wide]
         function, shape = self._cache.get(key, lambda: self._function(make()))
-        found = np.asarray(function(np.vstack([*flat, numbers])).full())
-        return found.T.reshape(*lead, shape[1], shape[0]).swapaxes(-1, -2)
+        found = function(np.hstack(flat), self._parameters)
+        return np.asarray(found.reshape(*lead, shape[1], shape[0]).swapaxes(-1, -2))
 
-    def _function(self, block: Any) -> tuple[Any, tuple[int, int]]:
+    def _function(self, block: Any) -> tuple[_Evaluate, tuple[int, int]]:
         algebra = self._algebra
         inputs = algebra.vector([*self.system.inputs, t])
         block = ca.substitute(ca.SX(block), inputs, ca.DM.zeros(inputs.numel()))
-        everything = ca.vertcat(self._q, self._v, self._a, algebra.vector(self.system.parameters))
-        return (
-            ca.Function("block", [everything], [ca.densify(ca.vec(block))]),
-            (int(block.shape[0]), int(block.shape[1])),
-        )
+        state = ca.vertcat(self._q, self._v, self._a)
+        parameters = algebra.vector(self.system.parameters)
+        column = ca.densify(ca.vec(block))
+        shape = (int(block.shape[0]), int(block.shape[1]))
+        function = ca.Function("block", [ca.vertcat(state, parameters)], [column])
+        if self.native and function.n_instructions() <= MOST_NATIVE:
+            return NativeBlock(state, parameters, column), shape
+
+        def interpreted(states: Array, values: Array) -> Array:
+            many = np.repeat(values[:, None], len(states), axis=1)
+            return np.asarray(function(np.vstack([states.T, many])).full()).T
+
+        return interpreted, shape
 
     def array(self, values: Mapping[Any, float]) -> Array:
         """Coordinates by name as an array (n,); home values where they are not given."""
@@ -237,6 +258,20 @@ class BodyModel:
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """The generalised forces tau = M a + h that give the accelerations, (..., n)."""
         return self.evaluate("inverse", self._inverse, q, v, a)[..., 0]
+
+    def inverse_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """d tau / dq, d tau / dv and d tau / da = M of `inverse_dynamics`, (..., n, n) each."""
+        n = len(self.names)
+        found = self.evaluate(
+            "inverse derivatives",
+            lambda: ca.jacobian(self._inverse(), ca.vertcat(self._q, self._v, self._a)),
+            q,
+            v,
+            a,
+        )
+        return found[..., :n], found[..., n : 2 * n], found[..., 2 * n :]
 
     def _lagrangian(self) -> Any:
         return self._algebra.scalar(self.system.energy_function)

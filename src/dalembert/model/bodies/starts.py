@@ -22,6 +22,7 @@ from ...errors import StartError
 from ..symbols import name_of
 from ..values import real_number
 from .joints import Joint
+from .quaternions import quaternion_of
 from .steps import Ball, Slide, Turn
 from .vectors import Rotation
 
@@ -138,16 +139,14 @@ def _coordinates(joint: Joint, rotation: Rotation) -> dict[str, float]:
             seen=rotation.rows[0][0],
             remedy="give its angles as numbers",
         ) from None
-    turned = Turned.from_matrix(rows)
-    last = joint.steps[-1]
-    if isinstance(last, Ball):
-        x, y, z, w = turned.as_quat()
-        return dict(zip((q.name for q in joint.coordinates[-4:]), (w, x, y, z), strict=True))
+    if isinstance(joint.steps[-1], Ball):
+        parts = map(float, quaternion_of(np.array(rows)))
+        return dict(zip((q.name for q in joint.coordinates[-4:]), parts, strict=True))
     turns = [step for step in joint.steps if isinstance(step, Turn)]
     sequence = "".join("XYZ"[[float(e) for e in step.axis].index(1.0)] for step in turns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of angles that are not unique
-        angles = turned.as_euler(sequence)
+        angles = Turned.from_matrix(rows).as_euler(sequence)
     names = (q.name for q in joint.coordinates[-3:])
     return dict(zip(names, map(float, angles), strict=True))
 

@@ -217,3 +217,34 @@ def test_quantities_that_stay_in_printed_equations_are_explained():
     w = da.define("w", a * x.dot)
     written = Written((Line(((w**2, None),), ()),), ())
     assert _with_definitions(written).names == ((a, a.definition), (w, w.definition))
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_native_and_interpreted_numbers_agree_and_derivatives_are_those_of_differences(
+    count: int,
+) -> None:
+    m = da.parameters("m")
+    upper, lower = (b.Body(name, m, (0.1, 0.2, -0.5), (0.1, 0.2, 0.25)) for name in "ab")
+    mechanism = b.Mechanism(
+        [
+            b.spherical("s", b.ground(), upper),
+            b.revolute("q", upper, lower, (1, 2, 3), at=(0, 0.1, -1), damping=0.3),
+        ],
+        gravity=(0, 0, -9.81),
+    )
+    native = b.BodyModel(mechanism, {m: 1.3}, native=True)
+    plain = b.BodyModel(mechanism, {m: 1.3})
+    q, v, a = np.random.default_rng(3).uniform(-1, 1, (3, count, 5))
+    assert native.inverse_dynamics(q, v, a) == pytest.approx(
+        plain.inverse_dynamics(q, v, a), rel=1e-12
+    )
+    assert native.mass_matrix(q[0]) == pytest.approx(plain.mass_matrix(q[0]), rel=1e-12)
+    found = native.inverse_derivatives(q, v, a)
+    assert found[2] == pytest.approx(plain.mass_matrix(q), rel=1e-11, abs=1e-12)
+    for matrices, place in zip(found, range(3), strict=True):
+        for k in range(5):
+            step = np.zeros((3, count, 5))
+            step[place, :, k] = 1e-6
+            ahead = plain.inverse_dynamics(*(np.array([q, v, a]) + step))
+            behind = plain.inverse_dynamics(*(np.array([q, v, a]) - step))
+            assert matrices[..., k] == pytest.approx((ahead - behind) / 2e-6, rel=1e-6, abs=1e-6)

@@ -18,6 +18,7 @@ from ...bodies.body import Body, Frame, Place, inertia
 from ...bodies.contributions import Element
 from ...bodies.elements import coupling
 from ...bodies.joints import Joint, free, prismatic, revolute, spherical, weld
+from ...bodies.quaternions import quaternion_of
 from ...bodies.vectors import (
     Rotation,
     Triple,
@@ -38,7 +39,7 @@ from .mjcf_settings import UNSUPPORTED as NOT_SUPPORTED
 from .mjcf_settings import Settings, with_includes
 from .naming import Names
 from .options import ReadOptions, Robot
-from .poses import Pose, quaternion_of
+from .poses import Pose
 from .xml_reader import Node, Unread
 
 __all__ = ["read_mjcf"]
@@ -276,7 +277,7 @@ class _Mjcf:
         self.start |= {
             f"{name}_{axis}": float(x) for axis, x in zip("xyz", pose.origin, strict=True)
         }
-        parts = quaternion_of(pose.axes)
+        parts = map(float, quaternion_of(pose.axes))
         self.start |= {f"{name}_q{part}": x for part, x in zip("wxyz", parts, strict=True)}
 
     def _joint_name(self, node: Node, body: Body) -> str:

@@ -14,7 +14,7 @@ from .geom_inertia import numeric
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Pose", "quaternion_of", "roll_pitch_yaw"]
+__all__ = ["Pose", "roll_pitch_yaw"]
 
 Array: TypeAlias = "NDArray[np.float64]"
 
@@ -47,18 +47,6 @@ class Pose:
     def local(self, position: ArrayLike) -> list[float]:
         """A position of the other frame, in this one."""
         return [float(entry) for entry in self.axes.T @ (np.asarray(position) - self.origin)]
-
-
-def quaternion_of(axes: Array) -> list[float]:
-    """A unit quaternion (w, x, y, z) of a rotation matrix.
-
-    >>> quaternion_of(np.eye(3))
-    [1.0, 0.0, 0.0, 0.0]
-    """
-    from scipy.spatial.transform import Rotation as Turned
-
-    x, y, z, w = Turned.from_matrix(axes).as_quat()
-    return [float(part) for part in (w, x, y, z)]
 
 
 def roll_pitch_yaw(axes: Array) -> list[float]:

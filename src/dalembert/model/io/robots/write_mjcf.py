@@ -11,10 +11,11 @@ from ....errors import ModelError
 from ...bodies.body import GROUND, Frame
 from ...bodies.elements import Coupling
 from ...bodies.joints import Joint
+from ...bodies.quaternions import quaternion_of
 from ...bodies.steps import Turn
 from ...symbols import Coordinate
 from .elementary_tree import ElementaryJoint, ElementaryTree, Link
-from .poses import Pose, quaternion_of
+from .poses import Pose
 from .relations import actuators, polynomial_pair
 from .write_urdf import text_of
 

@@ -1,0 +1,72 @@
+"""A block of the graph as native code, for one state or for many at once."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ..typing import Array
+from .backends.llvm import native_library
+from .program import straight_line
+
+__all__ = ["NativeBlock"]
+
+#: Evaluate the program for `count` states, which lie one after the other, as do the results.
+_LOOP = """
+define void @many(ptr %y, ptr %p, ptr %out, i64 %count, i64 %width, i64 %size) nounwind {
+entry:
+  %empty = icmp eq i64 %count, 0
+  br i1 %empty, label %done, label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %from = mul i64 %k, %width
+  %to = mul i64 %k, %size
+  %state = getelementptr double, ptr %y, i64 %from
+  %result = getelementptr double, ptr %out, i64 %to
+  call void @block(ptr %p, ptr %state, ptr %p, ptr %p, ptr %p, ptr %result)
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+class NativeBlock:
+    """A column of the graph as a function of states and parameters.
+
+    Parameters
+    ----------
+    state, parameters : columns of symbols
+    column : column of expressions
+
+    Examples
+    --------
+    >>> x = ca.SX.sym("x", 2)
+    >>> squares = NativeBlock(x, ca.SX(0, 1), x * x)
+    >>> squares(np.array([[1.0, 2.0], [3.0, 4.0]]), np.zeros(0)).tolist()
+    [[1.0, 4.0], [9.0, 16.0]]
+    """
+
+    def __init__(self, state: Any, parameters: Any, column: Any) -> None:
+        nothing = ca.SX(0, 1)
+        inputs = [ca.SX.sym("t"), state, parameters, nothing, nothing]
+        program = straight_line("block", inputs, [ca.SX(column)])
+        self.operations = program.operation_count
+        self.width, self.size = int(state.numel()), len(program.outputs)
+        self._library = native_library([program], _LOOP, ["many"])
+        address, whole = ctypes.c_void_p, ctypes.c_int64
+        prototype = ctypes.CFUNCTYPE(None, address, address, address, whole, whole, whole)
+        self._many = prototype(self._library.addresses["many"])
+
+    def __call__(self, states: Array, parameters: Array) -> Array:
+        """Results (count, size) at states (count, width)."""
+        y = np.ascontiguousarray(states, dtype=float)
+        p = np.ascontiguousarray(np.append(parameters, 0.0), dtype=float)
+        found = np.empty((len(y), self.size))
+        self._many(y.ctypes.data, p.ctypes.data, found.ctypes.data, len(y), self.width, self.size)
+        return found
