@@ -62,6 +62,7 @@ class Task:
     """A robot file and a state of it: joints by name; a free base in space axes."""
 
     path: Path
+    root: str
     free: bool
     joints: tuple[str, ...]
     q: np.ndarray
@@ -99,7 +100,11 @@ def task_of(name: str, folder: Path) -> Task:
     q, v = rng.uniform(-1, 1, len(joints)), rng.uniform(-1, 1, len(joints))
     quaternion = rng.normal(size=4)
     quaternion /= np.linalg.norm(quaternion)
-    return Task(path, name in FREE, joints, q, v, rng.uniform(-1, 1, 3), quaternion,
+    children = {_end(joint, "child") for joint in root.iter("joint")}
+    base = next(
+        link.get("name", "") for link in root.iter("link") if link.get("name") not in children
+    )
+    return Task(path, base, name in FREE, joints, q, v, rng.uniform(-1, 1, 3), quaternion,
                 rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3))  # fmt: skip
 
 

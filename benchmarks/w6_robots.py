@@ -123,8 +123,7 @@ def mujoco(task: Task) -> Robot:
     path = task.path
     if task.free:  # MuJoCo fixes the root link unless the file has a floating joint
         text = path.read_text()
-        root = text.split('<link name="')[1].split('"')[0]
-        ends = f'<parent link="world"/><child link="{root}"/>'
+        ends = f'<parent link="world"/><child link="{task.root}"/>'
         floating = f'<joint name="floating" type="floating">{ends}</joint>'
         path = path.with_suffix(".floating.urdf")
         path.write_text(text.replace("</robot>", f'<link name="world"/>{floating}</robot>'))
@@ -160,15 +159,13 @@ def drake(task: Task) -> Robot:
 
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
-    from pydrake.multibody.tree import BodyIndex, MultibodyForces
+    from pydrake.multibody.tree import MultibodyForces
 
     logging.getLogger("drake").setLevel(logging.ERROR)
     plant = MultibodyPlant(time_step=0.0)
     Parser(plant).AddModels(str(task.path))
-    children = {plant.get_joint(k).child_body().index() for k in plant.GetJointIndices()}
-    if not task.free:
-        roots = [k for k in range(1, plant.num_bodies()) if BodyIndex(k) not in children]
-        plant.WeldFrames(plant.world_frame(), plant.get_body(BodyIndex(roots[0])).body_frame())
+    if not task.free and task.root != "world":
+        plant.WeldFrames(plant.world_frame(), plant.GetBodyByName(task.root).body_frame())
     plant.mutable_gravity_field().set_gravity_vector([0, 0, -GRAVITY])
     plant.Finalize()
     context = plant.CreateDefaultContext()
