@@ -106,11 +106,13 @@ def single_constraint(e: State) -> Residual:
 def vanishing_row() -> Residual:
     x, y = coordinates("x y")
     energy = (x.momentum**2 + y.momentum**2 + x**2 + x * y + y**2) / 2
-    flat = momentum(x.momentum**2 / 2, name="flat")
-    probe = Probe(derive(System([x, y], hamiltonian=energy, constraints=[flat]), "hamilton"), {})
+    # Two lines that cross: the row vanishes at their crossing alone.
+    crossing = momentum(x.momentum * y.momentum, name="crossing")
+    system = System([x, y], hamiltonian=energy, constraints=[crossing])
+    probe = Probe(derive(system, "hamilton"), {})
     return [
-        distance(probe.rates(0.0, [a, b, 0.0, p]), [0.0, p, -a - b / 2, -b - a / 2])
-        for a, b, p in np.random.default_rng(9).uniform(-1, 1, (4, 3))
+        distance(probe.rates(0.0, [a, b, 0.0, 0.0]), [0.0, 0.0, -a - b / 2, -b - a / 2])
+        for a, b in np.random.default_rng(9).uniform(-1, 1, (4, 2))
     ]
 
 
