@@ -47,7 +47,11 @@ def _fault(system: System) -> FormError | None:
 
 
 def _has_one_sign(expression: sympy.Expr) -> bool:
-    """Whether an expression is nowhere negative, or nowhere positive."""
+    """Whether an expression is nowhere negative, or nowhere positive; one that is nowhere zero
+    never holds, which a start says.
+    """
+    if expression.is_nonzero:
+        return False
     signs = {term.could_extract_minus_sign() for term in sympy.Add.make_args(expression)}
     return len(signs) == 1 and bool(expression.is_nonnegative or expression.is_nonpositive)
 
