@@ -7,8 +7,12 @@ rule does not apply, and dividing by the gradient would derive equations of anot
 
 from __future__ import annotations
 
+from itertools import zip_longest
+from random import Random
+
 import sympy
 
+from ..algebra.field_numbers import PRIME
 from ..errors import FormError
 from ..model.constraints import Constraint
 from ..model.system import System
@@ -17,6 +21,8 @@ __all__ = ["check_regular"]
 
 #: Expressions are factored up to this number of operations, and in systems up to this many rows.
 MOST_OPERATIONS, MOST_ROWS = 150, 30
+#: The largest degree of a polynomial on a line.
+LARGEST_DEGREE = 40
 
 
 def check_regular(system: System) -> None:
@@ -38,7 +44,8 @@ def _fault(system: System) -> FormError | None:
         symbols = constraint.expression.atoms(constraint.restricts)
         if not symbols or _is_affine(constraint.expression, symbols):
             continue
-        base = _base(constraint.expression, symbols, few)
+        may_be = _may_be_power(constraint.expression, symbols)
+        base = _base(constraint.expression, symbols, few) if may_be else None
         if base is not None:
             return _error(constraint, f"state it as {base} = 0")
         if _has_one_sign(constraint.expression):
@@ -63,6 +70,105 @@ def _is_affine(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> bool:
         if len(moving) > 1 or any(factor not in symbols for factor in moving):
             return False
     return True
+
+
+def _may_be_power(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> bool:
+    """Whether an expression may be a product of powers, as a polynomial in its symbols and in
+    whatever is no sum, product or power of them; what is none is told for certain.
+
+    On a random line, a product of powers g^k with k > 1 is a polynomial that shares at least half
+    of its degree with its derivative, also modulo a prime.
+
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> _may_be_power(x**2 - 2*x*y + y**2, {x, y}), _may_be_power(x**2 + y**2 - 1, {x, y})
+    (True, False)
+    """
+    try:
+        line = _on_line(expression, symbols, {})
+    except _NoLineError:
+        return True
+    degree = len(line) - 1
+    if degree < 1:
+        return True
+    derivative = _trimmed([k * c % PRIME for k, c in enumerate(line)][1:])
+    return 2 * (len(_gcd(line, derivative)) - 1) >= degree
+
+
+class _NoLineError(Exception):
+    """The polynomial of an expression is too long, or its numbers vanish modulo the prime."""
+
+
+_Polynomial = list[int]
+
+
+def _on_line(
+    expression: sympy.Expr, symbols: set[sympy.Symbol], known: dict[sympy.Expr, _Polynomial]
+) -> _Polynomial:
+    """The coefficients of an expression on a line, lowest first."""
+    if expression in known:
+        return known[expression]
+    if expression.is_Float:
+        expression = sympy.Rational(expression)
+    if expression.is_Rational:
+        bottom = int(expression.q) % PRIME
+        if bottom == 0:
+            raise _NoLineError
+        return _trimmed([int(expression.p) * pow(bottom, -1, PRIME) % PRIME])
+    if expression.is_Add:
+        found = [0]
+        for term in expression.args:
+            added = _on_line(term, symbols, known)
+            found = [a + b for a, b in zip_longest(found, added, fillvalue=0)]
+        return _trimmed([c % PRIME for c in found])
+    if expression.is_Mul:
+        found = [1]
+        for factor in expression.args:
+            found = _product(found, _on_line(factor, symbols, known))
+        return found
+    if expression.is_Pow and expression.exp.is_Integer and abs(expression.exp) <= LARGEST_DEGREE:
+        base = expression.base if expression.exp > 0 else 1 / expression.base
+        line = _on_line(base, symbols, known) if expression.exp != -1 else None
+        if line is not None:
+            found = [1]
+            for _ in range(abs(int(expression.exp))):
+                found = _product(found, line)
+            return found
+    random = Random(f"{len(known)}")
+    moves = not expression.free_symbols.isdisjoint(symbols)
+    known[expression] = [random.randrange(1, PRIME) for _ in range(2 if moves else 1)]
+    return known[expression]
+
+
+def _product(first: _Polynomial, second: _Polynomial) -> _Polynomial:
+    if len(first) + len(second) > LARGEST_DEGREE:
+        raise _NoLineError
+    found = [0] * (len(first) + len(second) - 1)
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            found[i + j] = (found[i + j] + a * b) % PRIME
+    return _trimmed(found)
+
+
+def _gcd(first: _Polynomial, second: _Polynomial) -> _Polynomial:
+    """A greatest common divisor of two polynomials modulo the prime."""
+    while any(second):
+        inverse = pow(second[-1], -1, PRIME)
+        rest = list(first)
+        while len(rest) >= len(second) and any(rest):
+            scale, shift = rest[-1] * inverse % PRIME, len(rest) - len(second)
+            for k, c in enumerate(second):
+                rest[shift + k] = (rest[shift + k] - scale * c) % PRIME
+            rest = _trimmed(rest)
+        first, second = second, rest
+    return first
+
+
+def _trimmed(line: _Polynomial) -> _Polynomial:
+    """Without leading zeros; at least one coefficient."""
+    while len(line) > 1 and line[-1] == 0:
+        line.pop()
+    return line or [0]
 
 
 def _base(expression: sympy.Expr, symbols: set[sympy.Symbol], factored: bool) -> sympy.Expr | None:

@@ -73,3 +73,14 @@ def test_the_motion_under_the_constraint_to_state_instead() -> None:
     system = da.System(**FREE, constraints=[da.velocity(ROW, name="f")])
     motion = da.simulate(system, {x.dot: 1.0, y: 1.0, z.dot: 1.0}, (0, 1))
     assert motion.success and motion.worst_residual["velocity"] < 1e-12
+
+
+@pytest.mark.parametrize("power", [2, 3, 4])
+def test_powers_are_found_in_any_writing(power) -> None:
+    bases = [x - y * z, sympy.sin(x) + y, x + 1 / y, x**2 + y**2 - 1, x / 2 + 0.25 * y]
+    for base in bases:
+        for text in (base**power, sympy.expand(base**power), sympy.expand(3 * base**power)):
+            point = da.System(**FREE, constraints=[da.holonomic(text, name="power")])
+            with pytest.raises(FormError, match="power"):
+                da.derive(point)
+            da.derive(point.replacing(constraints=[da.holonomic(base, name="plain")]))
