@@ -381,9 +381,12 @@ class SimplifyingAlgebra:
         found = sympy.zeros(matrix.rows, right.cols)
         for places, part in sets:
             rows = right.extract(places, range(right.cols))
-            home = known.get(part) or (self._named_inverse(part, inverses[part]) if named else None)
+            inverse = inverses[part]
+            home = known.get(part)
+            if home is None and (named or inverse is None):
+                home = self._named_inverse(part, inverse)
             if home is None:
-                values = each(inverses[part] @ rows, self._lowest)
+                values = each(inverse @ rows, self._lowest)
             else:
                 values = (
                     home.symbols @ rows
