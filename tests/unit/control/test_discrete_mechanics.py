@@ -145,6 +145,7 @@ def test_an_interruption_inside_a_solve_keeps_the_best_iterate() -> None:
         ({"bounds": {u: (-1, 1)}}, "off by"),
         ({"conditions": [at_end(x) - 1, at_end(x) - 2], "end": {}}, "at_end|off by"),
         ({"cost": -integral(x**2), "end": {}, "guess": {x: da.t}}, "without limit|No trajectory"),
+        ({"cost": -integral(x**2), "end": {}}, "without limit|No trajectory"),
         ({"cost": integral(sympy.log(x - 5))}, "no finite number"),
         ({"bounds": {x: (0.5, 2)}}, "outside its bounds"),
         ({"span": (1, 0)}, "forward"),

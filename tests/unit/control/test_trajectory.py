@@ -410,3 +410,15 @@ def test_a_trajectory_is_read_and_drawn() -> None:
     assert "of the replayed motion" in found.report()
     assert len(found.plot().axes) == 3
     assert at_start(x) != at_end(x)
+
+
+def test_a_guess_at_a_maximum_is_left() -> None:
+    """-x^2 is stationary at rest; with |u| <= 1 the block goes as far as it can, x = t^2/2."""
+    x = da.coordinates("x")
+    u = da.inputs("u")
+    block = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
+    found = da.control.optimise(
+        block, -da.control.integral(x**2), {x: 0, x.dot: 0}, {}, (0, 1), bounds={u: (-1, 1)}
+    )
+    assert found.cost == pytest.approx(-1 / 20, rel=1e-6)
+    assert "no minimum" in " ".join(found.notes)

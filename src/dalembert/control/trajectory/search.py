@@ -12,7 +12,7 @@ from ...errors import ModelError, RunError
 from ...typing import Array, Progress
 from .answer import LocalOptimum, MeshRound, Trajectory
 from .ends import consistent_ends
-from .guesses import Course, course_of_unknowns, on_mesh
+from .guesses import Course, bent_courses, course_of_unknowns, on_mesh
 from .judge import pontryagin_extremal
 from .program import Iterate, Program
 from .refinement import Assessor, refined
@@ -24,6 +24,8 @@ __all__ = ["Search"]
 
 #: Local optima whose costs differ by less than this, relatively, are one.
 SAME = 1e-5
+#: A solution as near to the guess as this is the guess.
+STILL = 1e-6
 #: A cost below minus this falls without limit.
 UNBOUNDED = 1e10
 
@@ -101,6 +103,8 @@ class Search:
         for course in courses:
             try:
                 iterate, program = self._solved(course, edges, {})
+                if iterate.converged and self._is_still(iterate, course, edges):
+                    iterate, program = self._left(iterate, program, course, edges)
                 if not iterate.converged and not iterate.is_stopped:
                     iterate, program = self._relaxed(iterate, program)
             except (ModelError, RunError) as error:
@@ -142,6 +146,25 @@ class Search:
         if self.progress is not None:
             program.watch.tell = self._tell
         return program.solve(unknowns), program
+
+    def _is_still(self, iterate: Iterate, course: Course, edges: Array) -> bool:
+        """Whether a solution is the guess itself."""
+        guess, found = on_mesh(self.statement, self.scheme, edges, course), iterate.unknowns
+        pairs = ((guess.nodes, found.nodes), (guess.inputs, found.inputs))
+        return all(np.allclose(a, b, rtol=STILL, atol=STILL) for a, b in pairs)
+
+    def _left(
+        self, still: Iterate, program: Program, course: Course, edges: Array
+    ) -> tuple[Iterate, Program]:
+        """Leave a guess at which the cost is stationary: it may be a saddle or a maximum."""
+        (bent,) = bent_courses(self.statement, course, 1, 0)
+        other, finer = self._solved(bent, edges, {})
+        if other.converged and other.cost >= still.cost - SAME * max(1e-3, abs(still.cost)):
+            return still, program
+        self.notes.append(
+            "The cost is stationary at the guess, which is no minimum; the search began beside it."
+        )
+        return other, finer
 
     def _tell(self, iterations: int) -> None:
         """Tell the progress inside a mesh, whose number of iterations is not known before."""
