@@ -44,7 +44,7 @@ def _fault(system: System) -> FormError | None:
         symbols = constraint.expression.atoms(constraint.restricts)
         if not symbols or _is_affine(constraint.expression, symbols):
             continue
-        may_be = _may_be_power(constraint.expression, symbols)
+        may_be = not few or _may_be_power(constraint.expression, symbols)
         base = _base(constraint.expression, symbols, few) if may_be else None
         if base is not None:
             return _error(constraint, f"state it as {base} = 0")
@@ -54,13 +54,27 @@ def _fault(system: System) -> FormError | None:
 
 
 def _has_one_sign(expression: sympy.Expr) -> bool:
-    """Whether an expression is nowhere negative, or nowhere positive; one that is nowhere zero
-    never holds, which a start says.
+    """Whether an expression is a sum of squares, or minus one, by how it is written.
+
+    With a number among its terms it never holds, which a start says.
     """
-    if expression.is_nonzero:
+    terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(expression)]
+    if any(rest is sympy.S.One for _, rest in terms):
         return False
-    signs = {term.could_extract_minus_sign() for term in sympy.Add.make_args(expression)}
-    return len(signs) == 1 and bool(expression.is_nonnegative or expression.is_nonpositive)
+    return len({bool(number > 0) for number, _ in terms}) == 1 and all(
+        _is_square(rest) for _, rest in terms
+    )
+
+
+def _is_square(expression: sympy.Expr) -> bool:
+    """Whether an expression is nowhere negative, by how it is written."""
+    if expression.is_Add or expression.is_Mul:
+        return all(map(_is_square, expression.args))
+    if expression.is_Pow and expression.exp.is_Rational:
+        return bool(expression.exp.is_even) or _is_square(expression.base)
+    if expression.is_Number or expression.is_Symbol:
+        return bool(expression.is_nonnegative)
+    return isinstance(expression, sympy.Abs)
 
 
 def _is_affine(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> bool:
