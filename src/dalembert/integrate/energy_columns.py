@@ -30,6 +30,8 @@ __all__ = ["MEANINGS", "Columns", "energy_names", "sampled_at"]
 
 #: Nodes of Gauss's rule on a step; where a state between steps takes a step of its own, fewer.
 NODES, FEW_NODES = 5, 2
+#: Steps whose states are in memory at once.
+AT_ONCE = 10_000
 
 
 class Columns(Mapping[str, Array]):
@@ -134,9 +136,12 @@ def _action(motion: Motion) -> Array:
     )
     edges, places = motion.panels()
     middles, halves = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    times = (middles[:, None] + halves[:, None] * nodes).ravel()
-    values = _lagrangian(sampled_at(motion, times)).reshape(len(middles), len(nodes))
-    pieces = (values @ weights) * halves
+    pieces = np.zeros(len(middles))
+    for first in range(0, len(middles), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        times = (middles[part, None] + halves[part, None] * nodes).ravel()
+        values = _lagrangian(sampled_at(motion, times)).reshape(-1, len(nodes))
+        pieces[part] = (values @ weights) * halves[part]
     return np.asarray(np.concatenate([[0.0], np.cumsum(pieces)])[places], dtype=float)
 
 

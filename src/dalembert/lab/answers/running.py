@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["column", "motion_of", "run"]
 
+#: Steps of a run up to which its action is shown, an integral over all of them.
+MOST_STEPS = 100_000
+
 #: Numbers of a result, about: beyond it there are fewer frames; and those that a shape may take at
 #: one of them.
 MOST_NUMBERS, NUMBERS_OF_SHAPE = 4_000_000, 230
@@ -104,8 +107,13 @@ def _result(
             notes.append(f"There is no picture: {error}")
     job_context.check()
     outputs = [*motion.system.outputs, *(symbol.name for symbol in motion.system.inputs)]
-    outputs += sampled.columns.energy_names
-    shown = [name for name in sampled.names if name not in ("t", "energy", *outputs)]
+    outputs += [
+        name
+        for name in sampled.columns.energy_names
+        if name != "action" or motion.statistics["steps"] <= MOST_STEPS
+    ]
+    elsewhere = ("t", "energy", *sampled.columns.energy_names, *outputs)
+    shown = [name for name in sampled.names if name not in elsewhere]
     return {
         "model": motion.system.name,
         "form": motion.equations.form,
