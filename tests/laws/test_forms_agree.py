@@ -107,12 +107,12 @@ def test_forms_agree_on_random_systems(batch: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("batch", range(10))
-def test_forms_agree_on_five_hundred_random_systems(batch: int) -> None:
+def test_forms_agree_on_a_hundred_random_systems(batch: int) -> None:
     comparison = Comparison()
-    for number in range(batch, SYSTEMS, 10):
+    for number in range(batch, SYSTEMS, 50):
         examine(number, comparison, 2)
     assert comparison.faults == []
-    assert comparison.pairs > 500
+    assert comparison.pairs > 100
     assert sum(comparison.silent.values()) < 0.02 * sum(comparison.heard.values())
 
 

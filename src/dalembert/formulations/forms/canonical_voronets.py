@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...algebra.tree import TreeAlgebra
-from ...errors import FormError
+from ...errors import FormError, ModelError
 from ...model.legendre import conjugate
 from ...model.system import System
 from ..blocks import GaussBlocks
@@ -166,7 +166,14 @@ def canonical_equations(
 
 def _with_momenta(system: System, choice: Split | VelocityFrame) -> System:
     """The system with the momenta of L on the constraints among its outputs."""
-    reduction = Reduction(system, TreeAlgebra(), choice)
+    try:
+        reduction = Reduction(system, TreeAlgebra(), choice)
+    except ModelError as error:
+        raise FormError(
+            "The momenta of a canonical form cannot be written out",
+            seen=error.seen,
+            remedy='state the Lagrangian, or ask for "lagrange" or "maggi"',
+        ) from error
     momenta = reduction.map.speed_gradient(reduction.lagrangian)
     names = [symbol.name for symbol in canonical_symbols(system, choice).state]
     table = dict(zip(names, momenta, strict=True))
