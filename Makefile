@@ -107,61 +107,6 @@ endif
 sbom: $(VENV)/.ready-test
 	$(BIN)/python scripts/supply_chain.py sbom -o sbom.cdx.json
 
-lint: $(VENV)/.ready
-	@echo "Installing ruff, mypy and pyright into $(VENV)/ (about 0.3 GB)"
-	@$(PIP) --quiet $(PINNED_ONLY) -e ".[lint]"
-	@touch $@
-
-demo: $(VENV)/.ready
-	@$(BIN)/python scripts/demo.py
-
-$(VENV)/.ready-lab: $(VENV)/.ready
-	@echo "Installing the server of the lab into $(VENV)/"
-	@$(PIP) --quiet $(PINNED_ONLY) -e ".[lab]"
-	@touch $@
-
-lab: $(VENV)/.ready-lab
-	$(BIN)/dalembert lab examples
-
-test: $(VENV)/.ready-test
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
-
-test-long: $(VENV)/.ready-test
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m long
-
-$(VENV)/.ready-coverage: $(VENV)/.ready-test
-	@$(PIP) --quiet $(PINNED_ONLY) -e ".[coverage]"
-	@touch $@
-
-coverage: $(VENV)/.ready-coverage
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov=dalembert --cov-report=term:skip-covered --cov-report=html:htmlcov
-
-$(BENCH)/.ready-extras: pyproject.toml
-	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,heyoka,sundials,jax]"
-	touch $@
-
-test-extras: $(BENCH)/.ready-extras
-	$(BENCH)/bin/python -m pytest -q -m extras tests/unit/integrate
-	$(BENCH)/bin/python -m pytest -q tests/unit/export/test_to_jax.py
-
-soak: $(VENV)/.ready-test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[soak]"
-	$(BIN)/python -m soak
-	$(BIN)/python scripts/guarantees.py
-
-soak-quick: $(VENV)/.ready-test
-	$(BIN)/python -m soak --quick
-
-pins: $(VENV)/.ready-test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/python scripts/pin.py
-
-# Asks the registry for known advisories against the pinned versions; it needs a connection to one that has them.
-audit: $(VENV)/.ready-test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(BIN)/python -m pip_audit --progress-spinner off --strict --require-hashes --disable-pip -r requirements/ci.txt
-
 lint: $(VENV)/.ready-test $(VENV)/.ready-lint
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)

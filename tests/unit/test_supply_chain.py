@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -83,3 +84,11 @@ def test_archives_and_folders_are_read_and_nothing_is_no_answer(pins, tmp_path, 
     assert supply_chain.main(["audit", str(folder)]) == 2
     (folder / "one.json").write_text(record)
     assert supply_chain.main(["audit", str(folder)]) == 1
+
+
+def test_the_makefile_states_each_target_once_and_audits_offline() -> None:
+    text = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^([\w$()/.-]+):(?!=)", text, re.MULTILINE)
+    assert len(targets) == len(set(targets))
+    recipe = text.split("ifdef ADVISORIES\n")[1].split("else")[0]
+    assert "scripts/supply_chain.py audit $(ADVISORIES)" in recipe
