@@ -101,13 +101,13 @@ def _with_inverse(found: ReducedCoefficients, m: int) -> ReducedCoefficients:
     symbols = [[inverse_symbol(a, b) for b in range(m)] for a in range(m)]
     table: Any = np.array(symbols, dtype=object)
     assert found.symbols is not None
-    slopes = np.empty((m, m, len(found.symbols.shape)), dtype=object)
+    derivatives = np.empty((m, m, len(found.symbols.shape)), dtype=object)
     for a, b in np.ndindex(m, m):
         for x, q in enumerate(found.symbols.shape):
-            slopes[a, b, x] = sympy.diff(simplify(found.inertia[a, b]), q)
+            derivatives[a, b, x] = sympy.diff(simplify(found.inertia[a, b]), q)
     lift = np.full(found.lift.shape, sympy.Integer(0), dtype=object)
     lift[:m] = table
-    bent = -np.einsum("ac,cdx,db->abx", table, slopes, table)
+    bent = -np.einsum("ac,cdx,db->abx", table, derivatives, table)
     return replace(found, inverse=table, inverse_derivative=bent, lift=lift)
 
 

@@ -272,8 +272,8 @@ class _Chart:
     def _require_linear(self, at_rest: Sequence[Any], coefficients: Sequence[Any]) -> None:
         """Nothing of first order at rest, and coefficients free of velocities and time."""
         moving = {*self.v, t}
-        slopes = [sympy.diff(e, s) for e in coefficients for s in e.free_symbols & moving]
-        left = [e for e in (*at_rest, *slopes) if e != 0]
+        derivatives = [sympy.diff(e, s) for e in coefficients for s in e.free_symbols & moving]
+        left = [e for e in (*at_rest, *derivatives) if e != 0]
         if not vanish(left).holds_to_rounding:
             what = "The two-forms need L = kinetic less potential energy and linear constraints"
             raise FormError(what, str(left[0])[:80], "use restricted_two_form at one state")
@@ -378,9 +378,9 @@ class _Chart:
     @cached_property
     def momentum_rates(self) -> sympy.Matrix:
         """y_dot, (k x 1)."""
-        slopes = sympy.Matrix([self.hamiltonian.diff(q) for q in self.q])
+        derivatives = sympy.Matrix([self.hamiltonian.diff(q) for q in self.q])
         velocities = dict(zip(self.v, self.frame * self.speeds, strict=True))
-        push = self.force.xreplace(velocities) - slopes
+        push = self.force.xreplace(velocities) - derivatives
         # N y_dot = X^T (Q - dH/dq) - T a, from the half of the form along the fields.
         right = self.frame.T * push - self.turning * self.speeds
         if self.pairing != sympy.eye(len(self.y)):

@@ -135,8 +135,8 @@ class TangentBundle:
     @cached_property
     def two_form(self) -> sympy.Matrix:
         """Omega_L = -d(P* dL) (2n x 2n)."""
-        slopes = self.momentum_form.T.jacobian(list(self.symbols))
-        return (slopes - slopes.T).applyfunc(simplify)
+        derivatives = self.momentum_form.T.jacobian(list(self.symbols))
+        return (derivatives - derivatives.T).applyfunc(simplify)
 
     @cached_property
     def energy(self) -> sympy.Expr:

@@ -156,13 +156,13 @@ class _Endpoint:
 
     def __call__(self, coefficients: Array) -> tuple[Array, Array, float, Array]:
         """F (k,), J (k, size), the effort, and its gradient (size,)."""
-        end, slopes = (np.asarray(x, dtype=float) for x in self._function(coefficients))
+        end, derivatives = (np.asarray(x, dtype=float) for x in self._function(coefficients))
         moved = end.ravel()[: self.k] - self._fibre
-        return moved, slopes[: self.k], float(end[self.k, 0]), slopes[self.k]
+        return moved, derivatives[: self.k], float(end[self.k, 0]), derivatives[self.k]
 
     def lifted(self, coefficients: Array, wanted: Array) -> tuple[Array | None, float]:
         """The end of the path of coefficients along which F goes straight to `wanted`, or None."""
-        moved, slopes, _, _ = self(coefficients)
+        moved, derivatives, _, _ = self(coefficients)
         reach, left = 0.1, float(np.linalg.norm(wanted - moved))
         for _ in range(LIFTED):
             if not np.isfinite(left) or reach < 1e-8:
@@ -170,7 +170,7 @@ class _Endpoint:
             if np.max(np.abs(wanted - moved)) < MISSED:
                 return coefficients, left
             share = min(1.0, reach / left)
-            step = _least_step(slopes, share * (wanted - moved), np.zeros(self.size))
+            step = _least_step(derivatives, share * (wanted - moved), np.zeros(self.size))
             if step is None:
                 break
             step *= min(1.0, LONGEST / max(float(np.linalg.norm(step)), 1e-300))
@@ -179,7 +179,7 @@ class _Endpoint:
             if not rest < (1 - 1e-4) * left:
                 reach /= 2
                 continue
-            coefficients, (moved, slopes, _, _), left = coefficients + step, there, rest
+            coefficients, (moved, derivatives, _, _), left = coefficients + step, there, rest
             reach = min(10.0, 1.5 * reach)
         return None, left
 
@@ -187,8 +187,8 @@ class _Endpoint:
         """A loop of less effort with the same displacement, by steps in the kernel of J."""
         rate, effort = 0.02, self(coefficients)[2]
         for _ in range(SHORTENED):
-            _, slopes, _, gradient = self(coefficients)
-            down = _least_step(slopes, np.zeros(self.k), -rate * gradient)
+            _, derivatives, _, gradient = self(coefficients)
+            down = _least_step(derivatives, np.zeros(self.k), -rate * gradient)
             if down is None:
                 break
             down *= min(1.0, 0.2 / max(float(np.linalg.norm(down)), 1e-300))

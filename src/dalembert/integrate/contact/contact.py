@@ -437,7 +437,9 @@ class Contacts:
         moved = [c.name for c in records if c.tangents]
         stopped = [n for n in moved if not np.any(found.after[list(instant.tangents(n))])]
         mode, after = self._closing(driver, there, names, t, after, stopped=stopped)
-        self.log.remark("Coulomb's law had no solution (Painleve): tangential impact", names)
+        self.log.remark(
+            "no solution of Coulomb's law was found (Painleve): tangential impact", names
+        )
         return mode, after
 
     # -- what must hold ----------------------------------------------------------------------------

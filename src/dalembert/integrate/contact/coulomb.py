@@ -365,7 +365,9 @@ class _Problem:
         rows = [list(c.tangents) for c in turning]
         for _ in range(MOST_NEWTON):
             now = aside(angles)
-            slopes = np.array([aside(angles + 1e-30j * e).imag / 1e-30 for e in np.eye(count)]).T
+            derivatives = np.array(
+                [aside(angles + 1e-30j * e).imag / 1e-30 for e in np.eye(count)]
+            ).T
             forces, _ = self._linear(states, turning, angles)
             scale = NOISE * np.array(
                 [
@@ -375,7 +377,7 @@ class _Problem:
             )
             if (np.abs(now) <= 1e-3 * scale).all():
                 return angles
-            step = np.linalg.solve(slopes, -now)
+            step = np.linalg.solve(derivatives, -now)
             angles = angles + step / max(1.0, float(np.abs(step).max()) / 0.5)
             if np.abs(step).max() < 1e-15 and (np.abs(now) <= scale).all():
                 return angles

@@ -252,10 +252,10 @@ def formulas(b: Snakeboard) -> Residual:
     phi_dot = b.p_phi / (2 * b.J1)
     first = 2 * b.inertia * cos(b.phi) ** 2 / b.D * b.p_psi * phi_dot
     second = (b.inertia + b.J0 * cos(2 * b.phi)) * tan(b.phi) / b.D * b.p * phi_dot
-    slopes = derivative(lambda z: evaluate(z, constants)[3], place)
+    derivatives = derivative(lambda z: evaluate(z, constants)[3], place)
     inside = np.array([psi_dot, phi_dot, 0.0, 0.0])
     return (
         distance(np.ravel(rates), [psi_dot, phi_dot, 0.0, 0.0, first - second]),
         distance(directions @ inside, np.ravel(rates)),
-        distance(form.T @ inside, directions.T @ np.ravel(slopes)),
+        distance(form.T @ inside, directions.T @ np.ravel(derivatives)),
     )
