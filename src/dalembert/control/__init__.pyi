@@ -42,8 +42,8 @@ from .tracking.mpc import mpc as mpc
 from .tracking.track import track as track
 from .trajectory.answer import Trajectory as Trajectory
 from .trajectory.optimise import optimise as optimise
-from .trajectory.quantities import at_end as at_end
-from .trajectory.quantities import at_start as at_start
-from .trajectory.quantities import integral as integral
-from .trajectory.quantities import multiplier as multiplier
-from .trajectory.quantities import reaction as reaction
+from .trajectory.trajectory_quantities import at_end as at_end
+from .trajectory.trajectory_quantities import at_start as at_start
+from .trajectory.trajectory_quantities import integral as integral
+from .trajectory.trajectory_quantities import multiplier as multiplier
+from .trajectory.trajectory_quantities import reaction as reaction

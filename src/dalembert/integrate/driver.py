@@ -31,7 +31,7 @@ from .record import RunRecord, motion_of
 from .run_kinds import run_kind
 from .run_loop import RunLoop
 from .sampling.sampled_steps import LAW
-from .sampling.sampler import Sampler
+from .sampling.sampler import SampledRun
 from .start import Start, changed_symbols, consistent_start, in_velocities
 from .start_symbols import start_form
 from .state_symbols import shown_states, state_with_velocities
@@ -74,7 +74,7 @@ class Driver(RunLoop):
         self.callbacks: dict[tuple[str, ...], InputCallback] = {}
         self.report: list[str] = []
         self.stops: list[Stop] = []
-        self.sampler: Sampler | None = None
+        self.sampler: SampledRun | None = None
 
     # -- the run -----------------------------------------------------------------------------------
 
@@ -83,7 +83,7 @@ class Driver(RunLoop):
         t = self.task.span[0]
         self.mode: tuple[str, ...] = ()
         self.kernel = self.kernel_for(())
-        self.sampler = Sampler.of(self.task, self.kernel)
+        self.sampler = SampledRun.of(self.task, self.kernel)
         start = self._start()
         self.start_state = start.state.copy()
         self.report += start.report
@@ -379,7 +379,7 @@ class Driver(RunLoop):
         """A state of the current mode as the motion shows it."""
         return shown_states(self.run.context, np.array([t]), np.array([y]))[0]
 
-    def _keep_samples(self, sampler: Sampler) -> None:
+    def _keep_samples(self, sampler: SampledRun) -> None:
         """Let the motion read the inputs that a sampled law has set from tables."""
         self.task = replace(self.task, inputs=sampler.tables())
         for segment in self.record.segments:

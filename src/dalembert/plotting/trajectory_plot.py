@@ -21,7 +21,7 @@ __all__ = ["plot_trajectory"]
 POINTS = 12
 
 
-class Plan(Protocol):
+class PlannedTrajectory(Protocol):
     """What `da.control.optimise` gives."""
 
     @property
@@ -37,7 +37,7 @@ class Plan(Protocol):
 
 
 def plot_trajectory(
-    plan: Plan, *, path: Path | None = None, style: str | Style = "light",
+    plan: PlannedTrajectory, *, path: Path | None = None, style: str | Style = "light",
     title: str | None = None,
 ) -> Picture:  # fmt: skip
     """Draw a trajectory: coordinates and velocities with the nodes of the plan, then the inputs.

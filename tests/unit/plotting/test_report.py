@@ -175,7 +175,7 @@ def test_what_happened_is_said(swing, page, text):
 
 @pytest.mark.long
 def test_formulas_without_the_converter(swing, monkeypatch):
-    from dalembert.plotting.reports.formulas import mathml
+    from dalembert.plotting.reports.report_formulas import mathml
 
     mathml.cache_clear()
     monkeypatch.setitem(sys.modules, "latex2mathml", None)

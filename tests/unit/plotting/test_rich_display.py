@@ -111,7 +111,7 @@ def test_large_systems_are_named_and_not_typeset(monkeypatch):
     [r"\text{<script>x</script>}", r"\href{javascript:alert(1)}{x}", r"\style{a}{y}", r"\text{<b}"],
 )
 def test_formulas_hold_nothing_but_mathematics(latex):
-    from dalembert.plotting.reports.formulas import formula
+    from dalembert.plotting.reports.report_formulas import formula
 
     found = formula(latex)
     tags = set(re.findall(r"<\s*/?\s*([a-zA-Z]+)", found))
@@ -120,7 +120,7 @@ def test_formulas_hold_nothing_but_mathematics(latex):
 
 
 def test_without_the_converter_notebooks_typeset_dollars(monkeypatch):
-    from dalembert.plotting.reports.formulas import formula, mathml
+    from dalembert.plotting.reports.report_formulas import formula, mathml
 
     mathml.cache_clear()
     monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...formulations.registry import derive
 from ...integrate.start import consistent_start
+from ...model.bodies.body_starts import JointStart
 from ...model.bodies.mechanism import Mechanism
 from ...model.bodies.quaternions import quaternion_of, quaternion_rates
-from ...model.bodies.starts import JointStart
 from ...model.symbols import by_name
 from .body_model import BodyModel
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...errors import ModelError, StartError
 from ...model.bodies.body import Place
+from ...model.bodies.body_starts import JointStart
 from ...model.bodies.mechanism import Coordinates, Mechanism
-from ...model.bodies.starts import JointStart
 from ...model.bodies.vectors import Rotated, as_rotation
 from ...runtime.gauss.constrained_solve import rank, solve_rows
 from .body_model import BodyModel

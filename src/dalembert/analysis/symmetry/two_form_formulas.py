@@ -233,7 +233,7 @@ def two_form_formulas(
     p_y_dot = 0
     """
     stated = system.system if isinstance(system, Scenario) else system
-    chart = _Chart(stated, momenta)
+    chart = _FormulaChart(stated, momenta)
     found = TwoFormFormulas(
         stated.coordinates,
         chart.y,
@@ -248,7 +248,7 @@ def two_form_formulas(
     return found
 
 
-class _Chart:
+class _FormulaChart:
     """M = FL(D) in the chart (q, y), written with SymPy."""
 
     def __init__(self, system: System, momenta: Mapping[str, MomentumLike] | None) -> None:
@@ -400,7 +400,7 @@ def _scalar(block: Any) -> Any:
 # -- the quotient ----------------------------------------------------------------------------------
 
 
-def _reduced(chart: _Chart, bundle: Bundle) -> ReducedFormulas:
+def _reduced(chart: _FormulaChart, bundle: Bundle) -> ReducedFormulas:
     """U, H_bar and the form on it, from the fields along the orbits and the others."""
     n, k, shape = len(chart.q), len(chart.y), list(bundle.shape)
     section = [a for a in range(k) if all(chart.frame[j, a] == 0 for j in shape)]

@@ -135,9 +135,9 @@ class _Endpoint:
         self.size = 2 * s * harmonics
         c, phase = ca.SX.sym("c", s, 2 * harmonics), ca.SX.sym("s")
         numbers = range(1, harmonics + 1)
-        waves = [ca.sin(2 * np.pi * n * phase) / n for n in numbers]
-        waves += [(1 - ca.cos(2 * np.pi * n * phase)) / n for n in numbers]
-        place = ca.DM(center) + c @ ca.vertcat(*waves)
+        terms = [ca.sin(2 * np.pi * n * phase) / n for n in numbers]
+        terms += [(1 - ca.cos(2 * np.pi * n * phase)) / n for n in numbers]
+        place = ca.DM(center) + c @ ca.vertcat(*terms)
         speed, state = ca.jacobian(place, phase), ca.SX.sym("z", self.k + 1)
         moved = _rates(found, values)(place, state[: self.k], speed)
         rate = ca.Function("rate", [phase, state, c], [moved])

@@ -231,8 +231,8 @@ class _WantedLoop:
             seen = f"it misses it by {np.max(np.abs(made.displacement - self.wanted)):.1e}"
             raise RunError(what, seen, "ask for a smaller displacement")
         moments = np.linspace(0.0, 1.0, 2001)
-        waves = np.arange(1, loop.sines.shape[1] + 1)[:, None] * 2 * np.pi * moments
-        speeds = 2 * np.pi * (loop.sines @ np.cos(waves) + loop.cosines @ np.sin(waves))
+        phases = np.arange(1, loop.sines.shape[1] + 1)[:, None] * 2 * np.pi * moments
+        speeds = 2 * np.pi * (loop.sines @ np.cos(phases) + loop.cosines @ np.sin(phases))
         length = float(np.trapezoid(np.linalg.norm(speeds, axis=0), moments))
         return Loop("fourier", path, None, length, made.displacement)
 

@@ -167,7 +167,7 @@ class _Laws:
 
     def __init__(self, found: Fibration, plant: Flow) -> None:
         self.found, self.plant = found, plant
-        self._waves: dict[int, Equations] = {}
+        self._sine_loops: dict[int, Equations] = {}
         names = ("loop_gain", "loop_begin", "loop_length")
         self.gain, self.begin, self.length = (Parameter(name) for name in names)
 
@@ -212,13 +212,13 @@ class _Laws:
             found[j] = self._driven(references)
         return found
 
-    def waves(self, harmonics: int) -> Equations:
+    def sine_loops(self, harmonics: int) -> Equations:
         """Round a loop of sines and cosines, from rest to rest, by parameters `loop_`."""
-        if harmonics not in self._waves:
+        if harmonics not in self._sine_loops:
             s = (t - self.begin) / self.length
             places, _ = fourier_place(self.found, harmonics, s**2 * (3 - 2 * s))
-            self._waves[harmonics] = self._driven(list(places.values()))
-        return self._waves[harmonics]
+            self._sine_loops[harmonics] = self._driven(list(places.values()))
+        return self._sine_loops[harmonics]
 
 
 class _LoopRun:
@@ -261,7 +261,7 @@ class _LoopRun:
                 if abs(here) > small:
                     self.sinusoid(j, -here)
         else:
-            self.waves(-fibre)
+            self.sine_loops(-fibre)
 
     def straight(self, name: str, goal: Array) -> None:
         """The base to a place, at rest."""
@@ -282,14 +282,14 @@ class _LoopRun:
         amplitudes = {"loop_wide": 2 * share, "loop_high": high / w}
         self._go(f"wave {j}", self.laws.sinusoids[j], length, amplitudes)
 
-    def waves(self, wanted: Array) -> None:
+    def sine_loops(self, wanted: Array) -> None:
         """A loop of sines and cosines that displaces all of the fibre."""
         found = self.found
         center = self._read(found.base)
         loop = fourier_loop(found, wanted, center, self._read(found.fibre), self.values)
         count = loop.sines.shape[1]
         numbers = fourier_numbers(fourier_place(found, count, t)[1], loop, center)
-        self._go("loop", self.laws.waves(count), 4 * self.leg, numbers)
+        self._go("loop", self.laws.sine_loops(count), 4 * self.leg, numbers)
 
     def _go(self, name: str, law: Equations, length: float, numbers: State) -> None:
         known = {symbol.name for symbol in law.system.parameters}

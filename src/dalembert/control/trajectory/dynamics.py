@@ -26,7 +26,7 @@ from ...model.symbols import Input, Multiplier, Parameter, t
 from ...model.system import System
 from ...runtime.kernel import Kernel, kernel_of
 from ...runtime.kernel_derivatives import _generic_instants, independent_rows
-from .quantities import ReactionOf
+from .trajectory_quantities import ReactionOf
 
 __all__ = ["Dynamics", "dynamics_of"]
 

@@ -22,9 +22,9 @@ from ...model.labels import labelled
 from ...model.symbols import as_expression, name_of, t
 from ...runtime.gauss.constrained_solve import solve
 from ...typing import Array, ArrayLike, BySymbol, Expression
-from .program import Unknowns
+from .nonlinear_program import Unknowns
+from .problem_statement import Range, Statement
 from .schemes import Scheme, bernstein, interpolation
-from .statement import Range, Statement
 
 __all__ = [
     "Course",
@@ -115,9 +115,11 @@ def bent_courses(statement: Statement, course: Course, count: int, seed: int) ->
         end = statement.times[1]
         if not end.is_fixed:
             last = end.clip(first + (last - first) * math.exp(random.normal() * 0.3))
-        along = _waved(course.states, states, pairs, last - first)
+        along = _with_sines(course.states, states, pairs, last - first)
         times = (first, last)
-        found.append(Course(times, course.parameters, along, _waved(course.inputs, inputs, [], 1)))
+        found.append(
+            Course(times, course.parameters, along, _with_sines(course.inputs, inputs, [], 1))
+        )
     return found
 
 
@@ -126,20 +128,23 @@ def _reach(own: Range, width: float) -> float:
     return max(width, (own.high - own.low) / 4 if own.is_finite else 1.0)
 
 
-def _waved(
-    function: Callable[[Array], Array], waves: Array, pairs: list[tuple[int, int]], duration: float
+def _with_sines(
+    function: Callable[[Array], Array],
+    amplitudes: Array,
+    pairs: list[tuple[int, int]],
+    duration: float,
 ) -> Callable[[Array], Array]:
     """A course with sinusoids added; velocities are those of their coordinates."""
-    orders = np.arange(1, len(waves) + 1)
+    orders = np.arange(1, len(amplitudes) + 1)
     rates = [rate for _, rate in pairs]
-    own = waves.copy()
+    own = amplitudes.copy()
     own[:, rates] = 0.0
 
     def along(s: Array) -> Array:
         angles = np.pi * s[:, None] * orders
         found: Array = function(s) + (np.sin(angles) / orders) @ own
         for q, rate in pairs:
-            found[:, rate] += np.pi * np.cos(angles) @ waves[:, q] / duration
+            found[:, rate] += np.pi * np.cos(angles) @ amplitudes[:, q] / duration
         return found
 
     return along

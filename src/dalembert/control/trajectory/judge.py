@@ -12,9 +12,9 @@ from ..optimal.extremal import ControlExtremal
 from ..optimal.maximum import costate_of
 from ..optimal.optimal import optimal
 from ..optimal.problem import control_problem
-from .program import Iterate
-from .quantities import AtEnd, AtStart, TimeIntegral
-from .statement import Asked, Statement
+from .nonlinear_program import Iterate
+from .problem_statement import Asked, Statement
+from .trajectory_quantities import AtEnd, AtStart, TimeIntegral
 
 __all__ = ["pontryagin_extremal"]
 

@@ -21,9 +21,9 @@ from ...model.values import real_number
 from ...typing import BySymbol, Condition, Expression, Progress, Symbols
 from .answer import Trajectory
 from .guesses import Guess, bent_courses, first_course
+from .problem_statement import Asked, Bound, FreeSpan, read_statement
 from .schemes import Scheme, find_scheme
-from .search import Search
-from .statement import Asked, Bound, FreeSpan, read_statement
+from .solution_search import Search
 
 __all__ = ["optimise"]
 

@@ -15,11 +15,11 @@ import casadi as ca
 import numpy as np
 
 from ...typing import Array, IntArray
-from .assembly import Piece
+from .problem_assembly import Piece
+from .problem_statement import Range, Statement
 from .schemes import Scheme, bernstein
-from .statement import Range, Statement
 
-__all__ = ["Ends", "LastEnd", "Layout", "StartEnd", "pieces_of"]
+__all__ = ["LastEnd", "Layout", "PieceEnds", "StartEnd", "pieces_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +41,17 @@ class LastEnd:
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class PieceEnds:
     """What is asked of the state at both ends, without conditions that constraints repeat."""
 
     start: StartEnd
     end: LastEnd
 
     @staticmethod
-    def of(statement: Statement) -> Ends:
+    def of(statement: Statement) -> PieceEnds:
         """The ends as stated."""
         n = len(statement.states)
-        return Ends(StartEnd(statement.start), LastEnd(statement.end, np.zeros((0, n))))
+        return PieceEnds(StartEnd(statement.start), LastEnd(statement.end, np.zeros((0, n))))
 
 
 class Layout:
@@ -149,7 +149,7 @@ class _Globals:
         return self.last - self.first
 
 
-def pieces_of(layout: Layout, ends: Ends, scale: Array) -> list[Piece]:
+def pieces_of(layout: Layout, ends: PieceEnds, scale: Array) -> list[Piece]:
     """The pieces of the program: intervals, integrals that conditions contain, nodes, ends."""
     found = [*_intervals(layout, scale)]
     if layout.node_rows:
@@ -228,7 +228,7 @@ def _nodes(layout: Layout) -> Piece:
     return Piece(data, symbols, values, ca.SX(0), layout.edges[None, :], indices)
 
 
-def _ends(layout: Layout, ends: Ends) -> Piece:
+def _ends(layout: Layout, ends: PieceEnds) -> Piece:
     """The cost at the ends, conditions, what is asked of the state at the ends, the duration."""
     statement, g, n, m = layout.statement, _Globals(layout), layout.n, layout.m
     q, d = statement.quantities, statement.dynamics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...typing import Array, IntArray
-from .program import Unknowns
+from .nonlinear_program import Unknowns
 from .schemes import Scheme, bernstein, interpolation
 
 __all__ = ["input_values", "located", "node_table", "state_values"]

@@ -19,10 +19,10 @@ import numpy as np
 
 from ...integrate.methods.adaptive.dop853_coefficients import STAGES, A, C
 from ...typing import Array
+from .nonlinear_program import Iterate, NonlinearProgram
 from .polynomials import node_table
-from .program import Iterate, Program
+from .problem_statement import Statement
 from .schemes import bernstein, interpolation
-from .statement import Statement
 
 __all__ = ["Assessor", "refined"]
 
@@ -96,7 +96,7 @@ class Assessor:
         missed: Array = np.max(np.abs(x.T - found.nodes[1:]) / scale, axis=1)
         return missed
 
-    def losses(self, iterate: Iterate, program: Program) -> Array | None:
+    def losses(self, iterate: Iterate, program: NonlinearProgram) -> Array | None:
         """What each interval loses because its inputs do not minimise H everywhere."""
         if self.hamiltonian is None:
             return None
@@ -161,7 +161,9 @@ class Assessor:
                     arcs.append((symbol.name, float(times[first]), float(times[last])))
         return arcs
 
-    def _path_multipliers(self, iterate: Iterate, program: Program, places: Array) -> Array:
+    def _path_multipliers(
+        self, iterate: Iterate, program: NonlinearProgram, places: Array
+    ) -> Array:
         """Multipliers of bounds on expressions of inputs as functions of time, (N, k, mixed)."""
         scheme, found = program.scheme, iterate.unknowns
         widths = np.diff(found.edges) * (found.times[1] - found.times[0])

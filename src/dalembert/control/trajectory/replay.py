@@ -13,8 +13,8 @@ from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ...typing import Array
 from .guesses import Course, gauss_unknowns
-from .program import Unknowns
-from .statement import Statement
+from .nonlinear_program import Unknowns
+from .problem_statement import Statement
 
 __all__ = ["Replay", "input_tables", "replay"]
 

@@ -13,8 +13,8 @@ from ...model.bodies.contributions import Element
 from ...model.bodies.joints import Joint, free, revolute, spherical
 from ...model.bodies.mechanism import Mechanism
 from ...model.bodies.rolling import rolling
+from ...model.bodies.rolling_surfaces import disk, implicit, sphere
 from ...model.bodies.shapes import ball, cylinder, line, trace
-from ...model.bodies.surfaces import disk, implicit, sphere
 from ...model.bodies.vectors import angles
 from ...model.scenario import Scenario
 from ...model.symbols import parameters

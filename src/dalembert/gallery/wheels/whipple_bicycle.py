@@ -13,7 +13,7 @@ from ...model.bodies.contributions import Element
 from ...model.bodies.joints import Joint, free, revolute
 from ...model.bodies.mechanism import Mechanism
 from ...model.bodies.rolling import rolling
-from ...model.bodies.surfaces import disk
+from ...model.bodies.rolling_surfaces import disk
 from ...model.bodies.vectors import angles
 from ...model.scenario import Scenario
 from ...model.symbols import Parameter

@@ -31,7 +31,7 @@ from ..outcome import Outcome, Termination
 from .contact_events import ContactEvent, contact_columns, contact_events, phases_of
 from .contact_modes import ContactLog, several_solutions, undetermined
 from .contact_values import ContactValues
-from .coulomb import Contact, NoSolutionError, solve_contacts
+from .coulomb import CoulombContact, NoSolutionError, solve_contacts
 from .impact_laws import Impact, jam, moreau_impact, poisson_impact
 from .instant import Instant
 from .resting import held_contacts, labels_of, stopped_state
@@ -421,12 +421,17 @@ class Contacts:
         except NoSolutionError:
             return self._jammed(driver, instant, records, t, y)
         if found.others:
-            self.log.remark(several_solutions(found, resting), resting)
+            self.log.explain(several_solutions(found, resting), resting)
         rows = labels_of(instant, records, found, span)
         return rows.labels, stopped_state(instant, rows, y)
 
     def _jammed(
-        self, driver: Driver, instant: Instant, records: Sequence[Contact], t: float, y: Array
+        self,
+        driver: Driver,
+        instant: Instant,
+        records: Sequence[CoulombContact],
+        t: float,
+        y: Array,
     ) -> tuple[tuple[str, ...], Any]:
         """The mode after the tangential impact of contacts whose law has no accelerations."""
         found = jam(instant.velocity_matrix, instant.velocity, records)
@@ -437,7 +442,7 @@ class Contacts:
         moved = [c.name for c in records if c.tangents]
         stopped = [n for n in moved if not np.any(found.after[list(instant.tangents(n))])]
         mode, after = self._closing(driver, there, names, t, after, stopped=stopped)
-        self.log.remark(
+        self.log.explain(
             "no solution of Coulomb's law was found (Painleve): tangential impact", names
         )
         return mode, after

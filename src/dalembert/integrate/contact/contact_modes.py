@@ -77,11 +77,11 @@ class ContactLog:
     def __init__(self) -> None:
         self.changes: list[ContactChange] = []
         self.accumulated: dict[str, float] = {}
-        self._remark, self._remarked = "", tuple[str, ...]()
+        self._explanation, self._explained = "", tuple[str, ...]()
 
-    def remark(self, words: str, contacts: Iterable[str]) -> None:
+    def explain(self, words: str, contacts: Iterable[str]) -> None:
         """Say something of the next change of contacts, instead of its usual reason."""
-        self._remark, self._remarked = words, tuple(contacts)
+        self._explanation, self._explained = words, tuple(contacts)
 
     def note(
         self,
@@ -92,18 +92,18 @@ class ContactLog:
         named: str = "",
     ) -> None:
         """Note the change from one mode to the next."""
-        found = changes(time, before, after, self._remark or reason, named)
-        if self._remark and not found:
+        found = changes(time, before, after, self._explanation or reason, named)
+        if self._explanation and not found:
             found = [
-                ContactChange(time, name, mode_word(after.get(name)), self._remark)
-                for name in self._remarked
+                ContactChange(time, name, mode_word(after.get(name)), self._explanation)
+                for name in self._explained
             ]
         for change in found:
             end = self.accumulated.get(change.contact)
             self.changes.append(
                 change if end is None else change._replace(time=end, reason=ACCUMULATED)
             )
-        self._remark, self.accumulated = "", {}
+        self._explanation, self.accumulated = "", {}
 
 
 def several_solutions(found: ContactSolution, resting: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from ...model.forces import rate
 from ...runtime.gauss.constrained_solve import solve
 from ...typing import Array
 from ..outcome import Outcome, Termination
-from .coulomb import Contact
+from .coulomb import CoulombContact
 from .instant import Gap, Instant, contact_space
 
 if TYPE_CHECKING:
@@ -118,16 +118,18 @@ class ContactValues:
         values: Sequence[float],
         slips: bool = False,
         grips: bool = True,
-    ) -> Contact:
+    ) -> CoulombContact:
         """A contact as the solver takes it; with the direction of its slip if it `slips`."""
         rows = instant.tangents(name)
         kinetic, static = float(values[2]), float(values[3])
         if not rows:
-            return Contact(name, instant.normal(name))
+            return CoulombContact(name, instant.normal(name))
         slip = instant.velocity[list(rows)]
         size = float(np.linalg.norm(slip))
         direction = slip / size if slips and size > STOPPED * self._slip_sizes[name] else None
-        return Contact(name, instant.normal(name), rows, kinetic, static, direction, 0.0, grips)
+        return CoulombContact(
+            name, instant.normal(name), rows, kinetic, static, direction, 0.0, grips
+        )
 
     def instant(self, driver: Driver, names: tuple[str, ...], t: float, y: Array) -> Instant:
         """Gauss's problem of a state in the space of some contacts."""

@@ -29,8 +29,8 @@ from ...runtime.gauss.constrained_solve import rank, solve_rows
 from ...typing import Array
 
 __all__ = [
-    "Contact",
     "ContactSolution",
+    "CoulombContact",
     "Grip",
     "NoSolutionError",
     "every_solution",
@@ -51,7 +51,7 @@ class NoSolutionError(SingularError):
 
 
 @dataclass(frozen=True)
-class Contact:
+class CoulombContact:
     """A contact that touches.
 
     Attributes
@@ -116,7 +116,9 @@ class ContactSolution:
     others: tuple[ContactSolution, ...] = field(default=(), repr=False)
 
 
-def solve_contacts(matrix: Array, free: Array, contacts: Sequence[Contact]) -> ContactSolution:
+def solve_contacts(
+    matrix: Array, free: Array, contacts: Sequence[CoulombContact]
+) -> ContactSolution:
     """Solve the contact problem a = free + matrix @ P; the order of the contacts does not matter.
 
     Raises
@@ -126,7 +128,7 @@ def solve_contacts(matrix: Array, free: Array, contacts: Sequence[Contact]) -> C
 
     Examples
     --------
-    >>> block = Contact("floor", 0, (1,), kinetic=0.5, static=0.5)
+    >>> block = CoulombContact("floor", 0, (1,), kinetic=0.5, static=0.5)
     >>> found = solve_contacts(np.eye(2), np.array([-10.0, 3.0]), [block])
     >>> found.states["floor"].sticks, found.forces.tolist()
     (True, [10.0, -3.0])
@@ -152,7 +154,7 @@ def solve_contacts(matrix: Array, free: Array, contacts: Sequence[Contact]) -> C
 
 
 def every_solution(
-    matrix: Array, free: Array, contacts: Sequence[Contact]
+    matrix: Array, free: Array, contacts: Sequence[CoulombContact]
 ) -> list[ContactSolution]:
     """Every solution of the contact problem, by trying all states; few closed contacts first."""
     return _Problem(np.asarray(matrix, float), np.asarray(free, float), tuple(contacts)).every()
@@ -162,7 +164,7 @@ def every_solution(
 class _Problem:
     matrix: Any
     free: Any
-    contacts: tuple[Contact, ...]
+    contacts: tuple[CoulombContact, ...]
 
     def is_paradoxical(self) -> bool:
         """Whether pushing a contact that slips, with its friction, draws it closer."""
@@ -175,7 +177,7 @@ class _Problem:
 
     # -- states ------------------------------------------------------------------------------------
 
-    def closed(self, contact: Contact) -> Grip:
+    def closed(self, contact: CoulombContact) -> Grip:
         """The state in which a contact closes."""
         if not contact.tangents:
             return Grip(True)
@@ -183,7 +185,7 @@ class _Problem:
             return Grip(True, slip=tuple(contact.direction))
         return Grip(True, sticks=True) if contact.grips else self._slipping(contact, None)
 
-    def _slipping(self, contact: Contact, forces: Any) -> Grip:
+    def _slipping(self, contact: CoulombContact, forces: Any) -> Grip:
         """A slip that starts against the friction, or along what drives it."""
         drive = (
             self.free[list(contact.tangents)] if forces is None else -forces[list(contact.tangents)]
@@ -233,7 +235,7 @@ class _Problem:
                 break
         return {c.name: self._read(c, forces) for c in self.contacts}
 
-    def _relax(self, c: Contact, forces: Any) -> None:
+    def _relax(self, c: CoulombContact, forces: Any) -> None:
         """Give a contact the force that its law wants while the others keep theirs."""
         rows = list(c.tangents)
         stiff = float(self.matrix[c.normal, c.normal])
@@ -248,7 +250,7 @@ class _Problem:
             size, limit = float(np.linalg.norm(trial)), c.kinetic * forces[c.normal]
             forces[rows] = trial * (limit / size if size > limit else 1.0)
 
-    def _read(self, c: Contact, forces: Any) -> Grip:
+    def _read(self, c: CoulombContact, forces: Any) -> Grip:
         """The state that the force of a contact shows."""
         grip = self.closed(c)
         if forces[c.normal] <= c.base + 1e-9 * np.abs(forces).max(initial=0.0):
@@ -276,7 +278,7 @@ class _Problem:
                 found.append(solution)
         return sorted(found, key=lambda s: sum(grip.closed for grip in s.states.values()))
 
-    def _options(self, contact: Contact) -> Iterator[Grip]:
+    def _options(self, contact: CoulombContact) -> Iterator[Grip]:
         yield OPEN if contact.base <= 0 else Grip(False, sticks=True)
         if contact.direction is not None or not contact.tangents:
             yield self.closed(contact)
@@ -303,7 +305,7 @@ class _Problem:
 
     # -- what holds --------------------------------------------------------------------------------
 
-    def _wrong(self, found: ContactSolution) -> Iterator[tuple[Contact, Grip]]:
+    def _wrong(self, found: ContactSolution) -> Iterator[tuple[CoulombContact, Grip]]:
         """The contacts whose state breaks the law, each with the state to try instead."""
         forces, speeds = found.forces, found.accelerations
         noise = NOISE * (np.abs(self.matrix) @ np.abs(forces) + np.abs(self.free))
@@ -346,7 +348,9 @@ class _Problem:
         }
         return ContactSolution(dict(states) | turned, forces, speeds)
 
-    def _turned(self, states: Mapping[str, Grip], turning: Sequence[Contact], angles: Any) -> Any:
+    def _turned(
+        self, states: Mapping[str, Grip], turning: Sequence[CoulombContact], angles: Any
+    ) -> Any:
         """The angles at which slips that start follow their accelerations, by Newton's iteration.
 
         Derivatives are complex steps, which are exact.
@@ -384,7 +388,7 @@ class _Problem:
         raise np.linalg.LinAlgError("no direction")
 
     def _linear(
-        self, states: Mapping[str, Grip], turning: Sequence[Contact], angles: Any
+        self, states: Mapping[str, Grip], turning: Sequence[CoulombContact], angles: Any
     ) -> tuple[Any, Any]:
         """The linear problem of given states and directions."""
         m = len(self.free)

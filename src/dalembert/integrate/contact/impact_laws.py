@@ -23,7 +23,7 @@ import numpy as np
 
 from ...errors import SingularError
 from ...typing import Array
-from .coulomb import Contact, ContactSolution, every_solution, solve_contacts
+from .coulomb import ContactSolution, CoulombContact, every_solution, solve_contacts
 
 __all__ = ["Impact", "jam", "moreau_impact", "poisson_impact"]
 
@@ -49,7 +49,7 @@ class Impact:
 def moreau_impact(
     matrix: Array,
     before: Array,
-    contacts: Sequence[Contact],
+    contacts: Sequence[CoulombContact],
     restitution: Mapping[str, float],
     tangential: Mapping[str, float],
 ) -> Impact:
@@ -57,7 +57,7 @@ def moreau_impact(
 
     Examples
     --------
-    >>> pair = [Contact("ab", 0), Contact("bc", 1)]
+    >>> pair = [CoulombContact("ab", 0), CoulombContact("bc", 1)]
     >>> cradle = np.array([[2.0, -1.0], [-1.0, 2.0]])
     >>> elastic = dict.fromkeys(("ab", "bc"), 1.0)
     >>> moreau_impact(cradle, np.array([-1.0, 0.0]), pair, elastic, {}).after.round(12).tolist()
@@ -72,7 +72,10 @@ def moreau_impact(
 
 
 def poisson_impact(
-    matrix: Array, before: Array, contacts: Sequence[Contact], restitution: Mapping[str, float]
+    matrix: Array,
+    before: Array,
+    contacts: Sequence[CoulombContact],
+    restitution: Mapping[str, float],
 ) -> Impact:
     """An impact by Poisson's law: a compression, and an expansion by a part of its impulses."""
     squeezed = solve_contacts(matrix, before, contacts).forces
@@ -84,7 +87,7 @@ def poisson_impact(
     return _checked(matrix, before, contacts, squeezed + first)
 
 
-def jam(matrix: Array, before: Array, contacts: Sequence[Contact]) -> Impact:
+def jam(matrix: Array, before: Array, contacts: Sequence[CoulombContact]) -> Impact:
     """The tangential impact where Coulomb's law has no accelerations: an impact without approach.
 
     Of the plastic impacts that the velocities allow, it is the one with the largest impulse; the
@@ -110,7 +113,9 @@ def jam(matrix: Array, before: Array, contacts: Sequence[Contact]) -> Impact:
     return _checked(matrix, before, contacts, best.forces)
 
 
-def _checked(matrix: Array, before: Array, contacts: Sequence[Contact], impulses: Array) -> Impact:
+def _checked(
+    matrix: Array, before: Array, contacts: Sequence[CoulombContact], impulses: Array
+) -> Impact:
     """The velocities after some impulses, which must not gain energy."""
     after = before + matrix @ impulses
     size = np.abs(matrix) @ np.abs(impulses) + np.abs(before)

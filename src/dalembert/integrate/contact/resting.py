@@ -13,7 +13,7 @@ from ...errors import SingularError
 from ...model.constraints.held_contacts import ContactPhase
 from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array
-from .coulomb import NOISE, Contact, ContactSolution, solve_contacts, solve_rows_of
+from .coulomb import NOISE, ContactSolution, CoulombContact, solve_contacts, solve_rows_of
 from .instant import Instant
 
 __all__ = ["StickRows", "held_contacts", "labels_of", "stopped_state"]
@@ -40,7 +40,7 @@ class StickRows:
 
 
 def labels_of(
-    instant: Instant, contacts: Sequence[Contact], found: ContactSolution, span: float
+    instant: Instant, contacts: Sequence[CoulombContact], found: ContactSolution, span: float
 ) -> StickRows:
     """The mode in which a solution goes on, in a run over a `span` of time.
 
@@ -124,7 +124,7 @@ def _leader(instant: Instant, kept: Iterable[tuple[str, list[int]]], rows: list[
 
 def held_contacts(instant: Instant, closed: Sequence[str]) -> ContactSolution:
     """Forces and accelerations in contact space with some contacts closed, without friction."""
-    records = [Contact(name, instant.normal(name)) for name in closed]
+    records = [CoulombContact(name, instant.normal(name)) for name in closed]
     return solve_contacts(instant.matrix, instant.free, records)
 
 

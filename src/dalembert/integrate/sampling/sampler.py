@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..native_run import AdaptiveRun
     from ..task import Task
 
-__all__ = ["SampleTable", "Sampler"]
+__all__ = ["SampleTable", "SampledRun"]
 
 #: The most samples of a run.
 MOST_SAMPLES = 20_000_000
@@ -48,7 +48,7 @@ class SampleTable(ReadOnlyArrays):
     memory: Mapping[str, Array]
 
 
-class Sampler:
+class SampledRun:
     """The state of a sampled law along a run; the native loop reads and writes its arrays."""
 
     def __init__(self, task: Task, kernel: Kernel) -> None:
@@ -66,11 +66,11 @@ class Sampler:
         self._arrays()
 
     @staticmethod
-    def of(task: Task, kernel: Kernel) -> Sampler | None:
+    def of(task: Task, kernel: Kernel) -> SampledRun | None:
         """The sampler of a task that has a sampled law."""
         if not any(isinstance(law, HeldInput) for law in task.inputs.values()):
             return None
-        return Sampler(task, kernel)
+        return SampledRun(task, kernel)
 
     def _check(self, held: list[HeldInput]) -> None:
         task, loop = self.task, self.loop

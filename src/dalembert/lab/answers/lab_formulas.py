@@ -1,4 +1,4 @@
-"""Formulas of the page, as MathML: what `pictures.formulas` makes, or the LaTeX in words."""
+"""Formulas of the page, as MathML: what `report_formulas` makes, or the LaTeX in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import html
 import sympy
 
 from ...errors import MissingExtraError
-from ...plotting.reports import formulas
+from ...plotting.reports import report_formulas
 from ...presentation.typeset import symbol_latex
 
 __all__ = ["expression_mathml", "mathml", "symbol_mathml"]
@@ -19,9 +19,12 @@ def mathml(latex: str, display: bool = False) -> str:
     >>> mathml("x").startswith("<math")
     True
     """
-    if not formulas.can_typeset():
+    if not report_formulas.can_typeset():
         raise MissingExtraError("latex2mathml", "lab")
-    return formulas.mathml(latex, display) or f"<math><mtext>{html.escape(latex)}</mtext></math>"
+    return (
+        report_formulas.mathml(latex, display)
+        or f"<math><mtext>{html.escape(latex)}</mtext></math>"
+    )
 
 
 def symbol_mathml(symbol: sympy.Symbol) -> str:
@@ -31,4 +34,4 @@ def symbol_mathml(symbol: sympy.Symbol) -> str:
 
 def expression_mathml(expression: sympy.Expr, relation: str = "=") -> str:
     """An expression and that it is, or is at most, zero."""
-    return mathml(f"{formulas.expression_latex(expression)} {relation} 0")
+    return mathml(f"{report_formulas.expression_latex(expression)} {relation} 0")

@@ -17,12 +17,12 @@ from ..named_points import position_outputs
 from ..symbols import Input
 from ..system import System
 from .body import GROUND, Body, Frame, Place, as_frame
+from .body_starts import JointStart, expanded_start
 from .closures import HAS_CLOSURE, closing, numbered, welding
 from .contributions import Contribution, Element, along_axes, of_body, summed, total
 from .joints import Joint, free
 from .kinematics import Edge, Kinematics
 from .shapes import mechanism_drawing
-from .starts import JointStart, expanded_start
 from .steps import Step, inverted, placing
 from .vectors import Triple, as_triple
 

@@ -23,8 +23,8 @@ from ..named_points import position_outputs
 from .body import Frame, Place, as_frame
 from .contributions import Contribution
 from .kinematics import Kinematics
+from .rolling_surfaces import RollingContact, RollingGround, RollingSurface, Touch, plane, sphere
 from .steps import named_triple
-from .surfaces import Contact, Ground, Surface, Touch, plane, sphere
 from .vectors import IDENTITY, Triple, add, cross, dot, scale, unit_axis
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class Rolling:
 
     name: str
     wheel: Frame
-    surface: Surface
+    surface: RollingSurface
     base: Frame
-    ground: Ground
+    ground: RollingGround
     slips: bool
     spins: bool
 
@@ -71,7 +71,7 @@ class Rolling:
         )
 
     def _positions(
-        self, contact: Contact, touch: Touch, spot: Triple, kinematics: Kinematics
+        self, contact: RollingContact, touch: Touch, spot: Triple, kinematics: Kinematics
     ) -> list[Constraint]:
         base = kinematics.axes(self.base)
         apart = add(spot, scale(-ONE, kinematics.position(self.base)))
@@ -90,7 +90,7 @@ class Rolling:
         ]
 
     def _velocities(
-        self, contact: Contact, place: Frame, spot: Triple, kinematics: Kinematics
+        self, contact: RollingContact, place: Frame, spot: Triple, kinematics: Kinematics
     ) -> list[Constraint]:
         slip = kinematics.velocity(place)
         turning = kinematics.spin(self.wheel)
@@ -117,9 +117,9 @@ class Rolling:
 def rolling(
     name: str,
     wheel: Place,
-    surface: Surface,
+    surface: RollingSurface,
     on: Place,
-    ground: Ground | None = None,
+    ground: RollingGround | None = None,
     *,
     slips: bool = False,
     spins: bool = True,
@@ -172,7 +172,7 @@ def ball_on_surface(
     ball: Place,
     radius: Expression,
     on: Place,
-    ground: Ground | None = None,
+    ground: RollingGround | None = None,
     *,
     slips: bool = False,
     spins: bool = True,

@@ -10,10 +10,10 @@ import sympy
 from ...errors import DalembertError, FileError, ModelError, nearest
 from ..bodies import elements, joints, rolling
 from ..bodies.body import GROUND, Body, Frame
+from ..bodies.body_starts import twist
 from ..bodies.contributions import Element
 from ..bodies.joints import Joint
 from ..bodies.mechanism import Mechanism
-from ..bodies.starts import twist
 from ..bodies.vectors import IDENTITY, as_rotation
 from ..constraints import Constraint
 from ..names import shortened

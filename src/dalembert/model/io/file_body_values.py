@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ...errors import ExpressionError, FileError, nearest
-from ..bodies import shapes, surfaces
+from ..bodies import rolling_surfaces, shapes
+from ..bodies.rolling_surfaces import RollingGround, RollingSurface
 from ..bodies.shapes import Geometry
-from ..bodies.surfaces import Ground, Surface
 from ..bodies.vectors import Rotation, Triple, angles, as_rotation, quaternion, rotation_vector
 from ..names import shortened
 from .expressions import parse
@@ -150,7 +150,7 @@ class BodyValues:
 
     # -- surfaces ----------------------------------------------------------------------------------
 
-    def surface(self, value: Toml | None, where: str) -> Surface:
+    def surface(self, value: Toml | None, where: str) -> RollingSurface:
         """What rolls: ``{disk = 0.3}``, ``{torus = [0.3, 0.02]}``, ``{sphere = 1}``, ..."""
         kind = self._kind(value, where, _ROLLING, ("axis",))
         assert isinstance(value, dict)
@@ -160,16 +160,16 @@ class BodyValues:
             raise FileError(f"`{where}` has no axis", seen=kind, remedy="remove it")
         match kind:
             case "disk":
-                return surfaces.disk(self.scalar(given, place), **axis)
+                return rolling_surfaces.disk(self.scalar(given, place), **axis)
             case "torus":
-                return surfaces.torus(*self.entries(given, place, 2), **axis)
+                return rolling_surfaces.torus(*self.entries(given, place, 2), **axis)
             case "sphere":
-                return surfaces.sphere(self.scalar(given, place))
+                return rolling_surfaces.sphere(self.scalar(given, place))
             case "ellipsoid":
-                return surfaces.ellipsoid(*self.entries(given, place, 3))
-        return surfaces.implicit(self._function(given, place, "xyz"))
+                return rolling_surfaces.ellipsoid(*self.entries(given, place, 3))
+        return rolling_surfaces.implicit(self._function(given, place, "xyz"))
 
-    def ground(self, value: Toml, where: str) -> Ground:
+    def ground(self, value: Toml, where: str) -> RollingGround:
         """What is rolled on: ``{height = "..."}`` or ``{implicit = "...", inside = true}``."""
         kind = self._kind(value, where, ("height", "implicit"), ("inside",))
         assert isinstance(value, dict)
@@ -177,9 +177,10 @@ class BodyValues:
         if not isinstance(inside, bool) or (inside and kind == "height"):
             raise wrong(f"{where}.inside", "true or false, for an implicit surface", inside)
         if kind == "height":
-            return surfaces.height_field(self._function(value[kind], f"{where}.{kind}", "xy"))
+            height = self._function(value[kind], f"{where}.{kind}", "xy")
+            return rolling_surfaces.height_field(height)
         function = self._function(value[kind], f"{where}.{kind}", "xyz")
-        return surfaces.implicit(function, inside=inside)
+        return rolling_surfaces.implicit(function, inside=inside)
 
     def _function(self, value: Toml, where: str, names: str) -> Callable[..., sympy.Expr]:
         """A function of x, y (and z) from its expression."""

@@ -19,7 +19,7 @@ import sympy
 
 from ...model.flow_system import Flow
 from ...model.system import System
-from .formulas import equation_lines, expression_latex, formula, is_longer_than, symbol_latex
+from .report_formulas import equation_lines, expression_latex, formula, is_longer_than, symbol_latex
 
 if TYPE_CHECKING:
     from ...formulations.equations import Equations

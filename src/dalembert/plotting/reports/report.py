@@ -35,7 +35,7 @@ from ..curves.plots import draw_panels
 from ..motion_samples import EventMarks, event_marks
 from ..style import LIGHT, checked_path
 from .display import statements
-from .formulas import can_typeset, equation_lines, formula, is_longer_than, symbol_latex
+from .report_formulas import can_typeset, equation_lines, formula, is_longer_than, symbol_latex
 from .report_scene import packed_scene
 
 if TYPE_CHECKING:

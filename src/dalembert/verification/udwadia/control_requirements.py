@@ -71,14 +71,14 @@ def constrained() -> Probe:
     return Probe(derive(swing().replacing(constraints=imposed)), VALUES)
 
 
-class Instant(NamedTuple):
+class ControlInstant(NamedTuple):
     time: float
     state: Array
 
 
 @sampler(seed=17, count=6)
-def instants(_: str, random: Generator) -> Instant:
-    return Instant(float(random.uniform(0, 2)), random.uniform(-0.9, 0.9, 6))
+def instants(_: str, random: Generator) -> ControlInstant:
+    return ControlInstant(float(random.uniform(0, 2)), random.uniform(-0.9, 0.9, 6))
 
 
 def effort_at(found: Servo, time: float, state: Array) -> Any:
@@ -89,7 +89,7 @@ def effort_at(found: Servo, time: float, state: Array) -> Any:
 
 
 @listed("U-section-5-norm", over=instants)
-def least_norm(s: Instant) -> Residual:
+def least_norm(s: ControlInstant) -> Residual:
     found = []
     for name in WEIGHTS:
         G, f, A, b = constrained().blocks(s.time, s.state)[:4]
@@ -111,7 +111,7 @@ def least_norm(s: Instant) -> Residual:
 
 
 @listed("U-section-5-reaction", over=instants)
-def reaction(s: Instant) -> Residual:
+def reaction(s: ControlInstant) -> Residual:
     on = constrained().projected(s.time, s.state)
     force = constrained().reaction(s.time, on)
     same, other = (distance(effort_at(loop(w), s.time, on), force) for w in ("gauss", "one"))

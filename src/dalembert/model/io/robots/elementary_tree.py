@@ -20,23 +20,23 @@ from ...bodies.joints import Joint
 from ...bodies.mechanism import Mechanism
 from ...bodies.steps import Ball, Slide, Turn
 from ...symbols import Coordinate, as_expression
-from .poses import Pose
+from .poses import FilePose
 
 if TYPE_CHECKING:
     from .poses import Array
 
-__all__ = ["ElementaryJoint", "ElementaryTree", "Link"]
+__all__ = ["ElementaryJoint", "ElementaryLink", "ElementaryTree"]
 
 
 @dataclass(frozen=True)
-class Link:
+class ElementaryLink:
     """A body in the frame of the joint that leads to it.
 
     `pose` is the frame of the link on the body.
     """
 
     name: str
-    pose: Pose
+    pose: FilePose
     body: Body
     mass: float
     centre: Array
@@ -54,7 +54,7 @@ class ElementaryJoint:
     kind: str
     parent: str
     child: str
-    place: Pose
+    place: FilePose
     direction: Array
     axis: Axis | None
 
@@ -65,13 +65,13 @@ class ElementaryTree:
 
     mechanism: Mechanism
     values: Mapping[Any, float]
-    links: dict[str, Link] = field(default_factory=dict)
+    links: dict[str, ElementaryLink] = field(default_factory=dict)
     joints: list[ElementaryJoint] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.links[GROUND] = Link(
-            GROUND, Pose.identity(), Body(GROUND), 0.0, np.zeros(3), np.zeros((3, 3))
+        self.links[GROUND] = ElementaryLink(
+            GROUND, FilePose.identity(), Body(GROUND), 0.0, np.zeros(3), np.zeros((3, 3))
         )
         for joint in self.mechanism._tree[1]:
             self._join(joint)
@@ -97,12 +97,12 @@ class ElementaryTree:
         """Several expressions as numbers."""
         return np.array([self.number(value, what) for value in values])
 
-    def pose(self, frame: Frame, what: str) -> Pose:
+    def pose(self, frame: Frame, what: str) -> FilePose:
         """A frame on a body, in numbers."""
         rows = [self.numbers(row, what) for row in frame.rotation.rows]
-        return Pose(np.array(rows), self.numbers(frame.position, what))
+        return FilePose(np.array(rows), self.numbers(frame.position, what))
 
-    def on_link(self, frame: Frame, what: str) -> Pose:
+    def on_link(self, frame: Frame, what: str) -> FilePose:
         """A frame on a body, in the frame of its link."""
         return self.links[frame.body.name].pose.inverse @ self.pose(frame, what)
 
@@ -127,7 +127,7 @@ class ElementaryTree:
             self.joints.append(
                 ElementaryJoint(name, kind, here, there, place, back * direction, axis)
             )
-            here, place = there, Pose.identity()
+            here, place = there, FilePose.identity()
 
     def _free_name(self, stem: str) -> str:
         """A name that no body has, for a frame between two joints."""
@@ -136,13 +136,13 @@ class ElementaryTree:
             stem += "_"
         return stem
 
-    def _link(self, body: Body, pose: Pose) -> None:
+    def _link(self, body: Body, pose: FilePose) -> None:
         """The inertia of a body in the frame of its link."""
         what = f"inertia of `{body.name}`"
         tensor = np.array([self.numbers(row, what) for row in body.inertia.tolist()])
         centre = pose.inverse.axes @ (self.numbers(body.com, what) - pose.origin)
         turned = pose.axes.T @ tensor @ pose.axes
-        self.links[body.name] = Link(
+        self.links[body.name] = ElementaryLink(
             body.name,
             pose,
             body,

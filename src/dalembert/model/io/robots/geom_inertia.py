@@ -16,14 +16,14 @@ from .xml_reader import Node
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Solid", "joined", "numeric", "solid"]
+__all__ = ["UniformSolid", "joined", "numeric", "solid"]
 
 Array: TypeAlias = "NDArray[np.float64]"
 DENSITY = 1000.0
 
 
 @dataclass(frozen=True)
-class Solid:
+class UniformSolid:
     """A mass, its centre (3,) and its tensor of inertia (3, 3) about the centre."""
 
     mass: float
@@ -36,26 +36,26 @@ def numeric(rows: Sequence[Sequence[object]]) -> Array:
     return np.array([[float(entry) for entry in row] for row in rows])  # type: ignore[arg-type]
 
 
-def joined(solids: Sequence[Solid]) -> Solid:
+def joined(solids: Sequence[UniformSolid]) -> UniformSolid:
     """Several solids as one, by the theorem of parallel axes.
 
-    >>> ball = Solid(1.0, np.array([1.0, 0, 0]), np.zeros((3, 3)))
-    >>> both = joined([ball, Solid(1.0, np.array([-1.0, 0, 0]), np.zeros((3, 3)))])
+    >>> ball = UniformSolid(1.0, np.array([1.0, 0, 0]), np.zeros((3, 3)))
+    >>> both = joined([ball, UniformSolid(1.0, np.array([-1.0, 0, 0]), np.zeros((3, 3)))])
     >>> both.mass, float(both.centre[0]), float(both.tensor[2, 2])
     (2.0, 0.0, 2.0)
     """
     mass = sum(each.mass for each in solids)
     if mass == 0:
-        return Solid(0.0, np.zeros(3), np.zeros((3, 3)))
+        return UniformSolid(0.0, np.zeros(3), np.zeros((3, 3)))
     centre = sum((each.mass * each.centre for each in solids), np.zeros(3)) / mass
     tensor = np.zeros((3, 3))
     for each in solids:
         d = each.centre - centre
         tensor += each.tensor + each.mass * (d @ d * np.eye(3) - np.outer(d, d))
-    return Solid(float(mass), centre, tensor)
+    return UniformSolid(float(mass), centre, tensor)
 
 
-def solid(node: Node, settings: Settings) -> Solid | None:
+def solid(node: Node, settings: Settings) -> UniformSolid | None:
     """The mass of a <geom>; None for a plane."""
     kind = node.text("type", "sphere")
     if kind == "plane" or node.attributes.get("mass", "").strip() in ("0", "0.0"):
@@ -73,7 +73,9 @@ def solid(node: Node, settings: Settings) -> Solid | None:
     mass = node.number("mass", node.number("density", DENSITY) * volume)
     if mass < 0:
         node.fault("The mass of a geom is not negative", mass)
-    return Solid(mass, centre, axes @ np.diag([mass * moment for moment in moments]) @ axes.T)
+    return UniformSolid(
+        mass, centre, axes @ np.diag([mass * moment for moment in moments]) @ axes.T
+    )
 
 
 def _placed(

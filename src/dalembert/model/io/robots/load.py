@@ -10,7 +10,7 @@ from ....errors import FileError, RenamedPartsWarning, UnreadPartsWarning, warn
 from ...bodies.mechanism import Mechanism
 from ...names import shortened
 from ...scenario import Scenario
-from .options import ReadOptions, Robot
+from .robot_options import ReadOptions, Robot
 from .urdf import read_urdf
 from .xml_reader import LARGEST_XML, read_xml
 

@@ -33,13 +33,13 @@ from ...bodies.vectors import (
 from ...bodies.vectors import cosine_and_sine as both
 from ...names import shortened
 from ...symbols import Coordinate, as_expression
-from .geom_inertia import Solid, joined, numeric, solid
+from .geom_inertia import UniformSolid, joined, numeric, solid
 from .mjcf_actuators import read_actuators
 from .mjcf_settings import UNSUPPORTED as NOT_SUPPORTED
 from .mjcf_settings import Settings, with_includes
-from .naming import Names
-from .options import ReadOptions, Robot
-from .poses import Pose
+from .poses import FilePose
+from .robot_names import Names
+from .robot_options import ReadOptions, Robot
 from .xml_reader import Node, Unread
 
 __all__ = ["read_mjcf"]
@@ -87,7 +87,7 @@ class _Mjcf:
     settings: Settings
     unread: Unread = field(default_factory=Unread)
     bodies: dict[str, Body] = field(default_factory=lambda: {"world": Body("ground")})
-    poses: dict[str, Pose] = field(default_factory=lambda: {"world": Pose.identity()})
+    poses: dict[str, FilePose] = field(default_factory=lambda: {"world": FilePose.identity()})
     joints: list[Joint | Element] = field(default_factory=list)
     body_names: Names = field(default_factory=Names)
     joint_names: Names = field(default_factory=Names)
@@ -114,7 +114,7 @@ class _Mjcf:
         actuators = [node for group in root.all("actuator") for node in group]
         self.forces = read_actuators(actuators, self.settings, self.options, self.unread)
         for node in root.all("worldbody"):
-            for member, pose in self._flattened(node, "main", Pose.identity()):
+            for member, pose in self._flattened(node, "main", FilePose.identity()):
                 self._member(*member, "world", pose)
         for node in root.all("equality"):
             for child in node:
@@ -134,8 +134,8 @@ class _Mjcf:
     # -- bodies ------------------------------------------------------------------------------------
 
     def _flattened(
-        self, node: Node, childclass: str, pose: Pose
-    ) -> Iterator[tuple[tuple[Node, str], Pose]]:
+        self, node: Node, childclass: str, pose: FilePose
+    ) -> Iterator[tuple[tuple[Node, str], FilePose]]:
         """The children of an element, those in <frame> with its pose."""
         for child in node:
             if child.tag != "frame":
@@ -145,7 +145,7 @@ class _Mjcf:
             inner = pose.moved(at, self.settings.rotation(child))
             yield from self._flattened(child, child.attributes.get("childclass", childclass), inner)
 
-    def _member(self, node: Node, childclass: str, parent: str, frame: Pose) -> None:
+    def _member(self, node: Node, childclass: str, parent: str, frame: FilePose) -> None:
         """A child of a body that is no joint, geom or inertial of it."""
         if node.tag == "body":
             self._body(node, childclass, parent, frame)
@@ -159,7 +159,7 @@ class _Mjcf:
         elif node.tag not in ("joint", "freejoint", "inertial"):
             self.unread.note(f"<{shortened(node.tag)}>")
 
-    def _site(self, node: Node, parent: str, frame: Pose) -> None:
+    def _site(self, node: Node, parent: str, frame: FilePose) -> None:
         """A named frame on a body."""
         node.only(GEOM | LOOKS)
         name = node.text("name", "")
@@ -170,7 +170,7 @@ class _Mjcf:
         if name:
             self.sites[name] = place
 
-    def _body(self, node: Node, childclass: str, parent: str, frame: Pose) -> None:
+    def _body(self, node: Node, childclass: str, parent: str, frame: FilePose) -> None:
         node.only(BODY)
         if node.flag("mocap", False):
             node.fault("Mocap bodies are not supported", remedy="move a joint by a function of t")
@@ -181,7 +181,7 @@ class _Mjcf:
             node.fault(f"There are two bodies called {shortened(name)}", remedy="rename one")
         childclass = node.text("childclass", childclass)
         pose = frame.moved(node.numbers("pos", 3, (0.0, 0.0, 0.0)), self.settings.rotation(node))
-        inner = Pose.identity()
+        inner = FilePose.identity()
         members = list(self._flattened(node, childclass, inner))
         if any(
             child.tag in ("joint", "freejoint", "inertial")
@@ -195,7 +195,9 @@ class _Mjcf:
         for (child, inherited), at in members:
             self._member(child, inherited, name, pose @ at)
 
-    def _massive(self, node: Node, name: str, members: list[tuple[tuple[Node, str], Pose]]) -> Body:
+    def _massive(
+        self, node: Node, name: str, members: list[tuple[tuple[Node, str], FilePose]]
+    ) -> Body:
         """A body with its own inertia, or with that of its geoms."""
         own = node.one("inertial")
         rule = self.settings.inertia_from_geom
@@ -209,7 +211,7 @@ class _Mjcf:
                     if found is not None:
                         centred = at.origin + at.axes @ found.centre
                         turned = at.axes @ found.tensor @ at.axes.T
-                        solids.append(Solid(found.mass, centred, turned))
+                        solids.append(UniformSolid(found.mass, centred, turned))
             whole = joined(solids)
             mass, centre, tensor = whole.mass, list(whole.centre), whole.tensor
         symmetric = (tensor + tensor.T) / 2
@@ -240,8 +242,8 @@ class _Mjcf:
         node: Node,
         body: Body,
         parent: str,
-        pose: Pose,
-        members: list[tuple[tuple[Node, str], Pose]],
+        pose: FilePose,
+        members: list[tuple[tuple[Node, str], FilePose]],
     ) -> None:
         """Connect a body with the one that it is nested in."""
         given = [pair for pair, _ in members if pair[0].tag in ("joint", "freejoint")]
@@ -265,13 +267,13 @@ class _Mjcf:
             self.joints.append(self._joint(joint, body, place, child))
             place = child
 
-    def _frame_on(self, parent: str, pose: Pose) -> Frame:
+    def _frame_on(self, parent: str, pose: FilePose) -> Frame:
         """The frame of a pose in space, on a body in its reference pose."""
         there = self.poses[parent]
         rotation = there.axes.T @ pose.axes
         return self.bodies[parent].frame(there.local(pose.origin), rotation.tolist())
 
-    def _free(self, node: Node, body: Body, pose: Pose) -> None:
+    def _free(self, node: Node, body: Body, pose: FilePose) -> None:
         name = self._joint_name(node, body)
         self.joints.append(free(name, Body("ground"), body))
         self.start |= {

@@ -10,8 +10,8 @@ import sympy
 from ...names import shortened
 from ...symbols import Coordinate, Input
 from .mjcf_settings import Settings
-from .naming import Names
-from .options import ReadOptions
+from .robot_names import Names
+from .robot_options import ReadOptions
 from .xml_reader import Node, Unread
 
 if TYPE_CHECKING:

@@ -14,35 +14,35 @@ from .geom_inertia import numeric
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Pose", "roll_pitch_yaw"]
+__all__ = ["FilePose", "roll_pitch_yaw"]
 
 Array: TypeAlias = "NDArray[np.float64]"
 
 
 @dataclass(frozen=True)
-class Pose:
+class FilePose:
     """A rotation (3, 3), whose columns are the axes, and a position (3,) in another frame."""
 
     axes: Array
     origin: Array
 
     @classmethod
-    def identity(cls) -> Pose:
+    def identity(cls) -> FilePose:
         """The frame itself."""
         return cls(np.eye(3), np.zeros(3))
 
     @property
-    def inverse(self) -> Pose:
+    def inverse(self) -> FilePose:
         """The other frame in this one."""
-        return Pose(self.axes.T, -self.axes.T @ self.origin)
+        return FilePose(self.axes.T, -self.axes.T @ self.origin)
 
-    def __matmul__(self, inner: Pose) -> Pose:
+    def __matmul__(self, inner: FilePose) -> FilePose:
         """A pose that is given in this one."""
-        return Pose(self.axes @ inner.axes, self.origin + self.axes @ inner.origin)
+        return FilePose(self.axes @ inner.axes, self.origin + self.axes @ inner.origin)
 
-    def moved(self, at: list[float], rotation: Rotation) -> Pose:
+    def moved(self, at: list[float], rotation: Rotation) -> FilePose:
         """A frame that is given in this one by its position and rotation."""
-        return self @ Pose(numeric(rotation.rows), np.array(at))
+        return self @ FilePose(numeric(rotation.rows), np.array(at))
 
     def local(self, position: ArrayLike) -> list[float]:
         """A position of the other frame, in this one."""

@@ -12,11 +12,11 @@ from ...symbols import Coordinate, Input
 if TYPE_CHECKING:
     from .elementary_tree import ElementaryTree
 
-__all__ = ["Actuator", "Pair", "actuators", "linear_pair", "polynomial_pair"]
+__all__ = ["Actuator", "PolynomialRelation", "actuators", "linear_pair", "polynomial_pair"]
 
 
 @dataclass(frozen=True)
-class Pair:
+class PolynomialRelation:
     """follower = coefficients[0] + coefficients[1] leader + ...; leader may be none ("")."""
 
     follower: str
@@ -30,34 +30,36 @@ class Pair:
 
     @property
     def ratio(self) -> float:
-        """The slope of a linear relation."""
+        """The factor of a linear relation."""
         return self.coefficients[1]
 
 
-def polynomial_pair(relation: sympy.Expr, tree: ElementaryTree, degree: int = 4) -> Pair | None:
+def polynomial_pair(
+    relation: sympy.Expr, tree: ElementaryTree, degree: int = 4
+) -> PolynomialRelation | None:
     """A relation that is linear in one coordinate and a polynomial in at most one other."""
     numeric = relation.xreplace(dict(tree.values))
     coordinates = sorted(numeric.atoms(Coordinate), key=lambda q: q.name)
     if not 1 <= len(coordinates) <= 2 or numeric.free_symbols - set(coordinates):
         return None
     for follower in coordinates:
-        slope = numeric.diff(follower)
-        rest = sympy.expand(numeric - slope * follower)
-        if slope.free_symbols or slope == 0 or rest.has(follower):
+        factor = numeric.diff(follower)
+        rest = sympy.expand(numeric - factor * follower)
+        if factor.free_symbols or factor == 0 or rest.has(follower):
             continue
         others = [q for q in coordinates if q != follower]
-        value = sympy.expand(-rest / slope)
+        value = sympy.expand(-rest / factor)
         if not others:
-            return Pair(follower.name, "", (float(value),))
+            return PolynomialRelation(follower.name, "", (float(value),))
         (leader,) = others
         if not value.is_polynomial(leader) or sympy.degree(value, leader) > degree:
             continue
         terms = [float(value.coeff(leader, power)) for power in range(degree + 1)]
-        return Pair(follower.name, leader.name, tuple(terms))
+        return PolynomialRelation(follower.name, leader.name, tuple(terms))
     return None
 
 
-def linear_pair(relation: sympy.Expr, tree: ElementaryTree) -> Pair | None:
+def linear_pair(relation: sympy.Expr, tree: ElementaryTree) -> PolynomialRelation | None:
     """A linear relation of two coordinates."""
     found = polynomial_pair(relation, tree, degree=1)
     return found if found is not None and found.leader else None

@@ -20,8 +20,8 @@ from ...bodies.joints import Joint, free, planar, prismatic, revolute, weld
 from ...bodies.vectors import Rotation, Triple, angles, cross, unit_axis
 from ...names import shortened
 from ...symbols import Input
-from .naming import Names
-from .options import ReadOptions, Robot
+from .robot_names import Names
+from .robot_options import ReadOptions, Robot
 from .xml_reader import Node, Unread
 
 __all__ = ["read_urdf"]

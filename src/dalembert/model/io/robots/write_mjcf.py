@@ -14,8 +14,8 @@ from ...bodies.joints import Joint
 from ...bodies.quaternions import quaternion_of
 from ...bodies.steps import Turn
 from ...symbols import Coordinate
-from .elementary_tree import ElementaryJoint, ElementaryTree, Link
-from .poses import Pose
+from .elementary_tree import ElementaryJoint, ElementaryLink, ElementaryTree
+from .poses import FilePose
 from .relations import actuators, polynomial_pair
 from .write_urdf import text_of
 
@@ -67,7 +67,9 @@ class _Writer:
             if chain[0].parent == parent:
                 yield from self.body(self.tree.links[name], chain, indent)
 
-    def body(self, link: Link, chain: list[ElementaryJoint], indent: str) -> Iterator[str]:
+    def body(
+        self, link: ElementaryLink, chain: list[ElementaryJoint], indent: str
+    ) -> Iterator[str]:
         yield f'{indent}<body name="{link.name}" {_pose(chain[0].place)}>'
         for joint in chain:
             yield from (f"{indent}  {line}" for line in self.joint(joint))
@@ -152,10 +154,10 @@ class _Writer:
         for number, frame in enumerate((joint.parent, joint.child), start=1):
             site = f"{name}_site{number}"
             words.append(f'site{number}="{site}"')
-            self._site(site, frame, Pose(np.eye(3), offset))
+            self._site(site, frame, FilePose(np.eye(3), offset))
         return " ".join(words)
 
-    def _site(self, name: str, frame: Frame, inner: Pose) -> None:
+    def _site(self, name: str, frame: Frame, inner: FilePose) -> None:
         pose = self.tree.on_link(frame, f"frame of `{name}`") @ inner
         self.sites.setdefault(frame.body.name, []).append(f'<site name="{name}" {_pose(pose)}/>')
 
@@ -174,5 +176,5 @@ class _Writer:
         yield f'<joint name="{name}" joint1="{pair.follower}"{leader} polycoef={text_of(*terms)}/>'
 
 
-def _pose(pose: Pose) -> str:
+def _pose(pose: FilePose) -> str:
     return f"pos={text_of(*pose.origin)} quat={text_of(*quaternion_of(pose.axes))}"

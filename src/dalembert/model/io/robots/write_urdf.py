@@ -10,8 +10,8 @@ import numpy as np
 from ...bodies.body import GROUND
 from ...bodies.elements import Coupling
 from ...symbols import Input
-from .elementary_tree import ElementaryJoint, ElementaryTree, Link
-from .poses import Pose, roll_pitch_yaw
+from .elementary_tree import ElementaryJoint, ElementaryLink, ElementaryTree
+from .poses import FilePose, roll_pitch_yaw
 from .relations import linear_pair
 
 __all__ = ["text_of", "written_urdf"]
@@ -47,12 +47,12 @@ def _named(link: str) -> str:
     return WORLD if link == GROUND else link
 
 
-def _origin(pose: Pose) -> str:
+def _origin(pose: FilePose) -> str:
     angles = text_of(*roll_pitch_yaw(pose.axes))
     return f"<origin xyz={text_of(*pose.origin)} rpy={angles}/>"
 
 
-def _link(link: Link) -> Iterator[str]:
+def _link(link: ElementaryLink) -> Iterator[str]:
     if link.mass == 0 and not link.tensor.any():
         yield f'  <link name="{_named(link.name)}"/>'
         return

@@ -10,13 +10,13 @@ import numpy as np
 
 from ...errors import ModelError
 from ...typing import Array
-from .assembly import nonlinear_program
 from .iterations import IterationWatch
-from .pieces import Ends, Layout, pieces_of
+from .pieces import Layout, PieceEnds, pieces_of
+from .problem_assembly import nonlinear_program
+from .problem_statement import Range, Statement
 from .schemes import Scheme
-from .statement import Range, Statement
 
-__all__ = ["Iterate", "Program", "Unknowns"]
+__all__ = ["Iterate", "NonlinearProgram", "Unknowns"]
 
 IPOPT: dict[str, Any] = {
     "print_level": 0,
@@ -109,7 +109,7 @@ class Iterate:
         return self.status in ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
-class Program:
+class NonlinearProgram:
     """The program of a statement on a mesh.
 
     Where it is `elastic`, ends, conditions and bounds on expressions may be violated, and the cost
@@ -121,7 +121,7 @@ class Program:
         statement: Statement,
         scheme: Scheme,
         edges: Array,
-        ends: Ends | None = None,
+        ends: PieceEnds | None = None,
         options: dict[str, Any] | None = None,
         scale: Array | None = None,
         elastic: bool = False,
@@ -130,7 +130,7 @@ class Program:
         self.layout = Layout(statement, scheme, self.edges, elastic)
         self.count = self.layout.count
         self.scale = np.ones(self.layout.nw) if scale is None else scale
-        self.ends = ends or Ends.of(statement)
+        self.ends = ends or PieceEnds.of(statement)
         self.pieces = pieces_of(self.layout, self.ends, self.scale)
         given = dict(options or {})
         large = {"mumps_permuting_scaling": 0} if self.layout.size > LARGE else {}

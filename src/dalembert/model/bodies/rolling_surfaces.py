@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from ...typing import Expression
 
 __all__ = [
-    "Contact",
-    "Ground",
-    "Surface",
+    "RollingContact",
+    "RollingGround",
+    "RollingSurface",
     "Touch",
     "disk",
     "ellipsoid",
@@ -61,7 +61,7 @@ class Touch:
 
 
 @dataclass(frozen=True)
-class Contact:
+class RollingContact:
     """The place on a fixed surface: point, unit normal and tangents in the frame of the surface.
 
     Where `point` is None, the surface is the plane through the origin, and no coordinates are
@@ -75,17 +75,17 @@ class Contact:
     residuals: tuple[sympy.Expr, ...] = ()
 
 
-class Surface(Protocol):
+class RollingSurface(Protocol):
     """The surface of a body that rolls."""
 
     def touch(self, name: str, normal: Triple) -> Touch:
         """The point farthest against a unit normal, both in the frame of the surface."""
 
 
-class Ground(Protocol):
+class RollingGround(Protocol):
     """The surface that something rolls on."""
 
-    def contact(self, name: str) -> Contact:
+    def contact(self, name: str) -> RollingContact:
         """Where it is touched."""
 
 
@@ -138,13 +138,13 @@ class _Implicit:
             (coordinates[0], coordinates[1], coordinates[2]), coordinates, (value,), gradient
         )
 
-    def contact(self, name: str) -> Contact:
+    def contact(self, name: str) -> RollingContact:
         coordinates, value, gradient = self._at(name)
         size = define(f"n_{name}", sympy.sqrt(dot(gradient, gradient)))
         normal = named_triple(f"n_{name}", scale(self.sign / size, gradient))
         # No two tangents are independent everywhere on a closed surface: three, of rank two.
         tangents = tuple(cross(normal, unit_axis(axis)) for axis in "xyz")
-        return Contact(
+        return RollingContact(
             normal,
             tangents,
             (coordinates[0], coordinates[1], coordinates[2]),
@@ -157,8 +157,8 @@ class _Implicit:
 class _Plane:
     """The plane z = 0 of its frame."""
 
-    def contact(self, name: str) -> Contact:
-        return Contact(UNIT_Z, (unit_axis("x"), unit_axis("y")))
+    def contact(self, name: str) -> RollingContact:
+        return RollingContact(UNIT_Z, (unit_axis("x"), unit_axis("y")))
 
 
 @dataclass(frozen=True)
@@ -167,16 +167,18 @@ class _HeightField:
 
     height: Callable[[sympy.Expr, sympy.Expr], sympy.Expr]
 
-    def contact(self, name: str) -> Contact:
+    def contact(self, name: str) -> RollingContact:
         x, y = (Coordinate(f"{name}_{axis}") for axis in "xy")
         height = as_expression(self.height(x, y))
         along, across = height.diff(x), height.diff(y)
         size = define(f"n_{name}", sympy.sqrt(1 + along**2 + across**2))
         normal = named_triple(f"n_{name}", (-along / size, -across / size, 1 / size))
-        return Contact(normal, ((ONE, ZERO, along), (ZERO, ONE, across)), (x, y, height), (x, y))
+        return RollingContact(
+            normal, ((ONE, ZERO, along), (ZERO, ONE, across)), (x, y, height), (x, y)
+        )
 
 
-def disk(radius: Expression, axis: str | Sequence[Expression] = "y") -> Surface:
+def disk(radius: Expression, axis: str | Sequence[Expression] = "y") -> RollingSurface:
     """A disk with a sharp edge, about an axis of its frame.
 
     >>> disk(0.3).radius
@@ -185,7 +187,9 @@ def disk(radius: Expression, axis: str | Sequence[Expression] = "y") -> Surface:
     return _Round(_positive(radius, "radius of a disk"), ZERO, unit_axis(axis))
 
 
-def torus(radius: Expression, tube: Expression, axis: str | Sequence[Expression] = "y") -> Surface:
+def torus(
+    radius: Expression, tube: Expression, axis: str | Sequence[Expression] = "y"
+) -> RollingSurface:
     """A wheel with a round rim: a circle of `radius`, thickened by the radius `tube`.
 
     >>> torus(0.3, 0.02).tube
@@ -196,7 +200,7 @@ def torus(radius: Expression, tube: Expression, axis: str | Sequence[Expression]
     )
 
 
-def sphere(radius: Expression) -> Surface:
+def sphere(radius: Expression) -> RollingSurface:
     """A ball about the origin of its frame.
 
     >>> sphere(2).tube
@@ -205,7 +209,7 @@ def sphere(radius: Expression) -> Surface:
     return _Round(ZERO, _positive(radius, "radius of a sphere"), UNIT_Z)
 
 
-def ellipsoid(a: Expression, b: Expression, c: Expression) -> Surface:
+def ellipsoid(a: Expression, b: Expression, c: Expression) -> RollingSurface:
     """An ellipsoid with semi-axes along x, y and z of its frame.
 
     >>> ellipsoid(1, 2, 3).axes
@@ -229,7 +233,7 @@ def implicit(
     return _Implicit(function, -1 if inside else 1)
 
 
-def plane() -> Ground:
+def plane() -> RollingGround:
     """The plane z = 0 of a frame.
 
     >>> plane().contact("floor").normal
@@ -238,7 +242,7 @@ def plane() -> Ground:
     return _Plane()
 
 
-def height_field(height: Callable[[sympy.Expr, sympy.Expr], sympy.Expr]) -> Ground:
+def height_field(height: Callable[[sympy.Expr, sympy.Expr], sympy.Expr]) -> RollingGround:
     """The surface z = h(x, y) of a frame; the contact has coordinates ``name_x``, ``name_y``.
 
     >>> height_field(lambda x, y: x * y).contact("hill").point

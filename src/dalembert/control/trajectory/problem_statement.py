@@ -21,7 +21,7 @@ from ...model.system import System
 from ...model.values import real_number
 from ...typing import BySymbol, Condition, Expression, Symbols
 from .dynamics import Dynamics, dynamics_of
-from .quantities import AtEnd, AtStart, TimeIntegral
+from .trajectory_quantities import AtEnd, AtStart, TimeIntegral
 
 __all__ = ["Asked", "PathBound", "Quantities", "Range", "Statement", "read_statement"]
 
@@ -138,7 +138,7 @@ def read_statement(asked: Asked) -> Statement:
     written = [cost, *(expression for expression, _ in conditions)]
     written += [key for key in bounds if isinstance(key, sympy.Basic)]
     dynamics = dynamics_of(asked.model, asked.form, written, asked.implicit, asked.discrete)
-    names = _Names(dynamics)
+    names = _StatedNames(dynamics)
     start = {names.read(k, "start"): _range(v, k) for k, v in _table(asked.start, "start").items()}
     end = {names.read(k, "end"): _range(v, k) for k, v in _table(asked.end, "end").items()}
     _put_at_rest(asked.at_rest, dynamics, start, end)
@@ -194,7 +194,7 @@ def _table(given: Any, what: str) -> dict[Any, Any]:
     return dict(given)
 
 
-class _Names:
+class _StatedNames:
     """Symbols of the model by name, for keys that are given as text."""
 
     def __init__(self, dynamics: Dynamics) -> None:

@@ -16,9 +16,9 @@ import numpy as np
 from ...errors import StartError
 from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array
-from .pieces import Ends, LastEnd, StartEnd
-from .program import Unknowns
-from .statement import FREE, Range, Statement
+from .nonlinear_program import Unknowns
+from .pieces import LastEnd, PieceEnds, StartEnd
+from .problem_statement import FREE, Range, Statement
 
 __all__ = ["consistent_ends"]
 
@@ -28,13 +28,13 @@ BROKEN = 1e-6
 BAND = 0.05
 
 
-def consistent_ends(statement: Statement, guess: Unknowns) -> Ends:
+def consistent_ends(statement: Statement, guess: Unknowns) -> PieceEnds:
     """The ends of a statement whose guess obeys the constraints."""
     dynamics = statement.dynamics
     g, (time, x, _, _, p) = dynamics.kernel.graph, dynamics.arguments
     residual = ca.vertcat(g.position.residual, g.velocity.residual)
     if not residual.numel():
-        return Ends.of(statement)
+        return PieceEnds.of(statement)
     function = ca.Function("residual", [time, x, p], [ca.densify(residual)])
     table = ca.Function("rows", [time, x, p], [ca.densify(ca.jacobian(residual, x))])
 
@@ -43,7 +43,7 @@ def consistent_ends(statement: Statement, guess: Unknowns) -> Ends:
         return np.asarray(found, dtype=float).reshape(residual.numel(), len(statement.states))
 
     start = _start(statement, guess, rows(0), function)
-    return Ends(start, _end(statement, rows(1)))
+    return PieceEnds(start, _end(statement, rows(1)))
 
 
 def _start(statement: Statement, guess: Unknowns, rows: Array, function: ca.Function) -> StartEnd:

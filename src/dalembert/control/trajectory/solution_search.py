@@ -11,14 +11,14 @@ import numpy as np
 from ...errors import ModelError, RunError
 from ...typing import Array, Progress
 from .answer import LocalOptimum, MeshRound, Trajectory
-from .ends import consistent_ends
+from .boundary_conditions import consistent_ends
 from .guesses import Course, bent_courses, course_of_unknowns, on_mesh
 from .judge import pontryagin_extremal
-from .program import Iterate, Program
+from .nonlinear_program import Iterate, NonlinearProgram
+from .problem_statement import Asked, Statement
 from .refinement import Assessor, refined
 from .replay import Replay, input_tables, replay
 from .schemes import Scheme
-from .statement import Asked, Statement
 
 __all__ = ["Search"]
 
@@ -34,7 +34,7 @@ UNBOUNDED = 1e10
 class Round:
     """A solved mesh with its judgement."""
 
-    program: Program
+    program: NonlinearProgram
     iterate: Iterate
     replay: Replay
     errors: Array | None
@@ -98,7 +98,7 @@ class Search:
 
     def _first(self, courses: list[Course], edges: Array) -> Round:
         """The best solution on the first mesh."""
-        found: list[tuple[Iterate, Program]] = []
+        found: list[tuple[Iterate, NonlinearProgram]] = []
         fault: Exception | None = None
         for course in courses:
             try:
@@ -137,11 +137,13 @@ class Search:
 
     def _solved(
         self, course: Course, edges: Array, options: dict[str, Any]
-    ) -> tuple[Iterate, Program]:
+    ) -> tuple[Iterate, NonlinearProgram]:
         unknowns = on_mesh(self.statement, self.scheme, edges, course)
         ends = consistent_ends(self.statement, unknowns)
         scale = _scale(unknowns.instant)
-        program = Program(self.statement, self.scheme, edges, ends, {"ipopt": options}, scale)
+        program = NonlinearProgram(
+            self.statement, self.scheme, edges, ends, {"ipopt": options}, scale
+        )
         program.check_finite(unknowns)
         if self.progress is not None:
             program.watch.tell = self._tell
@@ -154,8 +156,8 @@ class Search:
         return all(np.allclose(a, b, rtol=STILL, atol=STILL) for a, b in pairs)
 
     def _left(
-        self, still: Iterate, program: Program, course: Course, edges: Array
-    ) -> tuple[Iterate, Program]:
+        self, still: Iterate, program: NonlinearProgram, course: Course, edges: Array
+    ) -> tuple[Iterate, NonlinearProgram]:
         """Leave a guess at which the cost is stationary: it may be a saddle or a maximum."""
         (bent,) = bent_courses(self.statement, course, 1, 0)
         other, finer = self._solved(bent, edges, {})
@@ -172,7 +174,9 @@ class Search:
         done = (len(self.rounds) + iterations / (iterations + 50.0)) / (self.refinements + 1)
         self.progress(min(done, 1.0), len(self.rounds))
 
-    def _relaxed(self, failed: Iterate, program: Program) -> tuple[Iterate, Program]:
+    def _relaxed(
+        self, failed: Iterate, program: NonlinearProgram
+    ) -> tuple[Iterate, NonlinearProgram]:
         """Find out what cannot be met; solve again from a trajectory that meets everything."""
         if failed.status == "Diverging_Iterates" or failed.cost < -UNBOUNDED:
             raise RunError(
@@ -181,7 +185,7 @@ class Search:
             )  # fmt: skip
         edges, scale = program.edges, program.scale
         parts = (self.statement, self.scheme, edges, program.ends)
-        elastic = Program(*parts, scale=scale, elastic=True)
+        elastic = NonlinearProgram(*parts, scale=scale, elastic=True)
         nearest = elastic.solve(failed.unknowns)
         unmet = elastic.unmet(nearest)
         if nearest.converged and unmet:
@@ -199,7 +203,7 @@ class Search:
             )
         return again, program
 
-    def _judged(self, program: Program, iterate: Iterate) -> Round:
+    def _judged(self, program: NonlinearProgram, iterate: Iterate) -> Round:
         """A solution replayed and judged."""
         rtol = max(1e-11, min(1e-6, self.tolerance * 1e-2))
         again = replay(self.statement, iterate.unknowns, rtol)
