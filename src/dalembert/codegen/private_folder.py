@@ -24,6 +24,8 @@ _RELATIVE = (
 )
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
+#: How folders on the way are opened: they need not be readable, only the last one is listed.
+_WAY = getattr(os, "O_PATH", os.O_RDONLY)
 _MOST_LINKS = 40
 #: The rights of others to write.
 _WRITTEN = stat.S_IWGRP | stat.S_IWOTH
@@ -136,7 +138,7 @@ def _is_private(status: os.stat_result, others: int = _WRITTEN) -> bool:
 def _descend(path: Path, make: bool) -> int:
     """The descriptor of a folder, reached from the root one name at a time."""
     names = [*reversed((Path.cwd() / path).parts)]
-    handle, links = os.open(names.pop(), os.O_RDONLY | _FOLDER), 0
+    handle, links = os.open(names.pop(), _WAY | _FOLDER), 0
     try:
         while names:
             name = names.pop()
@@ -155,8 +157,7 @@ def _descend(path: Path, make: bool) -> int:
                     raise PermissionError(f"{name} is a link that somebody else made, or a loop")
                 names.extend(reversed(Path(os.readlink(name, dir_fd=handle)).parts))
                 continue
-            # Folders above need not be readable, only the last one is listed.
-            way = getattr(os, "O_PATH", os.O_RDONLY) if names else os.O_RDONLY
+            way = _WAY if names else os.O_RDONLY
             outer, handle = handle, os.open(name, way | _FOLDER, dir_fd=handle)
             os.close(outer)
         return handle

@@ -4,7 +4,7 @@
 
     server -> worker   {"job": 7, "kind": "run", "seconds": 60.0, "patience": 185.0, "request": {}}
                        {"cancel": 7}
-    worker -> server   {"ready": true}
+    worker -> server   {"ready": true, "confinement": "confined: files"}
                        {"job": 7, "progress": [0.25, 1.5]}
                        {"job": 7, "status": 200, "bytes": 1834} and the answer in 1834 bytes of JSON
 """

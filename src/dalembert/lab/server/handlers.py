@@ -18,7 +18,7 @@ from ..._version import __version__
 from ..limits import Limits
 from ..request_errors import RequestError, retry_headers
 from ..workers.pool import Pool
-from ..workers.process import CANCELLED, Answer
+from ..workers.process import CANCELLED, Answer, WorkerProcess
 from .cases import (
     read_body,
     read_case,
@@ -121,9 +121,15 @@ class Lab:
         return Response(found.content, media_type=found.media_type, headers=headers)
 
     async def about(self) -> Response:
-        """Version and limits."""
+        """Version, limits, and how workers are confined once one has started."""
+        confinement = next((w.confinement for w in self._processes() if w.confinement), None)
         found = {"version": __version__, "workers": self.workers, "folder": self.files.name}
+        found["confinement"] = confinement
         return JSONResponse(found | {"limits": asdict(self.limits)})
+
+    def _processes(self) -> list[WorkerProcess]:
+        """The worker processes; none before the server has started."""
+        return self.pool.workers if hasattr(self, "pool") else []
 
     # -- models ------------------------------------------------------------------------------------
 

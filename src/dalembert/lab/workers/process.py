@@ -111,6 +111,8 @@ class WorkerProcess:
         self.limits, self.quick, self.command = limits, quick, command
         self.seen: deque[str] = deque(maxlen=REMEMBERED)
         self.job: Job | None = None
+        #: What the process can no longer do, in the words of `Confinement`.
+        self.confinement = ""
         self._process: asyncio.subprocess.Process | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -152,6 +154,7 @@ class WorkerProcess:
                 message = await self._message()
             if not message.get("ready"):
                 raise WorkerStartError("The worker said something else than that it is ready")
+            self.confinement = str(message.get("confinement", ""))
         except (OSError, TimeoutError, EOFError, ValueError) as error:
             await self.kill()
             raise WorkerStartError(str(error) or type(error).__name__) from error

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 from ...errors import DalembertError
 from ..messages import encoded, line, read_jobs
 from ..request_errors import RequestError, parts, refusal
+from .confinement import confine
 
 __all__ = ["CancelledError", "main"]
 
@@ -88,6 +89,7 @@ def main(arguments: list[str]) -> int:
     memory, largest, kind = int(arguments[0]), int(arguments[1]), arguments[2]
     output = _own_output()
     _limit_memory(memory)
+    confinement = confine()
     if kind == "long":
         with suppress(OSError, AttributeError):
             os.nice(5)
@@ -102,7 +104,7 @@ def main(arguments: list[str]) -> int:
 
     questions.warm_up(kind)
     threading.Thread(target=_read, args=(jobs, job_context), daemon=True).start()
-    send(line({"ready": True}))
+    send(line({"ready": True, "confinement": str(confinement)}))
     while True:
         message = jobs.get()
         job_context.begin(message["job"], float(message["seconds"]), float(message["patience"]))
