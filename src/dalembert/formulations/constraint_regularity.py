@@ -1,8 +1,9 @@
 r"""Constraints whose gradient vanishes wherever they hold: they have no multiplier, and no form.
 
 The reaction A^T mu of a constraint f = 0 lies along its gradient. For f = g^k with k > 1, and for
-an f that nowhere changes its sign (a sum of squares), the gradient is zero on f = 0: the multiplier
-rule does not apply, and dividing by the gradient would derive equations of another constraint.
+an f that nowhere changes its sign (a sum of squares, also where a quadratic form hides it), the
+gradient is zero on f = 0: the multiplier rule does not apply, and dividing by the gradient would
+derive equations of another constraint.
 """
 
 from __future__ import annotations
@@ -50,7 +51,58 @@ def _fault(system: System) -> FormError | None:
             return _error(constraint, f"state it as {base} = 0")
         if _has_one_sign(constraint.expression):
             return _error(constraint, "state each term that must vanish as a constraint of its own")
+        squares = _squares(constraint.expression, symbols)
+        if squares:
+            words = " and ".join(f"{square} = 0" for square in squares)
+            return _error(constraint, f"state {words}, each as a constraint of its own")
     return None
+
+
+def _squares(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> tuple[sympy.Expr, ...]:
+    r"""The affine functions l_i with f = \pm \sum_i d_i l_i^2, d_i > 0, if there are any.
+
+    f is a polynomial of degree two in (s, 1) with rational coefficients, times a factor without s.
+    Its matrix is factored as L D L^T exactly: it is semidefinite where no pivot is negative and a
+    zero pivot has a zero row. Nothing is established with other coefficients, or if f is never 0.
+
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> _squares(x**2 + x*y + y**2, {x, y}), _squares(x**2 + 3*x*y + y**2, {x, y})
+    ((x + y/2, y), ())
+    """
+    moving = expression.as_independent(*symbols, as_Add=False)[1]
+    if not moving.free_symbols <= symbols or sympy.count_ops(moving) > MOST_OPERATIONS:
+        return ()
+    ordered = sorted(symbols, key=str)
+    try:
+        polynomial = sympy.Poly(moving, *ordered)
+    except sympy.PolynomialError:
+        return ()
+    numbers = {p: sympy.Rational(c) if c.is_Float else c for p, c in polynomial.terms()}
+    if polynomial.total_degree() != 2 or not all(c.is_Rational for c in numbers.values()):
+        return ()
+    size = len(ordered) + 1
+    matrix = sympy.zeros(size, size)
+    for powers, number in numbers.items():
+        at = [k for k, power in enumerate(powers) for _ in range(power)]
+        i, j = [*at, size - 1, size - 1][:2]
+        matrix[i, j] += number / 2
+        matrix[j, i] += number / 2
+    columns = _factored(matrix) or _factored(-matrix)
+    return tuple(column.dot([*ordered, 1]) for column in columns or ())
+
+
+def _factored(matrix: sympy.Matrix) -> list[sympy.Matrix]:
+    """The columns of L in L D L^T, D > 0; none if a pivot is negative or the last is positive."""
+    left, columns = matrix.copy(), []
+    for k in range(left.rows):
+        pivot = left[k, k]
+        if pivot < 0 or (pivot == 0 and any(left[k, :])) or (pivot > 0 and k == left.rows - 1):
+            return []
+        if pivot > 0:
+            columns.append(left[:, k] / pivot)
+            left -= pivot * columns[-1] * columns[-1].T
+    return columns
 
 
 def _has_one_sign(expression: sympy.Expr) -> bool:

@@ -1,11 +1,13 @@
 """Constraints whose gradient vanishes on them are refused by every form, and others are not."""
 
+import numpy as np
 import pytest
 import sympy
 from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import FormError
+from dalembert.formulations.constraint_regularity import _squares
 from dalembert.formulations.registry import applicability
 
 x, y, z = da.coordinates("x y z")
@@ -30,6 +32,9 @@ ROW = z.dot - y * x.dot
         (da.holonomic((x - y) ** 2, name="f"), "state it as x - y = 0"),
         (da.holonomic(x**2 - 2 * x * y + y**2, name="f"), "state it as x - y = 0"),
         (da.holonomic(x**2 + sin(y) ** 2, name="f"), "each term"),
+        (da.velocity(x.dot**2 + x.dot * y.dot + y.dot**2, name="f"), "state x_dot . y_dot/2 = 0"),
+        (da.velocity(k * (x.dot * y.dot - x.dot**2 - y.dot**2), name="f"), "and y_dot = 0"),
+        (da.holonomic(sympy.expand((x - 1) ** 2 + (x - 1) * y + y**2), name="f"), "y/2 - 1 = 0"),
     ],
 )
 def test_no_form_is_derived(constraint: object, instead: str) -> None:
@@ -47,6 +52,8 @@ def test_no_form_is_derived(constraint: object, instead: str) -> None:
     [
         da.velocity(x.dot**2 + y.dot**2 + z.dot**2 - 1, name="f"),
         da.velocity(x.dot**2 + y.dot**2 - z.dot**2, name="f"),
+        da.velocity(x.dot**2 + 3 * x.dot * y.dot + y.dot**2, name="f"),
+        da.velocity(x.dot**2 + x.dot * y.dot + z * y.dot**2, name="f"),  # indefinite for z < 1/4
         da.velocity(ROW**2 - 1, name="f"),
         da.velocity(x**2 * z.dot - y.dot, name="f"),
         da.velocity(x**2 * (z.dot - y.dot), name="f"),
@@ -59,6 +66,37 @@ def test_no_form_is_derived(constraint: object, instead: str) -> None:
 )
 def test_regular_constraints_are_derived(constraint: object) -> None:
     assert da.derive(da.System(**FREE, constraints=[constraint]), "lagrange").text()
+
+
+def test_quadratic_forms_are_judged_as_their_eigenvalues_say() -> None:
+    """Random quadratic polynomials: one sign, and a zero, by NumPy's eigenvalues and minimum."""
+    random = np.random.default_rng(4)
+    seen = set()
+    for _ in range(60):
+        matrix = random.integers(-2, 3, (3, int(random.integers(1, 4))))
+        signs = random.choice([1, -1], size=matrix.shape[1], p=[0.8, 0.2])
+        form = (matrix * signs) @ matrix.T
+        shift, constant = random.integers(-1, 2, 3), int(random.integers(0, 2))
+        place = sympy.Matrix([x, y, z]) - sympy.Matrix(shift)
+        polynomial = sympy.expand((place.T * sympy.Matrix(form) * place)[0] + constant)
+        symbols = polynomial.free_symbols
+        if not symbols or sympy.Poly(polynomial, *symbols).total_degree() != 2:
+            continue
+        values = np.linalg.eigvalsh(form)
+        one_sign = (values > -1e-9).all() or (values < 1e-9).all()
+        squares = _squares(polynomial, symbols)
+        # A constant moves a semidefinite polynomial off zero, or makes it indefinite.
+        assert bool(squares) == bool(one_sign and constant == 0)
+        assert len(squares) == (np.linalg.matrix_rank(form) if squares else 0)
+        at_centre = dict(zip((x, y, z), map(int, shift), strict=True))
+        assert all(square.subs(at_centre) == 0 for square in squares)
+        seen.add((bool(squares), constant))
+    assert len(seen) == 3
+
+
+def test_a_form_that_never_vanishes_is_left_to_the_start() -> None:
+    never = da.velocity(x.dot**2 + x.dot * y.dot + y.dot**2 + 1, name="f")
+    assert da.derive(da.System(**FREE, constraints=[never]), "lagrange")
 
 
 def test_momenta() -> None:

@@ -14,7 +14,7 @@ import sympy
 
 from ...algebra.simplify.simplifier import simplify
 from ...geometry.flow_integrals import find_integrals
-from ...geometry.integrals import Equal
+from ...geometry.integrals import Equal, shortened
 from ...geometry.vanishing import generic_rank, vanish
 
 __all__ = ["combined_integrals"]
@@ -43,7 +43,8 @@ def combined_integrals(
     """
     rows = sympy.Matrix([list(form) for form in forms])
     size = sum(int(entry.count_ops()) for entry in rows)
-    if not count or len(symbols) > MOST_COORDINATES or size > MOST_OPERATIONS:
+    # As many functions as forms: the forms themselves are integrable, which `find_integrals` tries.
+    if not 0 < count < len(forms) or len(symbols) > MOST_COORDINATES or size > MOST_OPERATIONS:
         return ()
     fields = _closure(rows, symbols, len(symbols) - count)
     if fields is None:
@@ -78,7 +79,7 @@ def _closure(
         before = len(columns)
         for first, second in combinations(columns[:], 2):
             bracket = second.jacobian(symbols) * first - first.jacobian(symbols) * second
-            bracket = bracket.applyfunc(simplify)
+            bracket = bracket.applyfunc(shortened)
             if generic_rank(sympy.Matrix.hstack(*columns, bracket)) == len(columns) + 1:
                 columns.append(bracket)
             if len(columns) == dimension:
@@ -96,26 +97,29 @@ def _kernel(rows: sympy.Matrix) -> sympy.Matrix | None:
         if generic_rank(rows.extract([*chosen, k], list(range(n)))) == len(chosen) + 1:
             chosen.append(k)
     whole = rows.extract(chosen, list(range(n)))
-    # The smallest minor is the divisor, so that coefficients stay short.
+    # The divisor is the minor with the fewest operations, so that coefficients stay short.
     sized = []
     for places in combinations(range(n), r):
-        minor = simplify(whole.extract(list(range(r)), list(places)).det(method="berkowitz"))
-        if minor != 0:
-            sized.append((int(minor.count_ops()), places))
-        if sized and sized[-1][0] == 0:
-            break
-    if not sized:
+        block = whole.extract(list(range(r)), list(places))
+        size = sum(int(entry.count_ops()) + (entry != 0) for entry in block)
+        sized.append((size, places))
+    regular = (
+        places
+        for _, places in sorted(sized)
+        if generic_rank(whole.extract(list(range(r)), list(places))) == r
+    )
+    places = next(regular, None)
+    if places is None:
         return None
-    places = min(sized)[1]
     free = [k for k in range(n) if k not in places]
     square = whole.extract(list(range(r)), list(places))
-    solved = (square.adjugate() * whole.extract(list(range(r)), free)).applyfunc(simplify)
-    divisor = simplify(square.det(method="berkowitz")) if r else sympy.Integer(1)
+    solved = (square.adjugate() * whole.extract(list(range(r)), free)).applyfunc(shortened)
+    divisor = shortened(square.det(method="berkowitz")) if r else sympy.Integer(1)
     columns = []
     for k, place in enumerate(free):
         column = [sympy.Integer(0)] * n
         column[place] = sympy.Integer(1)
         for j, bound in enumerate(places):
-            column[bound] = simplify(-solved[j, k] / divisor)
+            column[bound] = shortened(-solved[j, k] / divisor)
         columns.append(column)
     return sympy.Matrix(columns).T if columns else sympy.zeros(n, 0)

@@ -45,6 +45,8 @@ __all__ = ["Codistribution", "TangentBundle", "tangent_bundle"]
 
 #: Degrees of homogeneity that are tried for b . v = k f.
 DEGREES = (1, 2, 3, 4)
+#: Entries with more operations than this stay as differentiation leaves them.
+MOST_OPERATIONS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +138,14 @@ class TangentBundle:
     def two_form(self) -> sympy.Matrix:
         """Omega_L = -d(P* dL) (2n x 2n)."""
         derivatives = self.momentum_form.T.jacobian(list(self.symbols))
-        return (derivatives - derivatives.T).applyfunc(simplify)
+        return (derivatives - derivatives.T).applyfunc(_shortened)
 
     @cached_property
     def energy(self) -> sympy.Expr:
         """H_L = dL(Phi) - L."""
         pairs = zip(self.fundamental, self.symbols, strict=True)
-        return simplify(sum(a * sympy.diff(self.lagrangian, s) for a, s in pairs) - self.lagrangian)
+        power = sympy.Add(*(a * sympy.diff(self.lagrangian, s) for a, s in pairs))
+        return _shortened(power - self.lagrangian)
 
     @cached_property
     def energy_form(self) -> sympy.Matrix:
@@ -159,7 +162,7 @@ class TangentBundle:
         Its components along dv vanish where X is second order; along dq it is the applied force
         and the reactions lambda_i P* theta_i.
         """
-        return (self.energy_form - self.contraction(field)).applyfunc(simplify)
+        return (self.energy_form - self.contraction(field)).applyfunc(_shortened)
 
     # -- constraints -------------------------------------------------------------------------------
 
@@ -252,6 +255,10 @@ class TangentBundle:
 
     def _repr_latex_(self) -> str:
         return self.formulas._repr_latex_()
+
+
+def _shortened(entry: sympy.Expr) -> sympy.Expr:
+    return simplify(entry) if entry.count_ops() <= MOST_OPERATIONS else entry
 
 
 def tangent_bundle(system: System | Scenario) -> TangentBundle:

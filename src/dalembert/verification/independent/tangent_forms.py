@@ -75,25 +75,30 @@ def library_derivatives(s: TangentSample) -> tuple[Any, Any]:
 
 
 @cache
-def _library_geometry(kind: str) -> tuple[TangentBundle, Any]:
-    """What `tangent_bundle` has, and its forms as a function of (q, v)."""
-    found = tangent_bundle(tangent_system(kind).system)
-    field = [*found.system.velocities, *(q.ddot for q in found.system.coordinates)]
-    blocks = [found.momentum_form, found.two_form, found.energy_form, found.force_form(field)]
+def _library_bundle(kind: str) -> TangentBundle:
+    return tangent_bundle(tangent_system(kind).system)
+
+
+@cache
+def _library_geometry(kind: str) -> Any:
+    """The forms of `tangent_bundle` as a function of (q, v) and the accelerations."""
+    found = _library_bundle(kind)
     accelerations = [q.ddot for q in found.system.coordinates]
-    return found, sympy.lambdify([list(found.symbols), accelerations], blocks, "numpy", cse=True)
+    field = [*found.system.velocities, *accelerations]
+    blocks = [found.momentum_form, found.two_form, found.energy_form, found.force_form(field)]
+    return sympy.lambdify([list(found.symbols), accelerations], blocks, "numpy", cse=True)
 
 
 def library_forms(s: TangentSample, accelerations: Array) -> tuple[Any, ...]:
     """P* dL (2n,), Omega_L (2n, 2n), dH_L (2n,) and the force form of X = (v, a) (2n,)."""
-    found = _library_geometry(s.model.kind)[1](s.state, accelerations)
+    found = _library_geometry(s.model.kind)(s.state, accelerations)
     momentum, form, energy, force = (np.array(block, dtype=float) for block in found)
     return momentum.ravel(), form, energy.ravel(), force.ravel()
 
 
 def library_codistribution(kind: str) -> Codistribution:
     """The verdicts of `tangent_bundle` on the conditions of a kind."""
-    return _library_geometry(kind)[0].codistribution()
+    return _library_bundle(kind).codistribution()
 
 
 def random_vector(s: TangentSample, seed: int) -> Array:
