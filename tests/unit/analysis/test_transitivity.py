@@ -273,3 +273,14 @@ def test_constraints_are_not_integrable_by_samples(derivative: Any, vanishes: bo
     result = da.variational.transitivity(particle, independent=[x, y])
     assert result.vanishes is vanishes
     assert ("not established" in result.text()) is (vanishes is None)
+
+
+def test_implicit_velocities_are_printed_with_their_constraint() -> None:
+    """x_dot**2 + y_dot**2 + z_dot**2 = 1 + z**2 is affine in no velocity."""
+    x, y, z = da.coordinates("x y z")
+    kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    speed = da.velocity(x.dot**2 + y.dot**2 + z.dot**2 - 1 - z**2, name="speed")
+    point = da.System([x, y, z], kinetic=kinetic, constraints=[speed])
+    found = da.variational.transitivity(point, independent=[x, z])
+    line = next(line for line in str(found).splitlines() if line.strip().startswith("y_dot "))
+    assert "follows from" in line and "(`speed`)" in line and "y_dot**2" in line

@@ -99,27 +99,22 @@ def _kernel(rows: sympy.Matrix) -> sympy.Matrix | None:
     whole = rows.extract(chosen, list(range(n)))
     # The divisor is the minor with the fewest operations, so that coefficients stay short.
     sized = []
-    for places in combinations(range(n), r):
-        block = whole.extract(list(range(r)), list(places))
-        size = sum(int(entry.count_ops()) + (entry != 0) for entry in block)
-        sized.append((size, places))
-    regular = (
-        places
-        for _, places in sorted(sized)
-        if generic_rank(whole.extract(list(range(r)), list(places))) == r
-    )
-    places = next(regular, None)
+    for columns in combinations(range(n), r):
+        block = whole.extract(list(range(r)), list(columns))
+        sized.append((sum(int(e.count_ops()) + (e != 0) for e in block), columns))
+    regular = (c for _, c in sorted(sized) if generic_rank(whole[:, list(c)]) == r)
+    places = next(regular, None) if r else ()
     if places is None:
         return None
     free = [k for k in range(n) if k not in places]
     square = whole.extract(list(range(r)), list(places))
     solved = (square.adjugate() * whole.extract(list(range(r)), free)).applyfunc(shortened)
     divisor = shortened(square.det(method="berkowitz")) if r else sympy.Integer(1)
-    columns = []
+    found = []
     for k, place in enumerate(free):
         column = [sympy.Integer(0)] * n
         column[place] = sympy.Integer(1)
         for j, bound in enumerate(places):
             column[bound] = shortened(-solved[j, k] / divisor)
-        columns.append(column)
-    return sympy.Matrix(columns).T if columns else sympy.zeros(n, 0)
+        found.append(column)
+    return sympy.Matrix(found).T if found else sympy.zeros(n, 0)

@@ -121,7 +121,10 @@ class Transitivity(Report):
 
     @cached_property
     def solved(self) -> sympy.ImmutableMatrix:
-        """phi_a, the dependent velocities as functions of the independent ones, (r x 1)."""
+        """phi_a, the dependent velocities as functions of the independent ones, (r x 1).
+
+        Where they follow from the constraints implicitly, they stand for themselves.
+        """
         return _shortened(self._tree.solved)
 
     @cached_property
@@ -244,13 +247,27 @@ class Transitivity(Report):
         elif self.vanishes is None:
             verdict = f"not established: every A_s^a vanishes at {self.states} generic states,"
             verdict += f" to {self.largest:.0e} of its terms"
-        solved = list(zip(self.dependent, (str(entry) for entry in self.solved), strict=True))
         entries = [] if self.vanishes else self._entries()
         return [
-            ("Dependent velocities", solved),
+            ("Dependent velocities", self._dependent_lines()),
             ("A_s^a", entries),
             ("Constraints", [("integrable", verdict)]),
         ]
+
+    def _dependent_lines(self) -> list[tuple[str, str]]:
+        """phi_a, or for an implicit velocity the constraints that it follows from."""
+        lines = []
+        rows = [c for c in self.system.bilateral if c.name in self.constraints]
+        for name, place, entry in zip(
+            self.dependent, self.split.dependent, self.solved, strict=True
+        ):
+            symbol = self.system.velocities[place]
+            written = str(entry)
+            if entry == symbol:
+                own = [f"{c.expression} = 0 (`{c.name}`)" for c in rows if c.expression.has(symbol)]
+                written = "follows from " + " and ".join(own)
+            lines.append((name, written))
+        return lines
 
     def _entries(self) -> list[tuple[str, str]]:
         table = self.coefficients
