@@ -35,6 +35,7 @@ from .model import draw as draw
 from .model.builders.planar_bodies import planar_chain as planar_chain
 from .model.builders.planar_bodies import planar_tree as planar_tree
 from .model.builders.repeat import repeat as repeat
+from .model.constraints import friction_loss as friction_loss
 from .model.constraints import holonomic as holonomic
 from .model.constraints import image as image
 from .model.constraints import momentum as momentum

@@ -119,8 +119,8 @@ def read_export(
 def _check_contacts(equations: Equations) -> None:
     if equations.system.unilateral:
         raise ModelError(
-            "One-sided constraints cannot be exported: what follows an impact is decided between"
-            " the steps",
+            "One-sided constraints and friction limits cannot be exported: what follows an impact"
+            " or the end of a slip is decided between the steps",
             f"`{equations.system.unilateral[0].name}`",
             "export the system without it, or with it held: system.touching([...])",
         )

@@ -13,23 +13,48 @@ least constraint; with mu eliminated,
 the friction (D - A)^T mu is a function of the state, and what is left is Gauss's problem with the
 force f + (D - A)^T mu. The matrix A M^-1 D^T need not be regular: where it becomes singular,
 Coulomb's law has no solution or several (Painleve; Genot and Brogliato, Eur. J. Mech. A 18 (1999)).
+
+A friction limit that slips has no row of its own: its friction is in the row of the constraint that
+presses, D = A + side c (w / |w|)^T W, or is the force -c N (w / |w|)^T W of a load N that is given.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ..model.constraints.held_contacts import SlidingContact
+from ..model.constraints.held_contacts import SlidingContact, SlidingFriction
 from ..model.system import System
 from .blocks import Hessian
 
 if TYPE_CHECKING:
     from ..algebra.protocol import Algebra, Block
 
-__all__ = ["sliding_friction"]
+__all__ = ["SlidingForces", "sliding_friction"]
+
+
+@dataclass(frozen=True)
+class SlidingForces:
+    """The friction of what slips.
+
+    Attributes
+    ----------
+    rows : block (m x n)
+        D, the rows of the reactions: A where nothing slips, with the friction of contacts.
+    friction : block (n x 1) or None
+        All friction as a function of the state.
+    limits : mapping of name to (constraint or None, block (n x 1))
+        The friction of limits that slip: a column times the multiplier of a constraint, or by
+        itself.
+    """
+
+    rows: Any
+    friction: Any = None
+    limits: Mapping[str, tuple[int | None, Any]] = field(default_factory=dict)
 
 
 def sliding_friction(
@@ -39,15 +64,22 @@ def sliding_friction(
     force: Block,
     rows: Block,
     right: Block,
-) -> tuple[Block, Block | None]:
-    """The rows D of the reactions (m x n), and the friction (n x 1); A and None where none slips.
+) -> SlidingForces:
+    """The rows D of the reactions, and the friction of contacts and limits that slip.
 
     Two-sided constraints that are no contacts are added to M, which may be singular without them.
     """
     bilateral = system.bilateral
     sliding = {k: c for k, c in enumerate(bilateral) if isinstance(c, SlidingContact)}
-    if not sliding:
-        return rows, None
+    limits = _limits(system, algebra)
+    if not sliding and not limits:
+        return SlidingForces(rows)
+    given = [column for place, column in limits.values() if place is None]
+    base = given[0] if given else None
+    for column in given[1:]:
+        base = base + column
+    if not sliding and len(given) == len(limits):
+        return SlidingForces(rows, base, limits)
     along: list[Any] = [
         algebra.part(rows, [k], range(rows.shape[1])) for k in range(len(bilateral))
     ]
@@ -55,22 +87,42 @@ def sliding_friction(
     for k, contact in sliding.items():
         along[k] = own[k] + _rubbing(system, algebra, contact)
     reaction_rows = algebra.stack(along)
+    for place, column in limits.values():
+        if place is not None:
+            along[place] = along[place] + column.T
+    every = algebra.stack(along)
     matrix = metric.matrix if isinstance(metric, Hessian) else metric
-    load = force
+    load = force if base is None else force + base
     for k, c in enumerate(bilateral):
         if c.is_position_level and not isinstance(c, SlidingContact):
             weight = _weight(algebra, matrix, own[k])
             matrix = matrix + own[k].T @ own[k] * weight
             load = load + own[k].T * (weight * algebra.part(right, [k], [0])[0])
-    solved = algebra.solve(matrix, algebra.columns([load, reaction_rows.T]))
+    solved = algebra.solve(matrix, algebra.columns([load, every.T]))
     columns = range(rows.shape[1])
     free = algebra.part(solved, columns, [0])
     response = algebra.part(solved, columns, range(1, len(bilateral) + 1))
     mu = algebra.solve_square(rows @ response, right - rows @ free)
-    return reaction_rows, (reaction_rows - rows).T @ mu
+    friction = (every - rows).T @ mu
+    return SlidingForces(reaction_rows, friction if base is None else friction + base, limits)
 
 
-def _rubbing(system: System, algebra: Algebra, contact: SlidingContact) -> Any:
+def _limits(system: System, algebra: Algebra) -> dict[str, tuple[int | None, Any]]:
+    """The friction -c N W^T w / |w| of each limit that slips, with N = -side mu or a load."""
+    names = [c.name for c in system.bilateral]
+    found: dict[str, tuple[int | None, Any]] = {}
+    for c in system.constraints:
+        if not isinstance(c, SlidingFriction):
+            continue
+        column = _rubbing(system, algebra, c).T
+        if c.normal:
+            found[c.name] = (names.index(c.normal), column * c.side)
+        else:
+            found[c.name] = (None, column * -algebra.scalar(c.load))
+    return found
+
+
+def _rubbing(system: System, algebra: Algebra, contact: SlidingContact | SlidingFriction) -> Any:
     """c (w / |w|)^T W, (1 x n)."""
     slip = algebra.vector(contact.tangent)
     place, sign = abs(contact.leading) - 1, 1 if contact.leading > 0 else -1

@@ -233,7 +233,7 @@ def _check_contacts(equations: Equations) -> None:
     rough = [c.name for c in equations.system.unilateral if c.has_friction]
     if rough and equations.form != "lagrange":
         raise FormError(
-            f'The form "{equations.form}" has no friction, which the contact `{rough[0]}` states',
+            f'The form "{equations.form}" has no friction, which `{rough[0]}` states',
             seen=", ".join(rough),
             remedy='use form="lagrange"',
         )

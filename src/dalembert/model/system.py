@@ -14,7 +14,7 @@ from ..typing import BySymbol, Expression, Symbols, Values
 from .atoms import leaves
 from .builders.renaming import sum_of_terms
 from .cache import Cache
-from .constraints import Constraint, ImageConstraint, UnilateralConstraint
+from .constraints import Constraint, FrictionLimit, ImageConstraint, UnilateralConstraint
 from .constraints.held_contacts import ContactPhase
 from .drawing import Drawing, Drawn
 from .forces import SystemPart, sum_parts
@@ -295,9 +295,10 @@ class System:
         return tuple(c for c in self.constraints if c.gives_row)
 
     @property
-    def unilateral(self) -> tuple[UnilateralConstraint, ...]:
-        """The one-sided constraints."""
-        return tuple(c for c in self.constraints if isinstance(c, UnilateralConstraint))
+    def unilateral(self) -> tuple[UnilateralConstraint | FrictionLimit, ...]:
+        """The constraints that open, stick or slip along a motion: one-sided, and with a limit."""
+        kinds = (UnilateralConstraint, FrictionLimit)
+        return tuple(c for c in self.constraints if isinstance(c, kinds))
 
     @property
     def image(self) -> ImageConstraint | None:
@@ -375,7 +376,7 @@ class System:
         """
         kept: list[Constraint] = []
         for c in self.constraints:
-            if not isinstance(c, UnilateralConstraint):
+            if not isinstance(c, (UnilateralConstraint, FrictionLimit)):
                 kept.append(c)
                 continue
             for label in mode:

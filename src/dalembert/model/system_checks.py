@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import keyword
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from ..errors import Faults, ModelError, raise_collected
 from .atoms import leaves
-from .constraints import Constraint
+from .constraints import Constraint, FrictionLimit, ImageConstraint
 from .constraints.constraint import Place
 from .constraints.images import is_linear
 from .quantities import definitions_in
@@ -137,6 +137,7 @@ def check_roles(system: System, faults: Faults) -> None:
             )
     for constraint in system.constraints:
         faults += constraint.faults()
+    faults += _normal_faults(system)
 
 
 def check_bundle(bundle: Any, energies: list[sympy.Expr], faults: Faults) -> None:
@@ -292,5 +293,18 @@ def check_names(system: System, faults: Faults) -> None:
     names = [constraint.name for constraint in system.constraints]
     for name in sorted(name for name, count in Counter(names).items() if count > 1):
         faults.add(f"Two constraints are called `{name}`", remedy="name them apart")
-    if sum(not c.is_listed for c in system.constraints) > 1:
+    if sum(isinstance(c, ImageConstraint) for c in system.constraints) > 1:
         faults.add("A system takes one image constraint", remedy="combine them into one")
+
+
+def _normal_faults(system: System) -> Iterator[ModelError]:
+    """Friction limits whose load is the reaction of no constraint that presses."""
+    pressing = [c.name for c in system.constraints if c.restricts is Coordinate]
+    for limit in system.constraints:
+        if isinstance(limit, FrictionLimit) and limit.normal and limit.normal not in pressing:
+            yield ModelError(
+                f"The friction limit `{limit.name}` has the load of `{limit.normal}`, which is no"
+                " constraint on positions and no contact",
+                seen=", ".join(pressing) or "no such constraint",
+                remedy="name one of these, or give load=",
+            )

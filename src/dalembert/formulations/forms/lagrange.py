@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ...errors import FormError
-from ...model.constraints.held_contacts import TangentConstraint
+from ...model.constraints.on_velocities import TangentConstraint
 from ...model.legendre import conjugate
 from ...model.symbols import Parameter, t
 from ...model.system import System
 from ..blocks import GaussBlocks, Hessian, Projection, WhenRead
 from ..constraint_equations import VelocityLevel, row_names, velocity_level
-from ..contact_friction import sliding_friction
+from ..contact_friction import SlidingForces, sliding_friction
 from ..equations import Equations
 from ..form import Form
 
@@ -128,10 +128,10 @@ def assemble(
     z = algebra.vector([c.ddot for c in system.coordinates])
     mu = algebra.vector([Parameter(f"mu_{name}") for name in row_names(system)])
     zero, identity = algebra.zeros(n, n), algebra.jacobian(q, q)
-    along, friction = sliding_friction(system, algebra, metric, force, rows, right)
+    slipping = sliding_friction(system, algebra, metric, force, rows, right)
     return GaussBlocks(
         stated_metric=metric,
-        force=force if friction is None else force + friction,
+        force=force if slipping.friction is None else force + slipping.friction,
         rows=rows,
         right=right,
         unknowns=z,
@@ -141,7 +141,7 @@ def assemble(
         accelerations=z,
         momenta=momenta,
         energy=algebra.inner(momenta, v) - lagrangian,
-        reactions=reactions(system, algebra, along, mu, momenta),
+        reactions=reactions(system, algebra, slipping, mu, momenta),
         position=Projection(
             level.holonomic, algebra.jacobian(level.holonomic, q), algebra.stack([identity, zero])
         ),
@@ -152,21 +152,27 @@ def assemble(
 
 
 def reactions(
-    system: System, algebra: Algebra, rows: Block, multipliers: Block, momenta: Block
+    system: System,
+    algebra: Algebra,
+    slipping: SlidingForces,
+    multipliers: Block,
+    momenta: Block,
 ) -> Mapping[str, Block]:
-    """The generalised force of each constraint: A_i^T mu_i, and its prescribed force.
+    """The generalised force of each constraint: D_i^T mu_i, and its prescribed force.
 
-    `rows` are those of the reactions: a contact that slips has its friction in its row.
+    A contact that slips has its friction in its row D_i, a friction limit has one of its own.
     """
 
     def made() -> dict[str, Block]:
         prescribed = prescribed_forces(system, algebra, momenta)
-        columns = zip(system.bilateral, algebra.split_columns(rows.T), strict=True)
+        columns = zip(system.bilateral, algebra.split_columns(slipping.rows.T), strict=True)
         found: dict[str, Block] = {}
         for place, (c, column) in enumerate(columns):
             force = column * multipliers[place] + prescribed[c.name]
             name = c.contact if isinstance(c, TangentConstraint) else c.name
             found[name] = found[name] + force if name in found else force
+        for name, (presses, column) in slipping.limits.items():
+            found[name] = column if presses is None else column * multipliers[presses]
         return found
 
     return WhenRead(made)

@@ -22,6 +22,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import DalembertError, ModelError, StartError
+from ...model.constraints import FrictionLimit
 from ...model.constraints.held_contacts import ContactPhase
 from ...model.system import System
 from ...typing import Array
@@ -34,7 +35,7 @@ from .contact_values import ContactValues
 from .coulomb import CoulombContact, NoSolutionError, solve_contacts
 from .impact_laws import Impact, jam, moreau_impact, poisson_impact
 from .instant import Instant
-from .resting import held_contacts, labels_of, stopped_state
+from .resting import held_contacts, held_records, labels_of, stopped_state
 from .slip_end import slip_end
 
 if TYPE_CHECKING:
@@ -49,12 +50,6 @@ SHORT_FLIGHT = 1e-9
 #: A gap at the start counts as closed, and one on the wrong side as rounding, where it is below
 #: these parts of the way that it goes during the run, at the speed and acceleration of the start.
 TOUCHING, WITHIN = 1e-12, 1e-9
-#: A gap above this part of its largest term violates contact: with projection, and without.
-VIOLATED, VIOLATED_UNPROJECTED = 1e-9, 1e-6
-#: What is below this part of the terms of a gap is rounding.
-ROUNDING = 16 * 2.0**-52
-#: A slip below this part of its largest terms has stopped.
-STOPPED = 1e-11
 #: The most impacts and releases at one instant.
 MOST_AT_ONCE = 200
 
@@ -63,22 +58,22 @@ class Contacts:
     """The one-sided constraints of a run and what happened at them."""
 
     def __init__(self, system: System) -> None:
-        self.constraints = {c.name: c for c in system.unilateral}
         self.impacts: list[tuple[float, str]] = []
         self.log = ContactLog()
         self.longest = 0.0
         self.values = ContactValues(system.unilateral)
+        self.stated, self.constraints = self.values.stated, self.values.constraints
         self._instant, self._decisions = -np.inf, 0
         self._watched = 0
 
     def __bool__(self) -> bool:
-        return bool(self.constraints)
+        return bool(self.stated)
 
     # -- events ------------------------------------------------------------------------------------
 
     def events(self, mode: tuple[str, ...]) -> list[ContactEvent]:
         """The events of the contacts in a mode, which end at zero upwards."""
-        found = contact_events(mode, tuple(self.constraints.values()))
+        found = contact_events(mode, tuple(self.stated.values()))
         self._watched = len(found)
         return found
 
@@ -86,11 +81,11 @@ class Contacts:
         """The events of the contacts as functions of the state."""
         first, last = driver.task.span
         return contact_columns(
-            driver.kernel, driver.mode, tuple(self.constraints.values()), abs(last - first)
+            driver.kernel, driver.mode, tuple(self.stated.values()), abs(last - first)
         )
 
     def _phases(self, mode: Sequence[str]) -> dict[str, ContactPhase]:
-        return phases_of(mode, tuple(self.constraints.values()))
+        return phases_of(mode, tuple(self.stated.values()))
 
     # -- the start ---------------------------------------------------------------------------------
 
@@ -99,14 +94,18 @@ class Contacts:
         first, last = driver.task.span
         if self and last < first:
             raise ModelError(
-                f"A motion with the one-sided constraint `{next(iter(self.constraints))}` is"
-                " followed forwards in time",
+                f"A motion with {self._first()} is followed forwards in time",
                 seen=f"span {first:g} to {last:g}",
                 remedy="start at the earlier time",
             )
         if not self:
             return
         self.values.check(driver, first)
+
+    def _first(self) -> str:
+        name, stated = next(iter(self.stated.items()))
+        what = "friction limit" if isinstance(stated, FrictionLimit) else "one-sided constraint"
+        return f"the {what} `{name}`"
 
     def consistent_values(self, driver: Driver, t: float) -> Termination | None:
         """Close resting contacts and let approaching ones hit; the termination if that fails.
@@ -136,7 +135,7 @@ class Contacts:
                 hitting.append(name)
         if hitting:
             return self._impact(driver, tuple(hitting), t, y)
-        if resting:
+        if resting or self.values.active_limits(()):
             try:
                 instant = self.values.instant(driver, tuple(resting), t, y)
                 mode, y = self._closing(driver, instant, resting, t, y)
@@ -167,7 +166,7 @@ class Contacts:
         """
         if not isinstance(event, ContactEvent) or event.what not in ("stop", "turn"):
             return t, y
-        constraint = self.constraints[event.contact]
+        constraint = self.stated[event.contact]
         phase = self._phases(driver.mode)[event.contact]
         if len(constraint.tangent) < 2 or phase.start is not None:
             return t, y
@@ -200,11 +199,12 @@ class Contacts:
         y: Array,
     ) -> tuple[tuple[str, ...], Any, str]:
         """The mode after an event of closed contacts, the state in it, and why."""
-        name, closed = event.contact, list(phases)
+        name, closed = event.contact, [n for n in phases if n in self.constraints]
         together = {n for n, p in phases.items() if name in (n, p.leader)}
         if event.what == "release":
             closed.remove(name)
-        instant = self.values.instant(driver, tuple(phases), t, y)
+        touching = tuple(n for n in phases if n in self.constraints)
+        instant = self.values.instant(driver, touching, t, y)
         mode, y = self._closing(
             driver,
             instant,
@@ -219,6 +219,7 @@ class Contacts:
             "slide": "its friction reached the limit",
             "stop": "its slip ended",
             "turn": "its slip turned",
+            "reverse": "the force that presses on it changed its sign",
         }
         return mode, y, reasons[event.what]
 
@@ -291,7 +292,7 @@ class Contacts:
 
     def _loaded(self, driver: Driver, t: float, y: Array) -> tuple[str, ...]:
         """The closed contacts that push; the others only touch, and may be hit as open ones are."""
-        closed = tuple(self._phases(driver.mode))
+        closed = tuple(n for n in self._phases(driver.mode) if n in self.constraints)
         if not closed:
             return ()
         instant = self.values.instant(driver, closed, t, y)
@@ -314,8 +315,9 @@ class Contacts:
         )
         contacts = [
             replace(self.values.record(instant, name, values[name]), static=float(values[name][2]))
-            for name in together
-        ]
+            for name in (*together, *self.values.active_limits(together))
+            if name in together or self.values.limits[name].normal
+        ] + held_records(instant)
         laws = {self.constraints[name].law for name in hitting or together}
         if len(laws) > 1:
             raise ModelError(
@@ -357,7 +359,7 @@ class Contacts:
         rounding of its gap.
         """
         touching = self._touching(driver, t, y)
-        if not touching:
+        if not touching and not self.values.active_limits(()):
             return (), y, np.inf
         instant, gaps, flight = (
             self.values.instant(driver, touching, t, y),
@@ -413,15 +415,15 @@ class Contacts:
                 slips=name not in (*stopped, *sticking),
                 grips=name not in sliding,
             )
-            for name in resting
-        ]
+            for name in (*resting, *self.values.active_limits(resting))
+        ] + held_records(instant)
         span = abs(driver.task.span[1] - driver.task.span[0])
         try:
             found = solve_contacts(instant.matrix, instant.free, records)
         except NoSolutionError:
             return self._jammed(driver, instant, records, t, y)
         if found.others:
-            self.log.explain(several_solutions(found, resting), resting)
+            self.log.explain(several_solutions(found, resting), [*resting, *instant.limits])
         rows = labels_of(instant, records, found, span)
         return rows.labels, stopped_state(instant, rows, y)
 
@@ -434,16 +436,20 @@ class Contacts:
         y: Array,
     ) -> tuple[tuple[str, ...], Any]:
         """The mode after the tangential impact of contacts whose law has no accelerations."""
-        found = jam(instant.velocity_matrix, instant.velocity, records)
+        pressed = [c for c in records if c.normal >= 0]  # a given load has no impulse
+        found = jam(instant.velocity_matrix, instant.velocity, pressed)
         after = y + instant.change(found.impulses)
-        names = [c.name for c in records if c.name not in found.opened]
-        self.impacts += [(t, c.name) for c in records if found.impulses[c.normal] > 0]
+        names = [c.name for c in records if c.kind == "contact" and c.name not in found.opened]
+        self.impacts += [
+            (t, c.name) for c in pressed if c.kind != "limit" and found.impulses[c.normal] != 0
+        ]
         there = self.values.instant(driver, tuple(instant.rows), t, after)
         moved = [c.name for c in records if c.tangents]
         stopped = [n for n in moved if not np.any(found.after[list(instant.tangents(n))])]
         mode, after = self._closing(driver, there, names, t, after, stopped=stopped)
         self.log.explain(
-            "no solution of Coulomb's law was found (Painleve): tangential impact", names
+            "no solution of Coulomb's law was found (Painleve): tangential impact",
+            [*names, *instant.limits],
         )
         return mode, after
 
@@ -459,5 +465,5 @@ class Contacts:
         return Termination(
             Outcome.UNSOLVED,
             f"More than {MOST_AT_ONCE} impacts and releases fall on t = {t:.9g}: the contacts "
-            f"{', '.join(f'`{name}`' for name in self.constraints)} do not converge there.",
+            f"{', '.join(f'`{name}`' for name in self.stated)} do not converge there.",
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from ...codegen.passes.unrolled import unrolled_solve
-from ...model.constraints import UnilateralConstraint
+from ...model.constraints import FrictionLimit, UnilateralConstraint
 from ...model.constraints.held_contacts import ContactPhase
 from .. import advance as loop
 from ..events.events import Event
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ContactEvent", "contact_columns", "contact_events", "phases_of"]
 
+Stated = UnilateralConstraint | FrictionLimit
 #: A slip in space ends where it would stop within this part of the span.
 ABOUT_TO_STOP = 1e-12
 #: Another direction of the slip leads where the square of its velocity is this much larger.
@@ -27,15 +28,13 @@ TURNED = 2.0
 
 @dataclass(frozen=True)
 class ContactEvent(Event):
-    """An event of a contact: "impact", "release", "slide", "stop" or "turn"."""
+    """An event of a contact: "impact", "release", "slide", "stop", "turn" or "reverse"."""
 
     what: str = ""
     contact: str = ""
 
 
-def phases_of(
-    mode: Sequence[str], contacts: Sequence[UnilateralConstraint]
-) -> dict[str, ContactPhase]:
+def phases_of(mode: Sequence[str], contacts: Sequence[Stated]) -> dict[str, ContactPhase]:
     """The closed contacts of a mode with their phases."""
     found = {}
     for constraint in contacts:
@@ -46,33 +45,45 @@ def phases_of(
     return found
 
 
-def _kinds(constraint: UnilateralConstraint, phase: ContactPhase | None) -> tuple[str, ...]:
-    if phase is None:
-        return ("impact",)
+def _kinds(
+    constraint: Stated, phase: ContactPhase | None, contacts: Sequence[Stated]
+) -> tuple[str, ...]:
+    """The events of a contact or a limit in a phase, in the order of their columns."""
+    if isinstance(constraint, FrictionLimit):
+        if phase is None or phase.leader:
+            return ()
+        first = ("reverse",) if phase.leading and is_held(constraint, contacts) else ()
+    else:
+        if phase is None:
+            return ("impact",)
+        first = ("release",)
     if phase.leading is None or phase.leader:
-        return ("release",)
+        return first
     if phase.leading == 0:
-        return ("release", "slide")
+        return (*first, "slide")
     if phase.start is not None:
-        return ("release", "stop", "turn")
+        return (*first, "stop", "turn")
     in_plane = len(constraint.tangent) == 1
-    return ("release", "stop") if in_plane else ("release", "stop", "stop", "turn")
+    return (*first, "stop") if in_plane else (*first, "stop", "stop", "turn")
 
 
-def contact_events(
-    mode: Sequence[str], contacts: Sequence[UnilateralConstraint]
-) -> list[ContactEvent]:
+def is_held(limit: FrictionLimit, contacts: Sequence[Stated]) -> bool:
+    """Whether the load of a friction limit is the reaction of a two-sided constraint."""
+    return bool(limit.normal) and limit.normal not in {c.name for c in contacts}
+
+
+def contact_events(mode: Sequence[str], contacts: Sequence[Stated]) -> list[ContactEvent]:
     """The events of the contacts in a mode; each is met where its column rises through zero."""
     phases = phases_of(mode, contacts)
     return [
         ContactEvent(c.expression, 1, True, f"{what} {c.name}", what, c.name)
         for c in contacts
-        for what in _kinds(c, phases.get(c.name))
+        for what in _kinds(c, phases.get(c.name), contacts)
     ]
 
 
 def contact_columns(
-    kernel: Kernel, mode: Sequence[str], contacts: Sequence[UnilateralConstraint], span: float
+    kernel: Kernel, mode: Sequence[str], contacts: Sequence[Stated], span: float
 ) -> list[ca.SX]:
     """The same as functions of the state, which do not rise where they are zero for a while."""
     phases = phases_of(mode, contacts)
@@ -87,9 +98,12 @@ def contact_columns(
     for c in contacts:
         phase = phases.get(c.name)
         if phase is None:
-            columns.append(kernel.lower([c.expression]))
+            columns += [] if isinstance(c, FrictionLimit) else [kernel.lower([c.expression])]
             continue
-        columns.append(solved.multipliers[names.index(c.name)])
+        if not isinstance(c, FrictionLimit):
+            columns.append(solved.multipliers[names.index(c.name)])
+        elif phase.leading and is_held(c, contacts):
+            columns.append(phase.side * solved.multipliers[names.index(c.normal)])
         if phase.leading == 0 and not phase.leader:
             columns.append(_beyond_cone(kernel, solved, c, phases, contacts))
         elif phase.start is not None:
@@ -102,9 +116,9 @@ def contact_columns(
 def _beyond_cone(
     kernel: Kernel,
     solved: Any,
-    contact: UnilateralConstraint,
+    contact: Stated,
     phases: dict[str, ContactPhase],
-    contacts: Sequence[UnilateralConstraint],
+    contacts: Sequence[Stated],
 ) -> ca.SX:
     """|P_t|^2 - (mu_s N)^2, with the limits of the contacts whose friction it carries."""
     names = kernel.equations.row_names
@@ -117,13 +131,18 @@ def _beyond_cone(
         phase = phases.get(other.name)
         if phase is not None and contact.name in (other.name, phase.leader):
             static = kernel.lower([other.static_friction])
-            limit = limit - static * solved.multipliers[names.index(other.name)]
+            if isinstance(other, FrictionLimit) and not other.normal:
+                limit = limit + static * kernel.lower([other.load])
+                continue
+            presses = other.normal if isinstance(other, FrictionLimit) else other.name
+            load = solved.multipliers[names.index(presses)]
+            limit = limit + static * (ca.fabs(load) if presses not in phases else -load)
     beyond: ca.SX = ca.sumsqr(ca.vertcat(*rubbing)) - limit**2
     return beyond
 
 
 def _slip_columns(
-    kernel: Kernel, solved: Any, contact: UnilateralConstraint, leading: int, span: float
+    kernel: Kernel, solved: Any, contact: Stated, leading: int, span: float
 ) -> list[ca.SX]:
     """The end of a slip, and where another of its directions leads."""
     slip = kernel.lower(list(contact.tangent))
@@ -140,9 +159,7 @@ def _slip_columns(
     return [*columns, soon, (slip[1 - place] / slip[place]) ** 2 - TURNED]
 
 
-def _start_columns(
-    kernel: Kernel, contact: UnilateralConstraint, angle: float, speed: float
-) -> list[ca.SX]:
+def _start_columns(kernel: Kernel, contact: Stated, angle: float, speed: float) -> list[ca.SX]:
     """The end of a slip that has just begun, and where it is fast enough to have its direction."""
     slip = kernel.lower(list(contact.tangent))
     forward = ca.cos(angle) * slip[0] + ca.sin(angle) * slip[1]

@@ -58,7 +58,7 @@ def changes(
     found = []
     for name in dict.fromkeys([*before, *after]):
         old, new = before.get(name), after.get(name)
-        turned = old is not None and new is not None and old.leading != new.leading
+        turned = old and new and (old.leading, old.side) != (new.leading, new.side)
         if mode_word(old) != mode_word(new) or (name == named and turned):
             found.append(ContactChange(time, name, mode_word(new), reason))
     return found

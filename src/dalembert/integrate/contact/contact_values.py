@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -12,7 +12,7 @@ import sympy
 from ...codegen.dense_function import DenseFunction
 from ...codegen.passes.magnitudes import magnitudes
 from ...errors import ContradictionError, ModelError, SingularError
-from ...model.constraints import UnilateralConstraint
+from ...model.constraints import FrictionLimit, UnilateralConstraint
 from ...model.constraints.held_contacts import ContactPhase
 from ...model.forces import rate
 from ...runtime.gauss.constrained_solve import solve
@@ -31,6 +31,7 @@ __all__ = ["ContactValues"]
 ROUNDING = 16 * 2.0**-52
 #: A slip below this part of its largest terms has stopped.
 STOPPED = 1e-11
+ZERO = sympy.Integer(0)
 #: A gap above this part of its largest term violates contact: with projection, and without.
 VIOLATED, VIOLATED_UNPROJECTED = 1e-9, 1e-6
 
@@ -40,22 +41,35 @@ class ContactValues:
 
     Attributes
     ----------
+    stated, constraints, limits : mappings by name
+        All that opens, sticks or slips: contacts, and friction limits.
     rough : set of str
-        The contacts with friction.
+        The contacts with friction, and the limits.
     sizes : array (contacts,)
         The largest terms of the gaps so far.
     """
 
-    def __init__(self, constraints: Sequence[UnilateralConstraint]) -> None:
-        self.constraints = {c.name: c for c in constraints}
-        self.rough: set[str] = set()
+    def __init__(self, stated: Sequence[UnilateralConstraint | FrictionLimit]) -> None:
+        self.stated = {c.name: c for c in stated}
+        self.constraints = {c.name: c for c in stated if isinstance(c, UnilateralConstraint)}
+        self.limits = {c.name: c for c in stated if isinstance(c, FrictionLimit)}
+        self.rough: set[str] = set(self.limits)
         self.sizes = np.zeros(len(self.constraints))
-        self._slip_sizes: dict[str, float] = dict.fromkeys(self.constraints, 0.0)
+        self._slip_sizes: dict[str, float] = dict.fromkeys(self.stated, 0.0)
         self._functions: dict[tuple[Any, str], Any] = {}
 
     def check(self, driver: Driver, t: float) -> None:
         """Reject coefficients that are none at the start, and find the contacts with friction."""
         values = self.coefficients(driver, t, driver.start_state)
+        for name in self.limits:
+            kinetic, static, load = values[name][2:]
+            if not (0 <= kinetic <= static < np.inf and 0 <= load < np.inf):
+                raise ModelError(
+                    f"The friction limit `{name}` needs a load that is not negative, and a friction"
+                    " between 0 and its static friction",
+                    seen=f"friction {kinetic:g}, static friction {static:g}, load {load:g}",
+                    remedy="correct the coefficients",
+                )
         for name, constraint in self.constraints.items():
             number = values[name]
             stated = (constraint.restitution, constraint.tangential_restitution)
@@ -66,7 +80,7 @@ class ContactValues:
                         seen=f"{stated[k]} = {number[k]:g}",
                         remedy="0 is a plastic and 1 an elastic impact",
                     )
-            kinetic, static = number[2:]
+            kinetic, static = number[2:4]
             if not constraint.has_friction:
                 continue
             if not 0 <= kinetic <= static < np.inf:
@@ -100,7 +114,9 @@ class ContactValues:
         found = [float(value) for value in values]
         return found[0], found[1], found[2]
 
-    def slip_function(self, driver: Driver, constraint: UnilateralConstraint) -> Any:
+    def slip_function(
+        self, driver: Driver, constraint: UnilateralConstraint | FrictionLimit
+    ) -> Any:
         """The slip of a contact and its Jacobians in state and time, at (t, y)."""
         kernel = driver.kernel
         function = self._functions.get((kernel, f"slip {constraint.name}"))
@@ -122,19 +138,33 @@ class ContactValues:
         """A contact as the solver takes it; with the direction of its slip if it `slips`."""
         rows = instant.tangents(name)
         kinetic, static = float(values[2]), float(values[3])
+        limit = self.limits.get(name)
+        normal = instant.normal(name) if limit is None else -1
+        base, kind = 0.0, "contact"
+        if limit is not None:
+            kind = "limit"
+            normal = instant.load(limit.normal) if limit.normal else -1
+            base = 0.0 if limit.normal else float(values[4])
         if not rows:
-            return CoulombContact(name, instant.normal(name))
+            return CoulombContact(name, normal)
         slip = instant.velocity[list(rows)]
         size = float(np.linalg.norm(slip))
         direction = slip / size if slips and size > STOPPED * self._slip_sizes[name] else None
-        return CoulombContact(
-            name, instant.normal(name), rows, kinetic, static, direction, 0.0, grips
-        )
+        return CoulombContact(name, normal, rows, kinetic, static, direction, base, grips, kind)
+
+    def active_limits(self, contacts: Collection[str]) -> list[str]:
+        """The friction limits with a load, where some contacts touch."""
+        apart = set(self.constraints) - set(contacts)
+        return [name for name, limit in self.limits.items() if limit.normal not in apart]
 
     def instant(self, driver: Driver, names: tuple[str, ...], t: float, y: Array) -> Instant:
-        """Gauss's problem of a state in the space of some contacts."""
+        """Gauss's problem of a state in the space of some contacts and of all friction limits."""
+        limits = self.active_limits(names)
+        held = [self.limits[name].normal for name in limits]
+        held = [n for n in dict.fromkeys(held) if n and n not in self.constraints]
         labels = tuple(
-            ContactPhase(name, 0 if name in self.rough else None).label for name in names
+            ContactPhase(name, 0 if name in self.rough else None).label
+            for name in (*names, *limits)
         )
         kernel = driver.kernel_for(labels)
         function = self._functions.get((kernel, "instant"))
@@ -150,8 +180,10 @@ class ContactValues:
                 g.velocity.lift,
             ]
             function = self._functions[kernel, "instant"] = DenseFunction(kernel._inputs(), blocks)
-        found = contact_space(_call(driver, function, t, y), kernel.equations.row_names, names)
+        rows = kernel.equations.row_names
+        found = contact_space(_call(driver, function, t, y), rows, names, limits, held)
         self.gaps(driver, t, y)
+        self._note_slips(driver, t, y)
         return found
 
     def moved_aside(
@@ -190,7 +222,7 @@ class ContactValues:
         return y + lift @ step
 
     def coefficients(self, driver: Driver, t: float, y: Array) -> dict[str, Any]:
-        """Restitution, tangential restitution, friction and static friction of each contact."""
+        """Restitution, tangential restitution, friction, static friction, and load of limits."""
         kernel = driver.kernel
         function = self._functions.get((kernel, "coefficients"))
         if function is None:
@@ -200,35 +232,50 @@ class ContactValues:
                 )
                 for c in self.constraints.values()
             ]
+            columns += [
+                kernel.lower([ZERO, ZERO, c.friction, c.static_friction, c.load])
+                for c in self.limits.values()
+            ]
             function = DenseFunction(kernel._inputs(), columns)
             self._functions[kernel, "coefficients"] = function
         found = _call(driver, function, t, y)
-        return {name: block.ravel() for name, block in zip(self.constraints, found, strict=True)}
+        names = (*self.constraints, *self.limits)
+        return {name: block.ravel() for name, block in zip(names, found, strict=True)}
 
     def gaps(self, driver: Driver, t: float, y: Array) -> dict[str, Gap]:
         """The gaps at a state of the current mode."""
+        if not self.constraints:
+            return {}
         found = self.gap_table(driver, driver.kernel, np.array([t]), np.array([y]))
         self.sizes = np.maximum(self.sizes, found[2, 0])
-        for name, size in zip(self.constraints, found[3, 0], strict=True):
-            self._slip_sizes[name] = max(self._slip_sizes[name], float(size))
         columns = zip(*found[:2, 0].tolist(), (ROUNDING * self.sizes).tolist(), strict=True)
         return {name: Gap(*values) for name, values in zip(self.constraints, columns, strict=True)}
 
+    def _note_slips(self, driver: Driver, t: float, y: Array) -> None:
+        """Keep the largest terms of the slips so far, which tell what is rounding in them."""
+        if not self.rough:
+            return
+        kernel = driver.kernel
+        function = self._functions.get((kernel, "slips"))
+        if function is None:
+            inputs = kernel._inputs()
+            blocks = [
+                ca.mmax(magnitudes(inputs, kernel.lower(list(self.stated[name].tangent))))
+                for name in sorted(self.rough)
+            ]
+            function = self._functions[kernel, "slips"] = DenseFunction(inputs, blocks)
+        for name, size in zip(sorted(self.rough), _call(driver, function, t, y), strict=True):
+            self._slip_sizes[name] = max(self._slip_sizes[name], float(np.ravel(size)[0]))
+
     def gap_table(self, driver: Driver, kernel: Kernel, times: Array, states: Array) -> Array:
-        """Gaps, their rates, and sizes of the terms of gaps and slips: (4, times, contacts)."""
+        """Gaps, their rates, and sizes of the terms of gaps: (3, times, contacts)."""
         function = self._functions.get((kernel, "gaps"))
         if function is None:
             inputs = kernel._inputs()
             expressions = [c.expression for c in self.constraints.values()]
             gaps = kernel.lower(expressions)
             rates = kernel.lower([rate(expression) for expression in expressions])
-            slips = [
-                ca.mmax(magnitudes(inputs, kernel.lower(list(c.tangent))))
-                if c.tangent
-                else ca.SX(0)
-                for c in self.constraints.values()
-            ]
-            columns = (gaps, rates, magnitudes(inputs, gaps), ca.vertcat(*slips))
+            columns = (gaps, rates, magnitudes(inputs, gaps))
             blocks = [ca.densify(block) for block in columns]
             function = self._functions[kernel, "gaps"] = ca.Function("gaps", inputs[:3], blocks)
         return np.array(
@@ -240,10 +287,12 @@ class ContactValues:
 
     def violated(self, driver: Driver) -> Termination | None:
         """End a motion along which a gap had the wrong sign; None if none had."""
+        if not self.constraints:
+            return None
         least = VIOLATED if driver.task.project else VIOLATED_UNPROJECTED
         for segment in driver.record.segments:
             times = segment.step_t
-            gaps, rates, sizes, _ = self.gap_table(
+            gaps, rates, sizes = self.gap_table(
                 driver, segment.context.kernel, times, segment.step_y
             )
             self.sizes = np.maximum(self.sizes, sizes.max(axis=0))

@@ -7,6 +7,8 @@ are a = c + W P, where W = J G^-1 J^T is Gauss's problem seen from the contacts.
     tangential  |P_t| <= mu P_n,  and  P_t = -mu P_n s,
 
 where s is the direction of the slip, given where there is one, and that of a_t where it starts.
+A two-sided constraint that presses has a_n = 0 and a force of either sign, whose size is the load.
+A friction limit has only the second line, with the load P_n of another row or a given one.
 Impacts are the same problem one derivative lower (`impact_laws`). A state of a contact is whether
 it is closed and whether it grips; for given states the problem is linear, apart from the directions
 of slips that start in space, which Newton's iteration finds. The states are found by exchanging the
@@ -52,13 +54,13 @@ class NoSolutionError(SingularError):
 
 @dataclass(frozen=True)
 class CoulombContact:
-    """A contact that touches.
+    """A contact that touches, a two-sided constraint that presses, or a friction limit.
 
     Attributes
     ----------
     name : str
     normal : int
-        Its row in contact space.
+        Its row in contact space; of a friction limit that whose force is its load, or -1.
     tangents : tuple of int
         The rows of its tangent directions; none without friction.
     kinetic, static : float
@@ -66,9 +68,10 @@ class CoulombContact:
     direction : array (k,) or None
         The unit direction of its slip, where it slips.
     base : float
-        The normal force that acts in any case.
+        The normal force that acts in any case; the load of a friction limit without a row for it.
     grips : bool
         Whether it may stick.
+    kind : "contact", "held" or "limit"
     """
 
     name: str
@@ -79,20 +82,25 @@ class CoulombContact:
     direction: Array | None = None
     base: float = 0.0
     grips: bool = True
+    kind: str = "contact"
 
 
 @dataclass(frozen=True)
 class Grip:
-    """The state of a contact: closed or not; sticking, or slipping in a direction, or neither."""
+    """The state of a contact: closed or not; sticking, or slipping in a direction, or neither.
+
+    `side` is the sign of the force of a two-sided constraint that presses.
+    """
 
     closed: bool
     sticks: bool = False
     slip: tuple[float, ...] | None = None
+    side: int = 1
 
     @property
-    def key(self) -> tuple[bool, bool, bool]:
+    def key(self) -> tuple[bool, bool, bool, int]:
         """What distinguishes states, up to the direction."""
-        return (self.closed, self.sticks, self.slip is not None)
+        return (self.closed, self.sticks, self.slip is not None, self.side)
 
 
 OPEN = Grip(False)
@@ -168,17 +176,34 @@ class _Problem:
 
     def is_paradoxical(self) -> bool:
         """Whether pushing a contact that slips, with its friction, draws it closer."""
-        for c in self.contacts:
-            if c.direction is not None:
-                cross = float(self.matrix[c.normal, list(c.tangents)] @ c.direction)
-                if self.matrix[c.normal, c.normal] <= c.kinetic * cross:
-                    return True
+        for c in (each for each in self.contacts if each.kind != "limit"):
+            cross = sum(
+                each.kinetic * float(self.matrix[c.normal, list(each.tangents)] @ each.direction)
+                for each in self.rubbing(c)
+                if each.direction is not None
+            )
+            cross = abs(cross) if c.kind == "held" else cross
+            if cross > 0 and self.matrix[c.normal, c.normal] <= cross:
+                return True
         return False
+
+    def rubbing(self, contact: CoulombContact) -> list[CoulombContact]:
+        """What rubs with the normal force of a contact: itself, and friction limits."""
+        if contact.kind == "limit":
+            return [contact]
+        attached = (c for c in self.contacts if c.kind == "limit" and c.normal == contact.normal)
+        return [contact, *attached]
+
+    def load(self, contact: CoulombContact, forces: Any) -> float:
+        """The force whose multiple limits the friction of a contact."""
+        return contact.base if contact.normal < 0 else abs(float(forces[contact.normal]))
 
     # -- states ------------------------------------------------------------------------------------
 
     def closed(self, contact: CoulombContact) -> Grip:
         """The state in which a contact closes."""
+        if contact.kind == "held" and self.free[contact.normal] > 0:
+            return Grip(True, side=-1)
         if not contact.tangents:
             return Grip(True)
         if contact.direction is not None:
@@ -216,7 +241,7 @@ class _Problem:
         """A solution with another one beside it, if contacts that open at first lead to another."""
         if sum(bool(c.tangents) for c in self.contacts) < 2:
             return found
-        opened = {c.name: OPEN for c in self.contacts if c.base <= 0}
+        opened = {c.name: OPEN for c in self.contacts if c.base <= 0 and c.kind == "contact"}
         other = self.exchange(opened)
         if other is None or self._is_same(found, other):
             return found
@@ -226,7 +251,8 @@ class _Problem:
         """States near a solution, by projected Gauss-Seidel sweeps (Moreau; Jean 1999)."""
         forces = np.zeros(len(self.free))
         for c in self.contacts:
-            forces[c.normal] = c.base
+            if c.kind == "contact":
+                forces[c.normal] = c.base
         for _ in range(MOST_SWEEPS):
             before = forces.copy()
             for c in self.contacts:
@@ -238,25 +264,29 @@ class _Problem:
     def _relax(self, c: CoulombContact, forces: Any) -> None:
         """Give a contact the force that its law wants while the others keep theirs."""
         rows = list(c.tangents)
-        stiff = float(self.matrix[c.normal, c.normal])
+        stiff = float(self.matrix[c.normal, c.normal]) if c.kind != "limit" else 0.0
         if stiff > 0:
             speed = self.free[c.normal] + self.matrix[c.normal] @ forces
-            forces[c.normal] = max(c.base, forces[c.normal] - speed / stiff)
+            least = -np.inf if c.kind == "held" else c.base
+            forces[c.normal] = max(least, forces[c.normal] - speed / stiff)
         if c.direction is not None:
-            forces[rows] = -c.kinetic * forces[c.normal] * c.direction
+            forces[rows] = -c.kinetic * self.load(c, forces) * c.direction
         elif rows:
             speeds = self.free[rows] + self.matrix[rows] @ forces
             trial = forces[rows] - speeds / np.trace(self.matrix[np.ix_(rows, rows)])
-            size, limit = float(np.linalg.norm(trial)), c.kinetic * forces[c.normal]
+            size, limit = float(np.linalg.norm(trial)), c.kinetic * self.load(c, forces)
             forces[rows] = trial * (limit / size if size > limit else 1.0)
 
     def _read(self, c: CoulombContact, forces: Any) -> Grip:
         """The state that the force of a contact shows."""
         grip = self.closed(c)
-        if forces[c.normal] <= c.base + 1e-9 * np.abs(forces).max(initial=0.0):
+        if c.kind == "held":
+            return replace(grip, side=1 if forces[c.normal] >= 0 else -1)
+        small = 1e-9 * np.abs(forces).max(initial=0.0)
+        if c.kind == "contact" and forces[c.normal] <= c.base + small:
             return OPEN if c.base <= 0 else replace(grip, closed=False)
         rub = float(np.linalg.norm(forces[list(c.tangents)]))
-        slides = rub >= (1 - 1e-6) * c.kinetic * forces[c.normal]
+        slides = rub >= (1 - 1e-6) * c.kinetic * self.load(c, forces)
         return self._slipping(c, forces) if grip.sticks and slides else grip
 
     def every(self) -> list[ContactSolution]:
@@ -279,11 +309,15 @@ class _Problem:
         return sorted(found, key=lambda s: sum(grip.closed for grip in s.states.values()))
 
     def _options(self, contact: CoulombContact) -> Iterator[Grip]:
-        yield OPEN if contact.base <= 0 else Grip(False, sticks=True)
+        if contact.kind == "held":
+            yield from (Grip(True), Grip(True, side=-1))
+            return
+        if contact.kind == "contact":
+            yield OPEN if contact.base <= 0 else Grip(False, sticks=True)
         if contact.direction is not None or not contact.tangents:
             yield self.closed(contact)
             return
-        closed = (False, True) if contact.base > 0 else (True,)
+        closed = (False, True) if contact.base > 0 and contact.kind == "contact" else (True,)
         if contact.grips:
             yield Grip(True, sticks=True)
         ways = (
@@ -311,11 +345,16 @@ class _Problem:
         noise = NOISE * (np.abs(self.matrix) @ np.abs(forces) + np.abs(self.free))
         for c in self.contacts:
             grip, rows = found.states[c.name], list(c.tangents)
-            push, width = forces[c.normal], np.sqrt(self.matrix[c.normal, c.normal])
-            small = noise[c.normal] / width**2 if width > 0 else 0.0
-            if not grip.closed and speeds[c.normal] < -noise[c.normal]:
+            place = c.normal if c.normal >= 0 else rows[0]
+            push, width = self.load(c, forces), np.sqrt(self.matrix[place, place])
+            small = noise[place] / width**2 if width > 0 else 0.0
+            is_contact = c.kind == "contact"
+            if c.kind == "held":
+                if forces[c.normal] * grip.side < -small:
+                    yield c, replace(grip, side=-grip.side)
+            elif is_contact and not grip.closed and speeds[c.normal] < -noise[c.normal]:
                 yield c, replace(self.closed(c), sticks=grip.sticks or self.closed(c).sticks)
-            elif grip.closed and push < c.base - small:
+            elif is_contact and grip.closed and forces[c.normal] < c.base - small:
                 yield c, OPEN if c.base <= 0 else replace(grip, closed=False)
             elif grip.sticks:
                 rub = float(np.linalg.norm(forces[rows]))
@@ -400,11 +439,14 @@ class _Problem:
         for c in self.contacts:
             grip = states[c.name]
             push = np.zeros(m, kind)
-            push[c.normal] = 1.0
-            if grip.slip is not None:
-                way = ways.get(c.name, np.array(grip.slip))
-                push[list(c.tangents)] = -c.kinetic * way
-            if grip.closed:
+            for each in self.rubbing(c):
+                slip = states[each.name].slip
+                if slip is not None:
+                    way = ways.get(each.name, np.array(slip))
+                    push[list(each.tangents)] -= each.kinetic * way
+            if c.kind != "limit":
+                push[c.normal] = grip.side
+            if grip.closed and c.kind != "limit":
                 columns.append(push)
                 kept.append(c.normal)
             else:

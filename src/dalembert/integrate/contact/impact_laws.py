@@ -65,7 +65,7 @@ def moreau_impact(
     """
     free = np.array(before, float)
     for c in contacts:
-        if free[c.normal] < 0:  # what leaves already must go on leaving
+        if c.kind == "contact" and free[c.normal] < 0:  # what leaves already must go on leaving
             free[c.normal] *= 1.0 + restitution.get(c.name, 0.0)
         free[list(c.tangents)] *= 1.0 + tangential.get(c.name, 0.0)
     return _checked(matrix, before, contacts, solve_contacts(matrix, free, contacts).forces)
@@ -81,7 +81,10 @@ def poisson_impact(
     squeezed = solve_contacts(matrix, before, contacts).forces
     between = before + matrix @ squeezed
     released = [
-        replace(c, base=restitution.get(c.name, 0.0) * float(squeezed[c.normal])) for c in contacts
+        replace(c, base=restitution.get(c.name, 0.0) * float(squeezed[c.normal]))
+        if c.kind == "contact"
+        else c
+        for c in contacts
     ]
     first = solve_contacts(matrix, between, released).forces
     return _checked(matrix, before, contacts, squeezed + first)
@@ -101,7 +104,7 @@ def jam(matrix: Array, before: Array, contacts: Sequence[CoulombContact]) -> Imp
     every = every_solution(matrix, before, [replace(c, direction=None) for c in contacts])
 
     def size(found: ContactSolution) -> float:
-        return float(sum(found.forces[c.normal] for c in contacts))
+        return float(sum(abs(found.forces[c.normal]) for c in contacts if c.kind != "limit"))
 
     best = max(every, key=size, default=None)
     if best is None or size(best) <= 0:
@@ -128,4 +131,5 @@ def _checked(
             seen=f"{gained:.3g} at " + ", ".join(f"`{c.name}`" for c in contacts),
             remedy='use law="poisson", or a smaller restitution',
         )
-    return Impact(impulses, after, frozenset(c.name for c in contacts if after[c.normal] > 0))
+    opened = (c.name for c in contacts if c.kind == "contact" and after[c.normal] > 0)
+    return Impact(impulses, after, frozenset(opened))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,8 @@ class Instant:
         The same for a jump of the velocities by impulses.
     lift, first : arrays (n_state, m), (n_state,)
         The change of the state by impulses, and what removes residuals of other constraints.
+    limits : mapping of friction limit to its rows
+    held : mapping of two-sided constraint that is the load of a limit to its row
     """
 
     rows: Mapping[str, tuple[int, tuple[int, ...]]]
@@ -50,14 +52,20 @@ class Instant:
     velocity: Any
     lift: Any
     first: Any
+    limits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    held: Mapping[str, int] = field(default_factory=dict)
 
     def normal(self, name: str) -> int:
         """The normal row of a contact."""
         return self.rows[name][0]
 
     def tangents(self, name: str) -> tuple[int, ...]:
-        """The tangent rows of a contact."""
-        return self.rows[name][1]
+        """The tangent rows of a contact or a friction limit."""
+        return self.limits[name] if name in self.limits else self.rows[name][1]
+
+    def load(self, name: str) -> int:
+        """The row of the constraint that presses."""
+        return self.held[name] if name in self.held else self.rows[name][0]
 
     def change(self, impulses: Array) -> Any:
         """The change of the state by impulses."""
@@ -65,7 +73,11 @@ class Instant:
 
 
 def contact_space(
-    blocks: Sequence[Array], row_names: Sequence[str], names: Sequence[str]
+    blocks: Sequence[Array],
+    row_names: Sequence[str],
+    names: Sequence[str],
+    limits: Sequence[str] = (),
+    held: Sequence[str] = (),
 ) -> Instant:
     """The instant of some contacts, from the blocks of the mode in which all of them stick.
 
@@ -74,20 +86,30 @@ def contact_space(
     blocks : metric, force, rows, right, velocity rows, velocity residual, lift
     row_names : the constraint behind each row
     names : the contacts
+    limits, held : the friction limits, and the two-sided constraints that press on them
     """
     metric, force, rows, right, velocity_rows, residual, lift = blocks
     force, right, residual = force.ravel(), right.ravel(), residual.ravel()
     places: list[int] = []
     table: dict[str, tuple[int, tuple[int, ...]]] = {}
-    for name in names:
-        own = [row_names.index(name)]
-        while f"{name}_tangent{len(own)}" in row_names:
-            own.append(row_names.index(f"{name}_tangent{len(own)}"))
+    rubs: dict[str, tuple[int, ...]] = {}
+    presses: dict[str, int] = {}
+    for name in (*names, *limits, *held):
+        own = [row_names.index(name)] if name not in limits else []
+        count = 1
+        while name not in held and f"{name}_tangent{count}" in row_names:
+            own.append(row_names.index(f"{name}_tangent{count}"))
+            count += 1
         begin = len(places)
-        table[name] = (begin, tuple(range(begin + 1, begin + len(own))))
+        if name in limits:
+            rubs[name] = tuple(range(begin, begin + len(own)))
+        elif name in held:
+            presses[name] = begin
+        else:
+            table[name] = (begin, tuple(range(begin + 1, begin + len(own))))
         places += own
     signs = np.ones(len(places))
-    signs[[normal for normal, _ in table.values()]] = -1.0
+    signs[[*(normal for normal, _ in table.values()), *presses.values()]] = -1.0
     others = [k for k in range(len(row_names)) if k not in places]
 
     def seen(level: Array, values: Array, load: Array, wanted: Array) -> tuple[Any, Any, Any, Any]:
@@ -105,4 +127,5 @@ def contact_space(
     below, velocity, responses, first = seen(
         velocity_rows, residual, np.zeros(len(force)), -residual[others]
     )
-    return Instant(table, matrix, free, below, velocity, lift @ responses.T, lift @ first)
+    change = lift @ responses.T
+    return Instant(table, matrix, free, below, velocity, change, lift @ first, rubs, presses)

@@ -16,7 +16,7 @@ from ...typing import Array
 from .coulomb import NOISE, ContactSolution, CoulombContact, solve_contacts, solve_rows_of
 from .instant import Instant
 
-__all__ = ["StickRows", "held_contacts", "labels_of", "stopped_state"]
+__all__ = ["StickRows", "held_contacts", "held_records", "labels_of", "stopped_state"]
 
 #: A row is independent of others where this part of it is outside their span.
 INDEPENDENT = 1e-9
@@ -50,14 +50,16 @@ def labels_of(
     phases: list[ContactPhase] = []
     zero: list[int] = []
     kept: list[tuple[str, list[int]]] = []
-    closed = [c for c in contacts if found.states[c.name].closed]
-    zero += [c.normal for c in closed]
+    closed = [c for c in contacts if _is_closed(c, contacts, found)]
+    zero += [c.normal for c in closed if c.kind != "limit"]
     noise = NOISE * (np.abs(instant.matrix) @ np.abs(found.forces) + np.abs(instant.free))
-    for c in closed:
+    sides = {c.normal: found.states[c.name].side for c in contacts if c.kind == "held"}
+    for c in (each for each in closed if each.kind != "held"):
         rows = list(c.tangents)
         if not rows:
             phases.append(ContactPhase(c.name))
             continue
+        side = sides.get(c.normal, 1)
         state = found.states[c.name]
         speeding = float(np.linalg.norm(found.accelerations[rows]))
         creeping = c.grips and c.direction is None and speeding <= 10 * noise[rows].max()
@@ -69,21 +71,35 @@ def labels_of(
             continue
         way = np.array(state.slip)
         if c.direction is None and len(rows) == 2:
-            drag = float(c.kinetic * found.forces[c.normal] * instant.matrix[rows[0], rows[0]])
+            load = c.base if c.normal < 0 else abs(found.forces[c.normal])
+            drag = float(c.kinetic * load * instant.matrix[rows[0], rows[0]])
             start = (math.atan2(way[1], way[0]), START * span * max(speeding, drag))
-            phases.append(ContactPhase(c.name, 1, start=start))
+            phases.append(ContactPhase(c.name, 1, start=start, side=side))
             zero += rows
             continue
         place = int(np.argmax(np.abs(way)))
-        phases.append(ContactPhase(c.name, (place + 1) * (1 if way[place] > 0 else -1)))
+        leading = (place + 1) * (1 if way[place] > 0 else -1)
+        phases.append(ContactPhase(c.name, leading, side=side))
     if any(phase.leading for phase in phases):
         _check_independent(instant, zero)
     return StickRows(tuple(phase.label for phase in phases), tuple(zero))
 
 
+def _is_closed(
+    c: CoulombContact, contacts: Sequence[CoulombContact], found: ContactSolution
+) -> bool:
+    """Whether a contact is closed; a friction limit is where what presses on it is."""
+    if c.kind != "limit":
+        return found.states[c.name].closed
+    return all(
+        found.states[o.name].closed for o in contacts if o.kind != "limit" and o.normal == c.normal
+    )
+
+
 def _check_independent(instant: Instant, rows: Sequence[int]) -> None:
     """Refuse rows that depend on each other beside a slip, whose friction needs every force."""
     scale = np.sqrt(np.diag(instant.matrix)[list(rows)])
+    scale = np.where(scale > 0, scale, 1.0)
     found = rank(instant.matrix[np.ix_(rows, rows)] / np.outer(scale, scale), INDEPENDENT).rank
     if found < len(rows):
         raise SingularError(
@@ -106,6 +122,7 @@ def _leader(instant: Instant, kept: Iterable[tuple[str, list[int]]], rows: list[
         return ""
     every = [row for _, own in known for row in own]
     scale = np.sqrt(np.diag(instant.matrix))
+    scale = np.where(scale > 0, scale, 1.0)
     scaled = instant.matrix / np.outer(scale, scale)
     both = [*every, *rows]
     found = rank(scaled[np.ix_(both, both)], INDEPENDENT).rank
@@ -125,7 +142,12 @@ def _leader(instant: Instant, kept: Iterable[tuple[str, list[int]]], rows: list[
 def held_contacts(instant: Instant, closed: Sequence[str]) -> ContactSolution:
     """Forces and accelerations in contact space with some contacts closed, without friction."""
     records = [CoulombContact(name, instant.normal(name)) for name in closed]
-    return solve_contacts(instant.matrix, instant.free, records)
+    return solve_contacts(instant.matrix, instant.free, [*records, *held_records(instant)])
+
+
+def held_records(instant: Instant) -> list[CoulombContact]:
+    """The two-sided constraints that press on friction limits."""
+    return [CoulombContact(name, row, kind="held") for name, row in instant.held.items()]
 
 
 def stopped_state(instant: Instant, rows: StickRows, y: Array) -> Any:

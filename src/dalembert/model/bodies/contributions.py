@@ -10,7 +10,7 @@ import sympy
 
 from ..atoms import leaves
 from ..builders.renaming import sum_of_terms
-from ..constraints import Constraint, holonomic, unilateral
+from ..constraints import Constraint, FrictionLimit, friction_loss, holonomic, unilateral
 from ..symbols import Coordinate, Velocity
 from .body import Body
 from .joint_options import Axis
@@ -90,14 +90,22 @@ def _along_axis(axis: Axis) -> Contribution:
         limits.append(unilateral(low - q, axis.restitution, name=f"{q.name}_lower"))
     if high is not None:
         limits.append(unilateral(q - high, axis.restitution, name=f"{q.name}_upper"))
+    rough = _dry_friction(axis, {f"{q.name}_friction": q.dot})
     return Contribution(
         kinetic=(axis.armature / 2 * q.dot**2,),
         potential=(axis.stiffness / 2 * (q - axis.rest) ** 2,),
         dissipation=(axis.damping / 2 * q.dot**2,),
         forces={q: axis.force[0]} if axis.force else {},
-        constraints=tuple(limits),
+        constraints=(*limits, *rough),
         coordinates=(q,),
     )
+
+
+def _dry_friction(axis: Axis, rates: Mapping[str, sympy.Expr]) -> list[FrictionLimit]:
+    """Dry friction along an axis: at its rate, or at each component of the spin of a ball."""
+    if axis.friction_loss == 0:
+        return []
+    return [friction_loss(rate, axis.friction_loss, name) for name, rate in rates.items()]
 
 
 def _along_ball(joint: Joint, axis: Axis) -> Contribution:
@@ -123,7 +131,13 @@ def _along_ball(joint: Joint, axis: Axis) -> Contribution:
         potential=(2 * axis.stiffness * (1 - w**2 / ball.norm),) if axis.stiffness != 0 else (),
         dissipation=(axis.damping / 2 * dot(ball.spin, ball.spin),) if axis.damping != 0 else (),
         forces=forces,
-        constraints=(holonomic(norm, name=f"{joint.name}_norm"),),
+        constraints=(
+            holonomic(norm, name=f"{joint.name}_norm"),
+            *_dry_friction(
+                axis,
+                {f"{joint.name}_friction_{k}": w for k, w in zip("xyz", ball.spin, strict=True)},
+            ),
+        ),
         coordinates=axis.coordinates,
         home={w: 1.0},
     )

@@ -34,6 +34,8 @@ class Axis:
         Of a spring with its rest position, a damper, and a rotor that turns with the coordinate.
     force : expression, or three for a quaternion (a torque in the axes of the child)
     limits : pair of expressions or None
+    friction_loss : expression
+        The dry friction along the axis.
     effort, speed : expressions or None
         The largest force (torque) and speed of its drive. They are data; no equation contains them.
     """
@@ -48,6 +50,7 @@ class Axis:
     restitution: sympy.Expr = ZERO
     effort: sympy.Expr | None = None
     speed: sympy.Expr | None = None
+    friction_loss: sympy.Expr = ZERO
 
     @property
     def is_ball(self) -> bool:
@@ -57,7 +60,9 @@ class Axis:
     @property
     def is_passive(self) -> bool:
         """Whether nothing acts along this axis."""
-        numbers = (self.stiffness, self.damping, self.armature, *self.force)
+        numbers = (
+            self.stiffness, self.damping, self.armature, self.friction_loss, *self.force
+        )  # fmt: skip
         return self.limits is None and all(number == 0 for number in numbers)
 
 
@@ -82,6 +87,7 @@ class JointOptions(TypedDict, total=False):
     restitution: Expression
     effort: PerAxis | None
     speed: PerAxis | None
+    friction_loss: PerAxis
     coordinates: str | Sequence[str | Coordinate] | None
 
 
@@ -102,6 +108,7 @@ class GivenOptions:
     restitution: Expression = 0
     effort: PerAxis | None = None
     speed: PerAxis | None = None
+    friction_loss: PerAxis = 0
     coordinates: Any = None
 
 
@@ -156,4 +163,5 @@ def axis_of(
         as_expression(given.restitution),
         None if given.effort is None else as_expression(one("effort")),
         None if given.speed is None else as_expression(one("speed")),
+        as_expression(one("friction_loss")),
     )

@@ -161,6 +161,8 @@ def revolute(
         The generalised force along the coordinate; inputs in it are inputs of the system.
     limits : (low, high)
         One-sided constraints, with `restitution`; None leaves a side open.
+    friction_loss : number or expression
+        Dry friction along the coordinate, as `dalembert.friction_loss` states it.
     effort, speed : expression
         The largest force and speed of its drive: data that no equation contains.
     coordinates : names

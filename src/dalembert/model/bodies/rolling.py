@@ -11,19 +11,29 @@ and c = p(x, y) takes the place of the first condition.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import sympy
 
 from ...errors import ModelError
 from ..constraints import Constraint, holonomic, velocity
+from ..frozen_table import FrozenTable
 from ..named_points import position_outputs
+from ..symbols import as_expression
 from .body import Frame, Place, as_frame
 from .contributions import Contribution
 from .kinematics import Kinematics
-from .rolling_surfaces import RollingContact, RollingGround, RollingSurface, Touch, plane, sphere
+from .rolling_surfaces import (
+    ImplicitSurface,
+    RollingContact,
+    RollingGround,
+    RollingSurface,
+    Touch,
+    plane,
+    sphere,
+)
 from .steps import named_triple
 from .vectors import IDENTITY, Triple, add, cross, dot, scale, unit_axis
 
@@ -46,10 +56,11 @@ class Rolling:
     ground: RollingGround
     slips: bool
     spins: bool
+    limits: FrozenTable[str, sympy.Expr]
 
     def expressions(self) -> Iterable[sympy.Expr]:
         """What it was stated by; its surfaces contain parameters only."""
-        return ()
+        return tuple(self.limits.values())
 
     def contribution(self, kinematics: Kinematics) -> Contribution:
         """Constraints at position and velocity level, contact coordinates and outputs."""
@@ -60,12 +71,12 @@ class Rolling:
         touch = self.surface.touch(self.name, seen)
         place = self.wheel.moved(touch.point, IDENTITY)
         spot = kinematics.position(place)
-        constraints = [
-            *self._positions(contact, touch, spot, kinematics),
-            *self._velocities(contact, place, spot, kinematics),
-        ]
+        if self.limits:
+            contact = _with_unit_tangents(contact)
+        positions = self._positions(contact, touch, spot, kinematics)
+        rows = self._velocities(contact, place, spot, kinematics, positions[0].name)
         return Contribution(
-            constraints=tuple(constraints),
+            constraints=(*positions, *rows),
             coordinates=(*contact.coordinates, *touch.coordinates),
             outputs=position_outputs(f"{self.name}_contact", spot),
         )
@@ -79,6 +90,9 @@ class Rolling:
             residuals = [dot(base.applied(contact.normal), apart)]
         else:
             residuals = list(add(base.inverse.applied(apart), scale(-ONE, contact.point)))
+            if self.limits:  # the first multiplier is the normal force
+                ways = (contact.normal, *contact.tangents)
+                residuals = [dot(way, (residuals[0], residuals[1], residuals[2])) for way in ways]
         residuals += [*contact.residuals, *touch.residuals]
         if touch.normal is not None:
             outward = kinematics.axes(self.wheel).applied(touch.normal)
@@ -90,7 +104,12 @@ class Rolling:
         ]
 
     def _velocities(
-        self, contact: RollingContact, place: Frame, spot: Triple, kinematics: Kinematics
+        self,
+        contact: RollingContact,
+        place: Frame,
+        spot: Triple,
+        kinematics: Kinematics,
+        normal: str,
     ) -> list[Constraint]:
         slip = kinematics.velocity(place)
         turning = kinematics.spin(self.wheel)
@@ -102,16 +121,67 @@ class Rolling:
             slip = add(slip, scale(-ONE, carried))
             turning = add(turning, scale(-ONE, spin))
         base = kinematics.axes(self.base)
+        slides = [dot(base.applied(tangent), slip) for tangent in contact.tangents]
         rows: list[Constraint] = []
-        if not self.slips:
+        if not self.slips and not self.limits:
             rows += [
-                velocity(dot(base.applied(tangent), slip), name=f"{self.name}_slip{k}")
-                for k, tangent in enumerate(contact.tangents, start=1)
+                velocity(value, name=f"{self.name}_slip{k}")
+                for k, value in enumerate(slides, start=1)
             ]
+        spin_row = dot(base.applied(contact.normal), turning)
         if not self.spins:
-            spin_row = dot(base.applied(contact.normal), turning)
             rows.append(velocity(spin_row, name=f"{self.name}_spin"))
-        return rows
+        rolls = [dot(base.applied(tangent), turning) for tangent in contact.tangents]
+        return rows + self._rough(normal, slides, [spin_row], rolls)
+
+    def _rough(
+        self,
+        normal: str,
+        slides: Sequence[sympy.Expr],
+        spin: Sequence[sympy.Expr],
+        rolls: Sequence[sympy.Expr],
+    ) -> list[Constraint]:
+        """The friction limits of slip, spin and roll, with the normal force as their load."""
+        parts = (("friction", "slip", slides), ("spinning_friction", "spin", spin))
+        return [
+            velocity(
+                tuple(values),
+                name=f"{self.name}_{word}",
+                friction=self.limits[key],
+                static_friction=self.limits.get(f"static_{key}", self.limits[key]),
+                normal=normal,
+            )
+            for key, word, values in (*parts, ("rolling_friction", "roll", rolls))
+            if self.limits.get(key, 0) != 0
+        ]
+
+
+def _with_unit_tangents(contact: RollingContact) -> RollingContact:
+    """The same place with orthogonal unit tangents, along which friction is isotropic."""
+    if contact.point is None:
+        return contact
+    first = contact.tangents[0]
+    along = scale(1 / sympy.sqrt(dot(first, first)), first)
+    return replace(contact, tangents=(along, cross(contact.normal, along)))
+
+
+def _limits(
+    name: str, ground: RollingGround | None, **given: Expression | None
+) -> FrozenTable[str, sympy.Expr]:
+    """The friction that was stated, by its word; faults of what cannot have it."""
+    found = {key: as_expression(value) for key, value in given.items() if value is not None}
+    if found and isinstance(ground, ImplicitSurface):
+        raise ModelError(
+            f"Rolling `{name}` has friction on a surface without two tangents everywhere",
+            seen="implicit(...)",
+            remedy="use plane() or height_field(...)",
+        )
+    if found and "friction" not in found:
+        raise ModelError(
+            f"Rolling `{name}` has {' and '.join(found)} and no friction",
+            remedy="give friction=, the coefficient of Coulomb's friction",
+        )
+    return FrozenTable(found)
 
 
 def rolling(
@@ -123,6 +193,10 @@ def rolling(
     *,
     slips: bool = False,
     spins: bool = True,
+    friction: Expression | None = None,
+    static_friction: Expression | None = None,
+    spinning_friction: Expression | None = None,
+    rolling_friction: Expression | None = None,
 ) -> Rolling:
     """A body whose surface rolls on a plane, a height field, or a surface of another body.
 
@@ -140,6 +214,11 @@ def rolling(
         Whether the contact only keeps the surfaces together.
     spins : bool
         Whether the body may turn about the normal; False adds the constraint that it does not.
+    friction, static_friction : numbers or expressions
+        Coulomb's coefficients while it slips and while it rolls: with them it rolls only while the
+        friction suffices, as ``name_slip`` in `motion.modes` says. Without them it always rolls.
+    spinning_friction, rolling_friction : numbers or expressions
+        Lengths: the largest torques about the normal and in the tangent plane, by normal force.
 
     Examples
     --------
@@ -154,6 +233,20 @@ def rolling(
     >>> [c.name for c in b.Mechanism([moves, rolls]).system().constraints]
     ['ball_motion_norm', 'contact', 'contact_slip1', 'contact_slip2']
     """
+    if slips and friction is not None:
+        raise ModelError(
+            f"Rolling `{name}` slips freely and has friction",
+            seen=f"slips=True, friction={friction}",
+            remedy="leave out slips",
+        )
+    limits = _limits(
+        name,
+        ground,
+        friction=friction,
+        static_friction=static_friction,
+        spinning_friction=spinning_friction,
+        rolling_friction=rolling_friction,
+    )
     frame = as_frame(wheel, f"Rolling `{name}`")
     base = as_frame(on, f"Rolling `{name}`")
     if frame.body == base.body:
@@ -164,7 +257,7 @@ def rolling(
             seen=type(surface).__name__,
             remedy="pass disk(...), torus(...), sphere(...), ellipsoid(...) or implicit(...)",
         )
-    return Rolling(name, frame, surface, base, ground or plane(), slips, spins)
+    return Rolling(name, frame, surface, base, ground or plane(), slips, spins, limits)
 
 
 def ball_on_surface(
@@ -176,6 +269,10 @@ def ball_on_surface(
     *,
     slips: bool = False,
     spins: bool = True,
+    friction: Expression | None = None,
+    static_friction: Expression | None = None,
+    spinning_friction: Expression | None = None,
+    rolling_friction: Expression | None = None,
 ) -> Rolling:
     """A ball that rolls on a plane, in a bowl, on hills or on another body; see `rolling`.
 
@@ -185,7 +282,19 @@ def ball_on_surface(
     >>> ball_on_surface("contact", marble, 0.1, ground(), bowl).slips
     False
     """
-    return rolling(name, ball, sphere(radius), on, ground, slips=slips, spins=spins)
+    return rolling(
+        name,
+        ball,
+        sphere(radius),
+        on,
+        ground,
+        slips=slips,
+        spins=spins,
+        friction=friction,
+        static_friction=static_friction,
+        spinning_friction=spinning_friction,
+        rolling_friction=rolling_friction,
+    )
 
 
 @dataclass(frozen=True)

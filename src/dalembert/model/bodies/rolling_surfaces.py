@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ...typing import Expression
 
 __all__ = [
+    "ImplicitSurface",
     "RollingContact",
     "RollingGround",
     "RollingSurface",
@@ -120,7 +121,7 @@ class _Ellipsoid:
 
 
 @dataclass(frozen=True)
-class _Implicit:
+class ImplicitSurface:
     """F(x, y, z) = 0, negative inside; `sign` is -1 where its inside is touched."""
 
     function: Callable[[sympy.Expr, sympy.Expr, sympy.Expr], sympy.Expr]
@@ -221,7 +222,7 @@ def ellipsoid(a: Expression, b: Expression, c: Expression) -> RollingSurface:
 
 def implicit(
     function: Callable[[sympy.Expr, sympy.Expr, sympy.Expr], sympy.Expr], *, inside: bool = False
-) -> _Implicit:
+) -> ImplicitSurface:
     """A surface F(x, y, z) = 0, F negative inside; convex where it rolls itself.
 
     `inside` says that something rolls on its inner side, as in a bowl.
@@ -230,7 +231,7 @@ def implicit(
     >>> bowl.sign
     -1
     """
-    return _Implicit(function, -1 if inside else 1)
+    return ImplicitSurface(function, -1 if inside else 1)
 
 
 def plane() -> RollingGround:

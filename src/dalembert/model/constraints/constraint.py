@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..system import System
     from ..system_reader import Reader
 
-__all__ = ["CONTACT_KEYS", "Constraint", "EntryReader", "Place", "vanishing"]
+__all__ = ["CONTACT_KEYS", "LIMIT_KEYS", "Constraint", "EntryReader", "Place", "vanishing"]
 
 
 #: What model files state of contacts alone.
@@ -40,6 +40,8 @@ CONTACT_KEYS = (
     "tangential_restitution",
     "law",
 )
+#: What model files state of friction limits alone.
+LIMIT_KEYS = ("normal", "load", "second")
 
 
 class Place(NamedTuple):
@@ -115,7 +117,7 @@ class Constraint:
     foreign_keys: ClassVar[Mapping[str, tuple[str, str]]] = {
         key: (f"has a {key.replace('_', ' ')} and is not one-sided", "state it with <= or >=")
         for key in CONTACT_KEYS
-    }
+    } | {key: (f"has a {key} and no friction limit", f"remove {key}") for key in LIMIT_KEYS}
 
     @property
     def is_ideal(self) -> bool:

@@ -9,17 +9,16 @@ from typing import NamedTuple
 import sympy
 
 from ..symbols import Coordinate, Velocity
-from .constraint import Place
+from .constraint import Constraint, Place
 from .on_positions import HolonomicConstraint
-from .on_velocities import VelocityConstraint
 
 ZERO = sympy.Integer(0)
 
-__all__ = ["ContactPhase", "SlidingContact", "TangentConstraint"]
+__all__ = ["ContactPhase", "SlidingContact", "SlidingFriction"]
 
 #: The phases of a closed contact with friction by their word in a mode: the leading direction.
 _LEADING = {"sticks": 0, "slips+1": 1, "slips-1": -1, "slips+2": 2, "slips-2": -2}
-FOLLOWS, STARTS = "sticks with ", "starts "
+FOLLOWS, STARTS, REVERSED = "sticks with ", "starts ", " reversed"
 _WORDS = {leading: word for word, leading in _LEADING.items()}
 
 
@@ -38,38 +37,47 @@ class ContactPhase(NamedTuple):
     start : tuple of two floats or None
         Where a slip in space has just begun: the angle of its direction, which stays as it is until
         the slip has reached a speed.
+    side : 1 or -1
+        Where its load is the reaction of a two-sided constraint: -1 if the multiplier of that is
+        positive. One-sided constraints push with a negative one.
     """
 
     name: str
     leading: int | None = None
     leader: str = ""
     start: tuple[float, float] | None = None
+    side: int = 1
 
     @property
     def label(self) -> str:
         """The entry of a mode."""
+        end = REVERSED if self.side < 0 else ""
         if self.leader:
             return f"{self.name} {FOLLOWS}{self.leader}"
         if self.start is not None:
-            return f"{self.name} {STARTS}{self.start[0]!r} {self.start[1]!r}"
-        return self.name if self.leading is None else f"{self.name} {_WORDS[self.leading]}"
+            return f"{self.name} {STARTS}{self.start[0]!r} {self.start[1]!r}{end}"
+        return self.name if self.leading is None else f"{self.name} {_WORDS[self.leading]}{end}"
 
     @classmethod
     def of(cls, label: str, name: str) -> ContactPhase | None:
         """The phase of a contact that an entry of a mode says, or None if it is another's.
 
         >>> ContactPhase.of("floor slips-1", "floor")
-        ContactPhase(name='floor', leading=-1, leader='', start=None)
+        ContactPhase(name='floor', leading=-1, leader='', start=None, side=1)
         """
         if label == name:
             return cls(name)
         word = label.removeprefix(f"{name} ")
         if word != label and word.startswith(FOLLOWS):
             return cls(name, 0, word.removeprefix(FOLLOWS))
+        side = -1 if word.endswith(REVERSED) else 1
+        word = word.removesuffix(REVERSED)
         if word != label and word.startswith(STARTS):
             angle, speed = map(float, word.removeprefix(STARTS).split())
-            return cls(name, 1, start=(angle, speed))
-        return cls(name, _LEADING[word]) if word != label and word in _LEADING else None
+            return cls(name, 1, start=(angle, speed), side=side)
+        if word == label or word not in _LEADING:
+            return None
+        return cls(name, _LEADING[word], side=side)
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,32 @@ class SlidingContact(HolonomicConstraint):
 
 
 @dataclass(frozen=True)
-class TangentConstraint(VelocityConstraint):
-    """A tangent direction of a contact that sticks; its reaction belongs to that contact."""
+class SlidingFriction(Constraint):
+    """The friction of a slip w that a friction limit does not hold; it gives no row.
 
-    contact: str = ""
+    With the load N, the friction is the generalised force -c N W^T w / |w|, with W = w_v. N is
+    -side mu of the constraint `normal`, or `load`.
+
+    Attributes
+    ----------
+    friction, tangent, leading, angle : as of `SlidingContact`
+    normal : str
+    load : sympy.Expr
+    side : 1 or -1
+    """
+
+    friction: sympy.Expr = ZERO
+    tangent: tuple[sympy.Expr, ...] = ()
+    leading: int = 1
+    angle: float | None = None
+    normal: str = ""
+    load: sympy.Expr = ZERO
+    side: int = 1
+
+    kind, restricts, wording = "friction", Velocity, "slipping"
+    remedy = "write it in coordinates, velocities (q.dot), parameters and t"
+    gives_row = is_listed = False
+
+    def expressions(self) -> Iterator[sympy.Expr]:
+        yield from super().expressions()
+        yield from (self.friction, self.load, *self.tangent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib import import_module
 
 import sympy
@@ -17,6 +18,7 @@ _MODULES = (
     "on_velocities",
     "on_momenta",
     "one_sided",
+    "friction_limits",
     "images",
 )
 KINDS: tuple[type[Constraint], ...] = tuple(
@@ -26,7 +28,14 @@ KINDS: tuple[type[Constraint], ...] = tuple(
 LISTED = {kind.kind: kind for kind in KINDS if kind.is_listed}
 
 
-def inferred_kind(relation: str, expression: sympy.Expr) -> type[Constraint]:
-    """The kind of a constraint whose relation, "equality" or "at most", is stated without one."""
+def inferred_kind(
+    relation: str, expression: sympy.Expr, keys: Collection[str] = ()
+) -> type[Constraint]:
+    """The kind of a constraint whose relation, "equality" or "at most", is stated without one.
+
+    `keys` are those of its table: friction or a load on velocities is a friction limit.
+    """
     symbols = {type(symbol) for symbol in expression.atoms(Velocity, Momentum)}
+    if relation == "equality" and Velocity in symbols and {"friction", "load"} & set(keys):
+        return LISTED["friction"]
     return next(kind for kind in KINDS if kind.is_stated_by(relation, symbols))

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import sympy
 
-from ...typing import Condition, Values
-from ..frozen_table import FrozenTable
 from ..symbols import Velocity
-from .constraint import Constraint, vanishing
+from .constraint import Constraint
 
-__all__ = ["KIND", "VelocityConstraint", "velocity"]
+__all__ = ["KIND", "TangentConstraint", "VelocityConstraint"]
 
 
 @dataclass(frozen=True)
@@ -27,19 +25,11 @@ class VelocityConstraint(Constraint):
         return relation == "equality" and Velocity in symbols
 
 
+@dataclass(frozen=True)
+class TangentConstraint(VelocityConstraint):
+    """A direction in which a contact or a friction limit sticks; its reaction belongs to that."""
+
+    contact: str = ""
+
+
 KIND = VelocityConstraint
-
-
-def velocity(
-    condition: Condition, name: str = "", *, work: Values | None = None
-) -> VelocityConstraint:
-    """The constraint f(q, q_dot, t) = 0 on velocities, by Chetaev's rule if nonlinear in them.
-
-    >>> from dalembert.model.symbols import coordinates
-    >>> x, y, theta = coordinates("x y theta")
-    >>> velocity(x.dot*sympy.sin(theta) - y.dot*sympy.cos(theta), name="blade").expression
-    x_dot*sin(theta) - y_dot*cos(theta)
-    >>> velocity(sympy.Eq(x.dot, 3*y.dot)).expression
-    x_dot - 3*y_dot
-    """
-    return VelocityConstraint(vanishing(condition), name, FrozenTable(work or {}))

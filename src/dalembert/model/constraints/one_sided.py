@@ -13,8 +13,10 @@ from ...typing import Condition, Expression
 from ..names import shortened
 from ..symbols import Coordinate, Velocity, as_expression
 from .constraint import Constraint, EntryReader, Place, vanishing
-from .held_contacts import ContactPhase, SlidingContact, TangentConstraint
+from .friction_limits import affine_faults
+from .held_contacts import ContactPhase, SlidingContact
 from .on_positions import HolonomicConstraint
+from .on_velocities import TangentConstraint
 
 if TYPE_CHECKING:
     from ..system_reader import Reader
@@ -109,16 +111,7 @@ class UnilateralConstraint(Constraint):
                 seen=f"{len(self.tangent)}",
                 remedy="give one in a plane and two in space",
             )
-        for value in self.tangent:
-            velocities = sorted(value.atoms(Velocity), key=str)
-            if not velocities or any(
-                sympy.expand(sympy.diff(value, v)).atoms(Velocity) for v in velocities
-            ):
-                yield ModelError(
-                    f"The tangent velocity of `{name}` must be affine in the velocities",
-                    seen=shortened(str(value)),
-                    remedy=SLIDING,
-                )
+        yield from affine_faults(name, "tangent velocity", self.tangent, SLIDING)
         if self.law not in IMPACT_LAWS:
             yield ModelError(
                 f"The impact law of `{name}` is not known",

@@ -42,7 +42,8 @@ _OTHER_WAYS: tuple[str, ...] = (
 _OTHER_WAYS += ("bundle", "rates", "home")
 _BODY = ("mass", "com", "inertia", "inertia_rotation", "shapes", "check")
 _ENDS = ("kind", "parent", "child", "at", "rotation", "child_at", "child_rotation")
-_ALONG = ("stiffness", "rest", "damping", "armature", "effort", "speed")
+_ALONG = ("stiffness", "rest", "damping", "armature", "effort", "speed", "friction_loss")
+_ROUGH = ("friction", "static_friction", "spinning_friction", "rolling_friction")
 _ACTING = (*_ALONG, "force", "limits", "restitution", "coordinates")
 #: Further keys of each kind of joint, and of what else connects bodies.
 _JOINTS: dict[str, tuple[str, ...]] = {
@@ -57,7 +58,7 @@ _JOINTS: dict[str, tuple[str, ...]] = {
     "free": ("angles",),
 }
 _ELEMENTS: dict[str, tuple[str, ...]] = {
-    "rolling": (*_ENDS, "surface", "ground", "slips", "spins"),
+    "rolling": (*_ENDS, "surface", "ground", "slips", "spins", *_ROUGH),
     "knife-edge": (*_ENDS, "axis"),
     "no-spin": (*_ENDS, "axis"),
     "spring": (*_ENDS, "stiffness", "length", "damping"),
@@ -353,6 +354,7 @@ class BodiesReader:
                 }
                 if "ground" in entry:
                     options["ground"] = read.ground(entry["ground"], f"{where}.ground")
+                options |= {key: scalar(key) for key in _ROUGH if key in entry}
                 surface = read.surface(entry.get("surface"), f"{where}.surface")
                 return rolling.rolling(name, child, surface, parent, **options)
         make = rolling.knife_edge if kind == "knife-edge" else rolling.no_spin

@@ -15,7 +15,7 @@ from ...errors import (
     raise_collected,
 )
 from ..constraints import Constraint, ImageConstraint
-from ..constraints.constraint import CONTACT_KEYS
+from ..constraints.constraint import CONTACT_KEYS, LIMIT_KEYS
 from ..constraints.kinds import LISTED, inferred_kind
 from ..flow_system import Flow
 from ..names import check_name, shortened
@@ -63,7 +63,7 @@ _TABLES = (
 )
 _KEYS = (*_TEXTS, "coordinates", *_ENERGIES, "constraints", "dissipation", *_TABLES, "drawing")
 _ALL_KEYS = (*_KEYS, *BODY_KEYS)
-_CONSTRAINT_KEYS = ("expression", "name", "kind", "work", *CONTACT_KEYS)
+_CONSTRAINT_KEYS = ("expression", "name", "kind", "work", *CONTACT_KEYS, *LIMIT_KEYS)
 
 
 def read_scenario(table: Mapping[str, Any]) -> Scenario:
@@ -382,7 +382,7 @@ class _ModelReader(RunReader):
             self._wrong_type(f"{where}.expression", "a relation in quotes", text)
             return None
         relation, expression = parse_relation(text, self.symbols)
-        kind = entry.get("kind", inferred_kind(relation, expression).kind)
+        kind = entry.get("kind", inferred_kind(relation, expression, entry).kind)
         if not isinstance(kind, str) or kind not in LISTED:
             self._wrong_type(f"{where}.kind", f"one of {', '.join(LISTED)}", kind)
             return None

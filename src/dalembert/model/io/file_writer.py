@@ -182,7 +182,7 @@ class _ModelWriter:
         if constraint.name != default_name:
             entries["name"] = _text(constraint.name)
         stated = "at most" if constraint.is_one_sided else "equality"
-        if inferred_kind(stated, constraint.expression) is not kind:
+        if inferred_kind(stated, constraint.expression, constraint.entry()) is not kind:
             entries["kind"] = _text(kind.kind)
         entries |= {key: self._entry(value) for key, value in constraint.entry().items()}
         if constraint.work:

@@ -191,7 +191,7 @@ class ElementaryTree:
         found: dict[str, float] = {}
         if joint.axis is None or joint.kind == "free":
             return found
-        for key in ("stiffness", "rest", "damping", "armature", "effort", "speed"):
+        for key in ("stiffness", "rest", "damping", "armature", "effort", "speed", "friction_loss"):
             value = getattr(joint.axis, key)
             if value is None or value == 0:
                 continue

@@ -57,7 +57,7 @@ def load_mechanism(
     -----
     UnreadPartsWarning
         With the number of each kind of part that was not taken over: shapes of collisions,
-        sensors, dry friction, largest efforts and speeds (which are data of the joints), ...
+        sensors, largest efforts and speeds (which are data of the joints), ...
     RenamedPartsWarning
         With the names that are no identifiers, and what they became.
 

@@ -295,8 +295,6 @@ class _Mjcf:
             node.fault(f"There is no joint of type {shortened(kind)}", remedy="use hinge or slide")
         if any(node.numbers("springdamper", 2, (0.0, 0.0))):
             node.fault("`springdamper` is not supported", remedy="give stiffness and damping")
-        if node.number("frictionloss", 0.0):
-            self.unread.note("dry friction of a joint")
         for key in sorted(SOLVER & set(node.attributes)):
             self.unread.note(f"solver setting {key}")
         if node.flag("actuatorgravcomp", False):
@@ -306,6 +304,7 @@ class _Mjcf:
         acting: dict[str, Any] = {
             key: node.number(key, 0.0) for key in ("damping", "stiffness", "armature")
         }
+        acting["friction_loss"] = node.number("frictionloss", 0.0)
         if kind == "ball":
             if self._limits(node, kind) is not None:
                 self.unread.note("limit of a ball joint")

@@ -217,8 +217,7 @@ class _Urdf:
         dynamics, limit = node.one("dynamics"), node.one("limit")
         if dynamics is not None:
             acting["damping"] = dynamics.number("damping", 0.0)
-            if dynamics.number("friction", 0.0):
-                self.unread.note("dry friction of a joint")
+            acting["friction_loss"] = dynamics.number("friction", 0.0)
         if limit is not None:
             for key, option in (("effort", "effort"), ("velocity", "speed")):
                 if key in limit.attributes:

@@ -94,8 +94,8 @@ class _Writer:
                 )
             yield f'<freejoint name="{joint.name}"/>'
             return
-        known = ("damping", "armature") if joint.kind == "ball" else (
-            "stiffness", "rest", "damping", "armature", "effort"
+        known = ("damping", "armature", "friction_loss") if joint.kind == "ball" else (
+            "stiffness", "rest", "damping", "armature", "effort", "friction_loss"
         )  # fmt: skip
         acting = self.tree.acting(joint, known)
         parts = [f'name="{joint.name}" type="{joint.kind}"']
@@ -107,8 +107,8 @@ class _Writer:
         if "effort" in acting:
             effort = acting.pop("effort")
             parts.append(f"actuatorfrcrange={text_of(-effort, effort)}")
-        if "rest" in acting:
-            acting["springref"] = acting.pop("rest")
+        renamed = {"rest": "springref", "friction_loss": "frictionloss"}
+        acting = {renamed.get(key, key): value for key, value in acting.items()}
         parts += [f"{key}={text_of(value)}" for key, value in acting.items()]
         self.force(joint)
         yield f"<joint {' '.join(parts)}/>"

@@ -82,7 +82,7 @@ def _joint(joint: ElementaryJoint, tree: ElementaryTree, mimic: str) -> Iterator
     if joint.kind not in kinds:
         tree.lost.append(f"the ball joint `{joint.name}`")
         return
-    acting = tree.acting(joint, ("damping", "effort", "speed"))
+    acting = tree.acting(joint, ("damping", "effort", "speed", "friction_loss"))
     yield f'  <joint name="{joint.name}" type="{kinds[joint.kind]}">'
     yield f'    <parent link="{_named(joint.parent)}"/><child link="{_named(joint.child)}"/>'
     yield f"    {_origin(joint.place)}"
@@ -96,8 +96,10 @@ def _joint(joint: ElementaryJoint, tree: ElementaryTree, mimic: str) -> Iterator
     if bounds:
         listed = " ".join(f"{key}={text_of(value)}" for key, value in bounds.items())
         yield f"    <limit {listed}/>"
-    if "damping" in acting:
-        yield f"    <dynamics damping={text_of(acting['damping'])}/>"
+    losses = {"damping": "damping", "friction_loss": "friction"}
+    stated = [f"{word}={text_of(acting[key])}" for key, word in losses.items() if key in acting]
+    if stated:
+        yield f"    <dynamics {' '.join(stated)}/>"
     if mimic:
         yield f"    {mimic}"
     if joint.axis is not None and any(
