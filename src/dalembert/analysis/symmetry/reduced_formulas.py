@@ -211,4 +211,4 @@ def _velocities(
 
 
 def _upright(symbol: sympy.Symbol) -> str:
-    return rf"\mathrm{{{symbol.name}}}".replace("_", r"\_")
+    return rf"\mathrm{{{symbol.name.removeprefix('xi_')}}}".replace("_", r"\_")

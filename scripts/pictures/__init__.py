@@ -1,0 +1,1 @@
+"""The pictures of docs/pictures, by subject; `scripts/draw_pictures.py` draws them."""
