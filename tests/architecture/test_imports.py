@@ -87,6 +87,7 @@ DOORS = {
     ("analysis/stability/melnikov.py", "plotting"),
     ("control/ports/energy_balance.py", "plotting"),
     ("control/trajectory/answer.py", "plotting"),
+    ("control/trajectory/phase_answer.py", "plotting"),
     ("plotting/studies/figures.py", "root"),
 }
 #: Decisions of rank outside `runtime/gauss/factorisations.py`, which `constrained_solve.py` opens

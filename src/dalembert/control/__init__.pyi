@@ -42,6 +42,9 @@ from .tracking.mpc import mpc as mpc
 from .tracking.track import track as track
 from .trajectory.answer import Trajectory as Trajectory
 from .trajectory.optimise import optimise as optimise
+from .trajectory.optimise_phases import Phase as Phase
+from .trajectory.optimise_phases import optimise_phases as optimise_phases
+from .trajectory.phase_answer import PhasedTrajectory as PhasedTrajectory
 from .trajectory.trajectory_quantities import at_end as at_end
 from .trajectory.trajectory_quantities import at_start as at_start
 from .trajectory.trajectory_quantities import integral as integral

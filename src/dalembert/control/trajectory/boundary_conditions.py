@@ -63,14 +63,11 @@ def _start(statement: Statement, guess: Unknowns, rows: Array, function: ca.Func
         )  # fmt: skip
     if not chosen:
         return StartEnd(statement.start)
-    time, numbers = guess.times[0], guess.parameters
-    return StartEnd(
-        statement.start, partial(_residuals, function, time, numbers, chosen), len(chosen)
-    )
+    return StartEnd(statement.start, partial(_residuals, function, chosen), len(chosen))
 
 
 def _residuals(
-    function: ca.Function, time: float, numbers: Array, chosen: list[int], x: ca.SX
+    function: ca.Function, chosen: list[int], time: ca.SX, x: ca.SX, numbers: ca.SX
 ) -> ca.SX:
     return function(time, x, numbers)[chosen]
 

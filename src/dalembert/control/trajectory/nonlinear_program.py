@@ -1,38 +1,21 @@
-"""The nonlinear program of a transcribed trajectory, and its solution by IPOPT."""
+"""The nonlinear program of a transcribed trajectory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...errors import ModelError
 from ...typing import Array
-from .iterations import IterationWatch
+from .ipopt_solution import CONVERGED, STOPPED, IpoptSolution, RawIterate, Sides
 from .pieces import Layout, PieceEnds, pieces_of
-from .problem_assembly import nonlinear_program
 from .problem_statement import Range, Statement
 from .schemes import Scheme
 
 __all__ = ["Iterate", "NonlinearProgram", "Unknowns"]
-
-IPOPT: dict[str, Any] = {
-    "print_level": 0,
-    "sb": "yes",
-    "tol": 1e-9,
-    "max_iter": 1500,
-    "honor_original_bounds": "yes",
-}
-
-#: From so many unknowns on MUMPS does not permute rows for large pivots first, which takes a time
-#: that grows with the square: 107 000 unknowns take 7 s without it, and more than 100 s with it.
-LARGE = 5_000
-#: The status of a solve that Ctrl-C ended.
-STOPPED = "User_Requested_Stop"
-#: Free times are at least this far apart.
-LEAST_DURATION = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +89,7 @@ class Iterate:
 
     @property
     def converged(self) -> bool:
-        return self.status in ("Solve_Succeeded", "Solved_To_Acceptable_Level")
+        return self.status in CONVERGED
 
 
 class NonlinearProgram:
@@ -132,21 +115,21 @@ class NonlinearProgram:
         self.scale = np.ones(self.layout.nw) if scale is None else scale
         self.ends = ends or PieceEnds.of(statement)
         self.pieces = pieces_of(self.layout, self.ends, self.scale)
-        given = dict(options or {})
-        large = {"mumps_permuting_scaling": 0} if self.layout.size > LARGE else {}
-        merged = {
-            "print_time": False,
-            "show_eval_warnings": False,
-            "ipopt": IPOPT | large | given.pop("ipopt", {}),
-        } | given
-        rows = sum(piece.size for piece in self.pieces)
-        self.watch = IterationWatch(self.layout.size, rows)
-        merged["iteration_callback"] = self.watch
-        self.solver = nonlinear_program(self.pieces, self.layout.size, "ipopt", merged)
+        self.options = dict(options or {})
+
+    @cached_property
+    def size(self) -> int:
+        """The number of unknowns."""
+        return self.layout.size
+
+    @cached_property
+    def solution(self) -> IpoptSolution:
+        """The solver of the program, made when it is first asked for."""
+        return IpoptSolution(self.pieces, self.size, self.options)
 
     # -- bounds ------------------------------------------------------------------------------------
 
-    def bounds(self) -> tuple[Array, Array, Array, Array]:
+    def bounds(self) -> Sides:
         """Least and most of the unknowns and of the rows."""
         (low, rows_low), (high, rows_high) = self._sides(0), self._sides(1)
         return low, high, rows_low, rows_high
@@ -185,7 +168,7 @@ class NonlinearProgram:
         rows.append(np.zeros(ends.start.count))
         if not layout.elastic:
             rows.append(column(ends.end.row_ranges))
-        rows.append(np.full(1 if layout.loose else 0, (LEAST_DURATION, np.inf)[side]))
+        rows.append(np.full(1 if layout.loose else 0, statement.duration[side]))
         return np.concatenate(unknowns), np.concatenate(rows)
 
     def _path_column(self, side: int, rows: list[int]) -> Array:
@@ -200,7 +183,7 @@ class NonlinearProgram:
     def vector(self, found: Unknowns) -> Array:
         """Unknowns as IPOPT takes them."""
         layout, inputs = self.layout, np.zeros((self.layout.columns, self.layout.m))
-        inputs[layout.shared.ravel()] = found.inputs.reshape(-1, layout.m)
+        inputs[layout.shared.ravel()] = found.inputs.reshape(layout.shared.size, layout.m)
         scaled = found.instant / self.scale if layout.nw else found.instant
         return np.concatenate(
             [
@@ -215,7 +198,7 @@ class NonlinearProgram:
         layout, scheme = self.layout, self.scheme
         N, n = layout.count, layout.n
         nodes, stages, instant, inputs, times, free = (vector[layout.block(k)] for k in range(6))
-        coefficients = inputs.reshape(-1, layout.m)[layout.shared.ravel()]
+        coefficients = inputs.reshape(layout.columns, layout.m)[layout.shared.ravel()]
         ends = [time.low for time in self.statement.times]
         for place, k in enumerate(layout.loose):
             ends[k] = float(times[place])
@@ -229,55 +212,29 @@ class NonlinearProgram:
 
     def solve(self, guess: Unknowns) -> Iterate:
         """Solve from a guess."""
-        low, high, rows_low, rows_high = self.bounds()
-        first = np.clip(self.vector(guess), low, high)
-        self.watch.begin(rows_low, rows_high)
-        given = {"lbx": low, "ubx": high, "lbg": rows_low, "ubg": rows_high}
-        try:
-            found, stats = self.solver(x0=first, **given), self.solver.stats()
-        except KeyboardInterrupt:
-            found, stats = None, {}
-        if found is None or self.watch.is_stopped:
-            found, stats = self._best(), {"return_status": STOPPED, "iter_count": self.watch.count}
-        vector, rows, lam = (np.asarray(found[k], dtype=float).ravel() for k in ("x", "g", "lam_g"))
-        missed = np.maximum(rows_low - rows, rows - rows_high)
-        worst = int(np.argmax(missed)) if missed.size else 0
+        return self.iterate(self.solution.find(self.vector(guess), self.bounds()))
+
+    def iterate(self, found: RawIterate) -> Iterate:
+        """What a solution of the program says of the trajectory."""
         layout = self.layout
-        table = lam[: self.pieces[0].size].reshape(self.count, -1)
+        table = found.multipliers[: self.pieces[0].size].reshape(self.count, -1)
         paths = layout.s * len(self.statement.path) * (1 + layout.elastic)
         return Iterate(
-            unknowns=self.read(vector),
-            cost=float(found["f"]),
+            unknowns=self.read(found.vector),
+            cost=found.cost,
             costates=self._costates(table[:, : self._defects].reshape(self.count, -1, layout.n)),
-            iterations=int(stats.get("iter_count", 0)),
-            status=str(stats["return_status"]),
-            violation=float(np.max(missed, initial=0.0)),
-            worst=self.row_name(worst),
-            weights=self._weights(lam),
+            iterations=found.iterations,
+            status=found.status,
+            violation=found.violation,
+            worst=self.row_name(found.worst_row),
+            weights=self._weights(found.multipliers),
             path_multipliers=table[:, table.shape[1] - paths :].reshape(self.count, layout.s, -1),
-            vector=vector,
+            vector=found.vector,
         )
-
-    def _best(self) -> dict[str, Any]:
-        """The best iterate of a solve that was interrupted, as CasADi returns a solution."""
-        vector = self.watch.best
-        if vector is None:
-            raise KeyboardInterrupt
-        values = self.solver.oracle()(x=vector)
-        return {"x": vector, "f": values["f"], "g": values["g"], "lam_g": 0 * values["g"]}
 
     def check_finite(self, guess: Unknowns) -> None:
         """Raise for a cost or a row that is not a number at the guess."""
-        low, high, _, _ = self.bounds()
-        found = self.solver.oracle()(x=np.clip(self.vector(guess), low, high))
-        rows = np.asarray(found["g"], dtype=float).ravel()
-        bad = np.flatnonzero(~np.isfinite(rows))
-        if bad.size or not np.isfinite(float(found["f"])):
-            raise ModelError(
-                "The guess leads to a value that is no finite number",
-                f"in {self.row_name(int(bad[0]))}" if bad.size else "the cost",
-                "give a guess, or bounds, where every expression is defined",
-            )
+        self.solution.check_finite(self.vector(guess), self.bounds(), self.row_name)
 
     @property
     def _defects(self) -> int:

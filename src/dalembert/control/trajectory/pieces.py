@@ -19,15 +19,18 @@ from .problem_assembly import Piece
 from .problem_statement import Range, Statement
 from .schemes import Scheme, bernstein
 
-__all__ = ["LastEnd", "Layout", "PieceEnds", "StartEnd", "pieces_of"]
+__all__ = ["Globals", "LastEnd", "Layout", "PieceEnds", "StartEnd", "pieces_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class StartEnd:
-    """Ranges of the state at the start, and residuals of constraints that must vanish there."""
+    """Ranges of the state at the start, and residuals of constraints that must vanish there.
+
+    Residuals are a function of time, state and parameters.
+    """
 
     ranges: tuple[Range, ...]
-    residuals: Callable[[ca.SX], ca.SX] | None = None
+    residuals: Callable[[ca.SX, ca.SX, ca.SX], ca.SX] | None = None
     count: int = 0
 
 
@@ -127,7 +130,7 @@ class Layout:
         return table
 
 
-class _Globals:
+class Globals:
     """Free times and parameters as symbols, and all times and parameters made of them."""
 
     def __init__(self, layout: Layout) -> None:
@@ -161,7 +164,7 @@ def pieces_of(layout: Layout, ends: PieceEnds, scale: Array) -> list[Piece]:
 def _intervals(layout: Layout, scale: Array) -> list[Piece]:
     """Defects, balances and bounds on expressions of one interval, and its integrals."""
     statement, scheme, N = layout.statement, layout.scheme, layout.count
-    d, q, g = statement.dynamics, statement.quantities, _Globals(layout)
+    d, q, g = statement.dynamics, statement.quantities, Globals(layout)
     results = [d.rates, d.balance, statement.path_values, q.integrands]
     point = ca.Function("point", d.arguments, results)
     n, s, own = layout.n, layout.s, layout.own
@@ -211,7 +214,7 @@ def _intervals(layout: Layout, scale: Array) -> list[Piece]:
 
 def _nodes(layout: Layout) -> Piece:
     """Bounds on expressions of the state at the nodes, where these are not stages."""
-    statement, N, g = layout.statement, layout.count, _Globals(layout)
+    statement, N, g = layout.statement, layout.count, Globals(layout)
     d, rows = statement.dynamics, layout.node_rows
     x, data = ca.SX.sym("x", layout.n), ca.SX.sym("part")
     slack = ca.SX.sym("slack", len(rows) if layout.elastic else 0)
@@ -230,7 +233,7 @@ def _nodes(layout: Layout) -> Piece:
 
 def _ends(layout: Layout, ends: PieceEnds) -> Piece:
     """The cost at the ends, conditions, what is asked of the state at the ends, the duration."""
-    statement, g, n, m = layout.statement, _Globals(layout), layout.n, layout.m
+    statement, g, n, m = layout.statement, Globals(layout), layout.n, layout.m
     q, d = statement.quantities, statement.dynamics
     xa, xb = ca.SX.sym("xa", n), ca.SX.sym("xb", n)
     ua, ub = ca.SX.sym("ua", m), ca.SX.sym("ub", m)
@@ -249,7 +252,7 @@ def _ends(layout: Layout, ends: PieceEnds) -> Piece:
         both = ca.vertcat(conditions, ca.vertcat(xa, xb)[layout.relaxed_ends])
         rows = [both - slack[: layout.slacks] + slack[layout.slacks :]]
     if ends.start.residuals is not None:
-        rows.append(ends.start.residuals(xa))
+        rows.append(ends.start.residuals(g.first, xa, g.parameters))
     if len(ends.end.rows) and not layout.elastic:
         rows.append(ca.DM(ends.end.rows) @ xb)
     if layout.loose:

@@ -23,7 +23,17 @@ from ...typing import BySymbol, Condition, Expression, Symbols
 from .dynamics import Dynamics, dynamics_of
 from .trajectory_quantities import AtEnd, AtStart, TimeIntegral
 
-__all__ = ["Asked", "PathBound", "Quantities", "Range", "Statement", "read_statement"]
+__all__ = [
+    "Asked",
+    "PathBound",
+    "Quantities",
+    "Range",
+    "Statement",
+    "quantities_of",
+    "read_condition",
+    "read_range",
+    "read_statement",
+]
 
 #: A number, or least and most, where None is no bound.
 Bound: TypeAlias = "Expression | Sequence[Expression | None] | None"
@@ -50,6 +60,9 @@ class Range(NamedTuple):
 
 
 FREE = Range(-math.inf, math.inf)
+#: Free times are at least this far apart.
+LEAST_DURATION = 1e-6
+FORWARD = Range(LEAST_DURATION, math.inf)
 
 
 class PathBound(NamedTuple):
@@ -69,12 +82,15 @@ class Quantities(NamedTuple):
         What is integrated, and what is taken at the start and at the end.
     value : Function of (integrals, starts, ends, p)
         The cost, followed by the conditions.
+    integrals : tuple of expressions
+        What the integrands are written as.
     """
 
     integrands: ca.SX
     starts: ca.SX
     ends: ca.SX
     value: ca.Function
+    integrals: tuple[sympy.Basic, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +108,8 @@ class Statement:
         One for each of ``dynamics.parameters``; a free one is optimised.
     path : tuple of PathBound, with their expressions in the column `path_values`
     conditions : tuple of (name, Range)
+    duration : Range
+        Of the time from start to end, where one of them is free.
     """
 
     dynamics: Dynamics
@@ -105,6 +123,7 @@ class Statement:
     path_values: ca.SX
     conditions: tuple[tuple[str, Range], ...]
     quantities: Quantities
+    duration: Range = FORWARD
 
     @property
     def has_free_time(self) -> bool:
@@ -113,7 +132,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class Asked:
-    """The arguments of `optimise` that state the problem, as they were given."""
+    """The arguments of `optimise` that state the problem, as they were given.
+
+    `others` says that parameters may be given that the model does not have.
+    """
 
     model: System | Flow | Equations
     cost: Expression
@@ -128,19 +150,22 @@ class Asked:
     form: str | None = None
     implicit: bool | None = None
     discrete: bool = False
+    others: bool = False
 
 
 def read_statement(asked: Asked) -> Statement:
     """Read, check and lower a problem."""
     cost = as_expression(asked.cost)
-    conditions = [_condition(each) for each in asked.conditions]
+    conditions = [read_condition(each) for each in asked.conditions]
     bounds = _table(asked.bounds, "bounds")
     written = [cost, *(expression for expression, _ in conditions)]
     written += [key for key in bounds if isinstance(key, sympy.Basic)]
     dynamics = dynamics_of(asked.model, asked.form, written, asked.implicit, asked.discrete)
     names = _StatedNames(dynamics)
-    start = {names.read(k, "start"): _range(v, k) for k, v in _table(asked.start, "start").items()}
-    end = {names.read(k, "end"): _range(v, k) for k, v in _table(asked.end, "end").items()}
+    start = {
+        names.read(k, "start"): read_range(v, k) for k, v in _table(asked.start, "start").items()
+    }
+    end = {names.read(k, "end"): read_range(v, k) for k, v in _table(asked.end, "end").items()}
     _put_at_rest(asked.at_rest, dynamics, start, end)
     for key in (
         [asked.periodic] if isinstance(asked.periodic, (str, sympy.Basic)) else asked.periodic
@@ -150,7 +175,7 @@ def read_statement(asked: Asked) -> Statement:
     states, inputs = dict.fromkeys(dynamics.state, FREE), dict.fromkeys(dynamics.inputs, FREE)
     path: dict[sympy.Expr, Range] = {}
     for key, value in bounds.items():
-        expression, found = names.read(key, "bounds"), _range(value, key)
+        expression, found = names.read(key, "bounds"), read_range(value, key)
         table = states if expression in states else inputs if expression in inputs else path
         table[expression] = found
     for table, at in ((start, AtStart), (end, AtEnd)):
@@ -172,11 +197,11 @@ def read_statement(asked: Asked) -> Statement:
         end=tuple(_within(end.get(s, FREE), states[s]) for s in dynamics.state),
         states=tuple(states.values()),
         inputs=tuple(inputs.values()),
-        parameters=_parameters(dynamics, asked.parameters),
+        parameters=_parameters(dynamics, asked.parameters, asked.others),
         path=rows,
         path_values=column,
         conditions=tuple((str(e)[:60], found) for e, found in conditions),
-        quantities=_quantities(dynamics, [cost, *(e for e, _ in conditions)]),
+        quantities=quantities_of(dynamics, dynamics, [cost, *(e for e, _ in conditions)]),
     )
 
 
@@ -224,7 +249,7 @@ class _StatedNames:
         )
 
 
-def _range(value: Any, key: Any) -> Range:
+def read_range(value: Any, key: Any) -> Range:
     """A number, or a pair (least, most) with None where there is no bound."""
     pair = value if isinstance(value, (tuple, list)) else (value, value)
     if len(pair) != 2:
@@ -251,7 +276,7 @@ def _within(own: Range, other: Range) -> Range:
 def _times(span: Any) -> tuple[Range, Range]:
     if not isinstance(span, (tuple, list)) or len(span) != 2:
         raise ModelError("The span must be two times", str(span)[:60], "pass span=(0, 2)")
-    first, last = (FREE if value is None else _range(value, "span") for value in span)
+    first, last = (FREE if value is None else read_range(value, "span") for value in span)
     if last.high <= first.low:
         raise ModelError(
             "The span must go forward", f"from {first.low:g} to {last.high:g}", "pass span=(0, 2)"
@@ -309,8 +334,10 @@ def _check_ends(
                 )
 
 
-def _parameters(dynamics: Dynamics, given: Any) -> tuple[Range, ...]:
-    table = {name_of(key): _range(value, key) for key, value in _table(given, "parameters").items()}
+def _parameters(dynamics: Dynamics, given: Any, others: bool) -> tuple[Range, ...]:
+    table = {
+        name_of(key): read_range(value, key) for key, value in _table(given, "parameters").items()
+    }
     names = [symbol.name for symbol in dynamics.parameters]
     missing = [name for name in names if name not in table]
     if missing:
@@ -318,7 +345,7 @@ def _parameters(dynamics: Dynamics, given: Any) -> tuple[Range, ...]:
             f"The parameter {missing[0]} has no value", ", ".join(table) or "no parameters",
             f"pass parameters={{{missing[0]!r}: ...}}, or a pair of bounds to optimise it",
         )  # fmt: skip
-    unknown = [name for name in table if name not in names]
+    unknown = [] if others else [name for name in table if name not in names]
     if unknown:
         near = nearest(unknown[0], names)
         raise ModelError(
@@ -331,7 +358,7 @@ def _parameters(dynamics: Dynamics, given: Any) -> tuple[Range, ...]:
 # -- costs and conditions --------------------------------------------------------------------------
 
 
-def _condition(given: Any) -> tuple[sympy.Expr, Range]:
+def read_condition(given: Any) -> tuple[sympy.Expr, Range]:
     """What must vanish or have a sign, from an expression or a relation."""
     if isinstance(given, Relational):
         difference = given.lhs - given.rhs
@@ -351,15 +378,29 @@ def _condition(given: Any) -> tuple[sympy.Expr, Range]:
     return given, Range(0.0, 0.0)
 
 
-def _quantities(dynamics: Dynamics, expressions: Sequence[sympy.Expr]) -> Quantities:
-    """The cost and the conditions as a function of integrals and of values at the ends."""
+def quantities_of(
+    first: Dynamics, last: Dynamics, expressions: Sequence[sympy.Expr],
+    parameters: Sequence[sympy.Symbol] | None = None,
+) -> Quantities:  # fmt: skip
+    """The cost and the conditions as a function of integrals and of values at the ends.
+
+    The start is one of the dynamics `first`, the end one of `last`. `value` takes `parameters`, by
+    default those of `first`.
+    """
+    numbers = first.parameters if parameters is None else tuple(parameters)
     groups: list[list[sympy.Basic]] = []
     for kind in (TimeIntegral, AtStart, AtEnd):
         atoms = set().union(*(e.atoms(kind) for e in expressions))
         groups.append(sorted(atoms, key=str))
-    columns = [dynamics.lower([node.args[0] for node in group]) for group in groups]
-    for group, column, what in zip(groups[1:], columns[1:], ("start", "end"), strict=True):
-        w = dynamics.unknowns
+    owners = (first, first, last)
+    columns = [
+        own.lower([node.args[0] for node in group])
+        for own, group in zip(owners, groups, strict=True)
+    ]
+    for own, group, column, what in zip(
+        owners[1:], groups[1:], columns[1:], ("start", "end"), strict=True
+    ):
+        w = own.unknowns
         if w.numel() and ca.depends_on(column, w):
             raise ModelError(
                 f"Accelerations and reactions at the {what} cannot be asked for here",
@@ -373,7 +414,7 @@ def _quantities(dynamics: Dynamics, expressions: Sequence[sympy.Expr]) -> Quanti
         for node, symbol in zip(group, own, strict=True)
     }
     outer = [expression.xreplace(table) for expression in expressions]
-    known = {*table.values(), *dynamics.parameters}
+    known = {*table.values(), *numbers}
     for whole, expression in zip(outer, expressions, strict=True):
         loose = sorted(whole.free_symbols - known, key=str)
         if loose:
@@ -383,6 +424,6 @@ def _quantities(dynamics: Dynamics, expressions: Sequence[sympy.Expr]) -> Quanti
                 "write integral(...), at_start(...) or at_end(...) around it",
             )
     algebra = GraphAlgebra()
-    blocks = [algebra.vector(own) for own in (*symbols, dynamics.parameters)]
+    blocks = [algebra.vector(own) for own in (*symbols, numbers)]
     value = ca.Function("quantities", blocks, [algebra.vector(outer)])
-    return Quantities(columns[0], columns[1], columns[2], value)
+    return Quantities(columns[0], columns[1], columns[2], value, tuple(groups[0]))

@@ -24,7 +24,7 @@ from .polynomials import node_table
 from .problem_statement import Statement
 from .schemes import bernstein, interpolation
 
-__all__ = ["Assessor", "refined"]
+__all__ = ["Assessor", "next_mesh", "refined"]
 
 #: Places on each interval at which the minimum of H is compared.
 CHECKS = 9
@@ -198,6 +198,26 @@ def explicit(statement: Statement, columns: list[ca.SX]) -> ca.Function | None:
         return None
     time, x, _, u, p = statement.dynamics.arguments
     return ca.Function("explicit", [time, x, u, p], [ca.densify(column) for column in found])
+
+
+def next_mesh(
+    edges: Array, errors: Array | None, losses: Array | None, beyond: Array, distance: float,
+    order: int, tolerance: float, size: float,
+) -> Array:  # fmt: skip
+    """A finer mesh for a solution whose replay is some `distance` away, and whose cost has a size.
+
+    Local errors grow into the distance along the motion; their targets are as much smaller.
+    """
+    N, target = len(edges) - 1, np.inf
+    is_off = distance > 0.5 * tolerance
+    if errors is not None and is_off:
+        growth = min(distance, 1e3) / max(float(np.sum(errors)), 1e-300)
+        target = tolerance / max(growth, 1.0) / N / 4.0
+    elif (errors is None and is_off) or (losses is None and not is_off):
+        errors, target = np.ones(N), 0.5
+    return refined(
+        edges, errors, losses, beyond, order, target, tolerance * size / N / 2.0, 0.5 * tolerance
+    )
 
 
 def refined(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -43,6 +43,8 @@ class Replay:
         Which bound that is.
     beyond : array (N,)
         The largest violation on each interval.
+    integrals : array or None
+        Those of the cost and of conditions.
     """
 
     motion: Motion | None
@@ -52,6 +54,7 @@ class Replay:
     violation: float
     violated: str
     beyond: Array
+    integrals: Array | None
 
 
 def input_tables(statement: Statement, found: Unknowns) -> dict[str, InputTable]:
@@ -74,7 +77,7 @@ def replay(statement: Statement, found: Unknowns, rtol: float) -> Replay:
     nodes[-1] = last
     widths = np.diff(nodes)
     between = nodes[:-1, None] + widths[:, None] * (PLACES + 1.0) / 2.0
-    lost = Replay(None, np.inf, np.full(N + 1, np.inf), np.nan, np.nan, "", np.zeros(N))
+    lost = Replay(None, np.inf, np.full(N + 1, np.inf), np.nan, np.nan, "", np.zeros(N), None)
     used = {s.name for s in dynamics.kernel.parameters}
     parameters = {
         s.name: float(value)
@@ -91,13 +94,7 @@ def replay(statement: Statement, found: Unknowns, rtol: float) -> Replay:
     except DalembertError:
         return lost
     if not motion.success or len(motion.t) != len(times) + 1:
-        return Replay(
-            motion,
-            *(
-                getattr(lost, k)
-                for k in ("distance", "miss", "cost", "violation", "violated", "beyond")
-            ),
-        )
+        return replace(lost, motion=motion)
     rows = {symbol.name: k for k, symbol in enumerate(motion.state)}
     states = np.stack(
         [motion.y[rows[name]] if name in rows else motion[name] for name in names], axis=1
@@ -106,14 +103,14 @@ def replay(statement: Statement, found: Unknowns, rtol: float) -> Replay:
     at_nodes = np.concatenate([states[:-1:per], states[-1:]])
     scale = np.maximum(1.0, np.max(np.abs(found.nodes), axis=0))
     miss = np.max(np.abs(at_nodes - found.nodes) / scale, axis=1)
-    cost, violation, violated, beyond = _measured(statement, found, nodes, states, motion)
-    return Replay(motion, float(np.max(miss)), miss, cost, violation, violated, beyond)
+    measured = _measured(statement, found, nodes, states, motion)
+    return Replay(motion, float(np.max(miss)), miss, *measured)
 
 
 def _measured(
     statement: Statement, found: Unknowns, nodes: Array, states: Array, motion: Motion
-) -> tuple[float, float, str, Array]:
-    """The cost of the motion, and what it exceeds."""
+) -> tuple[float, float, str, Array, Array]:
+    """The cost of the motion, what it exceeds, and its integrals."""
     dynamics, N, per = statement.dynamics, len(found.edges) - 1, len(PLACES) + 1
     inside = states[:-1].reshape(N, per, -1)
     times = motion.t[:-1].reshape(N, per)
@@ -143,7 +140,8 @@ def _measured(
         zero = np.zeros(dynamics.unknowns.numel())
         ends.append(at(time, place, zero, inputs, found.parameters))
     cost = float(np.asarray(q.value(totals, *ends, found.parameters)).ravel()[0])
-    return cost, *_violations(statement, inside, path.reshape(len(path), N, per))
+    found_path = path.reshape(len(path), N, per)
+    return cost, *_violations(statement, inside, found_path), np.asarray(totals, dtype=float)
 
 
 def _violations(statement: Statement, states: Array, path: Array) -> tuple[float, str, Array]:

@@ -16,11 +16,11 @@ from .guesses import Course, bent_courses, course_of_unknowns, on_mesh
 from .judge import pontryagin_extremal
 from .nonlinear_program import Iterate, NonlinearProgram
 from .problem_statement import Asked, Statement
-from .refinement import Assessor, refined
+from .refinement import Assessor, next_mesh
 from .replay import Replay, input_tables, replay
 from .schemes import Scheme
 
-__all__ = ["Search"]
+__all__ = ["Search", "size_of_unknowns", "trajectory_of"]
 
 #: Local optima whose costs differ by less than this, relatively, are one.
 SAME = 1e-5
@@ -140,13 +140,13 @@ class Search:
     ) -> tuple[Iterate, NonlinearProgram]:
         unknowns = on_mesh(self.statement, self.scheme, edges, course)
         ends = consistent_ends(self.statement, unknowns)
-        scale = _scale(unknowns.instant)
+        scale = size_of_unknowns(unknowns.instant)
         program = NonlinearProgram(
             self.statement, self.scheme, edges, ends, {"ipopt": options}, scale
         )
         program.check_finite(unknowns)
         if self.progress is not None:
-            program.watch.tell = self._tell
+            program.solution.watch.tell = self._tell
         return program.solve(unknowns), program
 
     def _is_still(self, iterate: Iterate, course: Course, edges: Array) -> bool:
@@ -230,53 +230,23 @@ class Search:
         return abs(found.iterate.cost - before.iterate.cost) <= self.tolerance * self._size(found)
 
     def _finer(self, found: Round) -> Array:
-        N = len(found.program.edges) - 1
-        errors, distance = found.errors, found.replay.distance
-        target = np.inf
-        if errors is not None and distance > 0.5 * self.tolerance:
-            growth = min(distance, 1e3) / max(float(np.sum(errors)), 1e-300)
-            target = self.tolerance / max(growth, 1.0) / N / 4.0
-        elif errors is None and distance > 0.5 * self.tolerance:
-            errors, target = np.ones(N), 0.5
-        loss_target = self.tolerance * self._size(found) / N / 2.0
-        losses = found.losses
-        if losses is None and distance <= 0.5 * self.tolerance:
-            errors, target = np.ones(N), 0.5
-        return refined(
-            found.program.edges, errors, losses, found.replay.beyond, self.scheme.order,
-            target, loss_target, 0.5 * self.tolerance,
+        return next_mesh(
+            found.program.edges, found.errors, found.losses, found.replay.beyond,
+            found.replay.distance, self.scheme.order, self.tolerance, self._size(found),
         )  # fmt: skip
 
     def _answer(self, best: Round) -> Trajectory:
-        statement, found, again = self.statement, best.iterate.unknowns, best.replay
+        statement, again = self.statement, best.replay
         if again.motion is None:
             raise RunError(
                 "The inputs that were found cannot be replayed", best.iterate.status,
                 "refine the mesh, or tighten the bounds of states that grow",
             )  # fmt: skip
-        dynamics = statement.dynamics
-        answer = Trajectory(
-            motion=again.motion,
-            inputs=input_tables(statement, found),
-            cost=again.cost,
-            transcribed_cost=best.iterate.cost,
-            replay_distance=again.distance,
-            bound_violation=again.violation,
-            loss=best.loss,
-            tolerance=self.tolerance,
-            parameters={
-                s.name: float(v) for s, v in zip(dynamics.parameters, found.parameters, strict=True)
-            },
-            t=found.times[0] + found.edges * (found.times[1] - found.times[0]),
-            states=found.nodes.T,
-            costates=best.iterate.costates[0].T,
-            state_names=tuple(s.name for s in dynamics.state),
-            transcription=self.scheme.name,
-            rounds=tuple(self.rounds),
-            status=best.iterate.status,
-            optima=tuple(self.optima),
+        answer = trajectory_of(statement, self.scheme, best.iterate, again, best.loss)
+        answer = replace(
+            answer, tolerance=self.tolerance, rounds=tuple(self.rounds), optima=tuple(self.optima),
             judge=partial(pontryagin_extremal, self.asked, statement, best.iterate),
-        )
+        )  # fmt: skip
         for name, first, last in self.assessor.singular_arcs(best.iterate):
             self.notes.append(
                 f"The input {name} follows a singular arc from t = {first:.6g} to {last:.6g}: the"
@@ -291,7 +261,35 @@ class Search:
         return replace(answer, notes=tuple(self.notes))
 
 
-def _scale(instant: Array) -> Array:
+def trajectory_of(
+    statement: Statement, scheme: Scheme, iterate: Iterate, again: Replay, loss: float
+) -> Trajectory:
+    """What was found on one mesh, replayed."""
+    found, dynamics, motion = iterate.unknowns, statement.dynamics, again.motion
+    assert motion is not None
+    return Trajectory(
+        motion=motion,
+        inputs=input_tables(statement, found),
+        cost=again.cost,
+        transcribed_cost=iterate.cost,
+        replay_distance=again.distance,
+        bound_violation=again.violation,
+        loss=loss,
+        tolerance=np.nan,
+        parameters={
+            s.name: float(v) for s, v in zip(dynamics.parameters, found.parameters, strict=True)
+        },
+        t=found.times[0] + found.edges * (found.times[1] - found.times[0]),
+        states=found.nodes.T,
+        costates=iterate.costates[0].T,
+        state_names=tuple(s.name for s in dynamics.state),
+        transcription=scheme.name,
+        rounds=(),
+        status=iterate.status,
+    )
+
+
+def size_of_unknowns(instant: Array) -> Array:
     """Sizes of z and mu at the guess, so that the program sees numbers of order one."""
     if not instant.size:
         return np.ones(instant.shape[-1])
