@@ -109,7 +109,7 @@ def optimise_phases(
     span: FreeSpan = (0, None),
     *,
     periodic: Symbols = (),
-    relabel: Mapping[Any, Expression] | None = None,
+    relabel: BySymbol[Expression | str] | None = None,
     bounds: BySymbol[Bound] | None = None,
     conditions: Sequence[Condition] = (),
     parameters: BySymbol[Bound] | None = None,
@@ -181,7 +181,7 @@ class _Reader:
     """Reads phases into statements and links."""
 
     def __init__(
-        self, phases: Sequence[Phase], periodic: Symbols, relabel: Mapping[Any, Expression]
+        self, phases: Sequence[Phase], periodic: Symbols, relabel: BySymbol[Expression | str]
     ) -> None:
         self.phases = list(phases)
         if not self.phases or not all(isinstance(each, Phase) for each in self.phases):
@@ -408,7 +408,7 @@ class _Integrals:
 
 
 def _read_relabel(
-    given: Mapping[Any, Expression],
+    given: BySymbol[Expression | str],
 ) -> tuple[dict[sympy.Symbol, sympy.Expr], dict[str, str]]:
     """What symbols become, and what contacts are called before."""
     symbols: dict[sympy.Symbol, sympy.Expr] = {}
