@@ -29,7 +29,7 @@ from .dynamics import dynamics_of
 from .guesses import Course, Guess, first_course
 from .phase_answer import PhasedTrajectory
 from .phase_links import LinkImpact, PhaseLink, shared_symbols
-from .phase_modes import ContactMode, mode_of
+from .phase_modes import ContactMode, contacts_of, mode_of
 from .phase_program import PhasedProblem
 from .phase_search import PhaseSearch
 from .problem_statement import (
@@ -290,7 +290,7 @@ class _Reader:
         model = self.phases[k].model
         if not isinstance(model, System):
             return {}
-        table = {contact.name: contact for contact in model.unilateral}
+        table = {contact.name: contact for contact in contacts_of(model)}
         for name in self._hits(k):
             if name not in table:
                 mode_of(model, [name])
@@ -307,7 +307,7 @@ class _Reader:
         names = () if after is None else after.names
         union = mode_of(model, [*closed, *(name for name in hits if name not in names)])
         dynamics = dynamics_of(union.system, "lagrange", [], implicit=True)
-        table = {contact.name: contact for contact in model.unilateral}
+        table = {contact.name: contact for contact in contacts_of(model)}
         released = tuple(c for c in mode.closed if c.name not in union.names)
         return LinkImpact(dynamics, union.closed, tuple(table[name] for name in hits), released)
 

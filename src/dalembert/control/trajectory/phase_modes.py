@@ -18,7 +18,7 @@ from ...model.system import System
 from .problem_statement import Bound
 from .trajectory_quantities import multiplier
 
-__all__ = ["ContactMode", "mode_of"]
+__all__ = ["ContactMode", "contacts_of", "mode_of"]
 
 
 class ContactMode(NamedTuple):
@@ -57,7 +57,7 @@ def mode_of(system: System, closed: Sequence[str], passing: Sequence[str] = ()) 
     >>> mode_of(block, ["floor"]).labels
     ('floor sticks',)
     """
-    contacts = {contact.name: contact for contact in system.unilateral}
+    contacts = {contact.name: contact for contact in contacts_of(system)}
     found, labels = [], []
     for entry in closed:
         contact = next((c for n, c in contacts.items() if ContactPhase.of(entry, n)), None)
@@ -78,6 +78,20 @@ def mode_of(system: System, closed: Sequence[str], passing: Sequence[str] = ()) 
     open_ones = [c for n, c in contacts.items() if c not in found and n not in passing]
     bounds |= {contact.expression: (None, 0) for contact in open_ones}
     return ContactMode(system.touching(labels), tuple(found), tuple(labels), bounds)
+
+
+def contacts_of(system: System) -> tuple[UnilateralConstraint, ...]:
+    """The one-sided constraints of a system; raise for other constraints that may give way."""
+    found = []
+    for constraint in system.unilateral:
+        if not isinstance(constraint, UnilateralConstraint):
+            raise ModelError(
+                "A plan cannot decide when a constraint with a friction limit slips",
+                constraint.name,
+                "state the constraint without its limit, and bound its reaction",
+            )
+        found.append(constraint)
+    return tuple(found)
 
 
 def _forces(contact: UnilateralConstraint, label: str) -> dict[sympy.Expr, Bound]:
