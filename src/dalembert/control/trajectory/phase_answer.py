@@ -52,6 +52,18 @@ class PhasedTrajectory(Report):
         the nodes and impacts.
     bound_violation, loss, tolerance, parameters, rounds, status, notes
         As in `Trajectory`; losses are added up.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.control import Phase, at_start, optimise_phases
+    >>> h = da.coordinates("h")
+    >>> floor = da.unilateral(h >= 0, restitution=0.5, name="floor")
+    >>> ball = da.System([h], kinetic=h.dot**2 / 2, potential=9.81 * h, constraints=[floor])
+    >>> flights = [Phase(ball, hits=["floor"]), Phase(ball)]
+    >>> found = optimise_phases(flights, at_start(h), {h.dot: 0}, {h: 1, h.dot: 0})
+    >>> round(found.cost, 6), [name for _, name in found.motion.impacts]
+    (4.0, ['floor'])
     """
 
     phases: tuple[Trajectory, ...]
