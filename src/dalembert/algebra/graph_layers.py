@@ -41,6 +41,9 @@ MOST_LOOKS = 40_000
 CLOSED_EFFORT, CLOSING_EFFORT = 10_000, 400_000
 #: The longest intermediate result on the way to a closed form, and the longest closed form.
 LONGEST_STEP, CLOSED = 600, 260
+#: Graphs with more operations than the first are written with the part of all this work that the
+#: second divides it by: searching more has not made them shorter.
+LARGE, LARGE_SHARE = 1_500, 20
 #: Graphs with more operations are left to programs: each takes about a millisecond here.
 MOST_OPERATIONS = 40_000
 #: Entries of a matrix that are longer than this are named by their place.
@@ -60,6 +63,8 @@ class GraphLayers:
         Differences of angles to work in.
     collected : iterable of symbols
         Symbols by which sums are grouped: velocities, momenta.
+    operations : int
+        The number of operations of all blocks, about; those of large systems get less work.
 
     Attributes
     ----------
@@ -80,10 +85,18 @@ class GraphLayers:
         symbols: Mapping[sympy.Symbol, ca.SX],
         turns: Sequence[AngleSubstitution] = (),
         collected: Iterable[sympy.Symbol] = (),
+        operations: int = 0,
     ) -> None:
         self._symbols, self._turns, self._collected = symbols, tuple(turns), tuple(collected)
-        self._closing_work, self._joining_work = Work(CLOSING_EFFORT), Work(JOINING_EFFORT)
-        self._printing_work, self._looks = Work(PRINTING_EFFORT), Work(MOST_LOOKS)
+        share = LARGE_SHARE if operations > LARGE else 1
+        self._closing_work, self._joining_work = (
+            Work(CLOSING_EFFORT // share),
+            Work(JOINING_EFFORT // min(share, 5)),
+        )
+        self._printing_work, self._looks = (
+            Work(PRINTING_EFFORT // share),
+            Work(MOST_LOOKS // share),
+        )
         self._names: dict[sympy.Expr, sympy.Symbol] = {}
         self.meanings: dict[sympy.Symbol, sympy.Expr] = {}
         self.places: dict[sympy.Symbol, tuple[str, str]] = {}

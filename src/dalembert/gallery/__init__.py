@@ -79,9 +79,14 @@ _FLOWS = (
 _MECHANISMS = (
     "wheels/whipple-bicycle",
     "wheels/spherical-robot",
+    "wheels/ball-in-bowl",
+    "wheels/coin-on-hills",
+    "wheels/trailer-truck",
+    "wheels/unicycle-of-bodies",
     "bodies/rssr-linkage",
     "bodies/bricard-six-bar",
     "bodies/stewart-platform",
+    "bodies/four-bars",
 )
 _KINDS = {
     "all": (*_NAMES, *_CONTROLLED, *_FLOWS),

@@ -9,7 +9,8 @@ import sympy
 
 from ..algebra.lazy import entries_of, now
 from ..algebra.protocol import Block
-from ..algebra.simplify.simplifier import simplify
+from ..algebra.simplify.quotient_printer import LOOKS
+from ..algebra.simplify.simplifier import EFFORT, simplify
 from ..algebra.simplify.simplifying_algebra import LONGEST_INLINED, SimplifyingAlgebra
 from ..algebra.simplify.statement import helpful_turns
 from ..algebra.simplify.written_terms import size
@@ -29,6 +30,10 @@ __all__ = ["DerivationWriter"]
 #: An expression longer than this, in units of `size`, gets names for its parts; a display longer
 #: than the second is left out.
 LONG, LONGEST = 160, 2600
+
+#: Systems with more named quantities are mechanisms with long expressions; each of these gets the
+#: part of the work of `simplify` that the second divides it by.
+MANY_QUANTITIES, LARGE_SHARE = 12, 20
 
 #: Symbols that the words of a document use, and that no name may look like.
 RESERVED = sympy.symbols("A B E F H L M N Q R S T V W d e f h p q s u v", real=True)
@@ -54,6 +59,8 @@ class DerivationWriter:
         velocities = [s for s in system.velocities if s not in motion]
         self._collected = [*motion, *velocities, *equations.unknowns]
         self._turns = helpful_turns(_stated(equations)) if hasattr(system, "bilateral") else ()
+        is_large = len(getattr(system, "definitions", ())) > MANY_QUANTITIES
+        self._share = LARGE_SHARE if is_large else 1
         # Bound quasi-velocities are numbered on after the free ones.
         names = [f"eta of {c.name}" for c in getattr(system, "bilateral", ())]
         first = len(equations.chart) + 1
@@ -73,7 +80,11 @@ class DerivationWriter:
         """The expression in its smallest form, grouped by velocities and accelerations."""
         expression = inlined_if_short(expression, LONGEST_INLINED) or expression
         return simplify(
-            expression.xreplace(self._bound), collected=self._collected, turns=self._turns
+            expression.xreplace(self._bound),
+            EFFORT // self._share,
+            self._collected,
+            self._turns,
+            LOOKS // self._share,
         )
 
     def entries(self, block: Block) -> list[sympy.Expr]:

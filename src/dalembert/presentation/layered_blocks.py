@@ -38,13 +38,14 @@ def layered_blocks(
     blocks = equations.blocks(algebra)
     coordinates = set(equations.system.coordinates)
     motion = [symbol for symbol in equations.state if symbol not in coordinates]
-    layers = GraphLayers(algebra.symbols, turns, motion)
     names = ["metric", "force", "rows", "right", "rates", "unknowns", "multipliers"]
     if blocks.free is not None and not blocks.multipliers.numel():
         names = [*names[2:], "free"]
     elif blocks.free is not None and blocks.dual_rows is not None:
         names = [*names[2:], "free", "dual_rows"]
     given = {name: getattr(blocks, name) for name in names}
+    operations = _operations(algebra, list(given.values()))
+    layers = GraphLayers(algebra.symbols, turns, motion, operations)
     found: dict[str, sympy.MatrixBase] = {}
     columns: dict[str, list[ca.SX]] = {}
     for name in ("force", "right", "free"):

@@ -17,6 +17,8 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
+import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
@@ -33,6 +35,8 @@ from . import lagrange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from ...algebra.protocol import Algebra, Block, Scalar
 
 __all__ = ["FORM", "derive", "found_frame", "hypotheses"]
@@ -40,6 +44,8 @@ __all__ = ["FORM", "derive", "found_frame", "hypotheses"]
 CITATION = "Poincare-Chetaev equations on a group frame (Poincare 1901; Rumyantsev refs. 9, 10)"
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
+#: A change of the energy beyond this part of its gradients at a sample is no rounding.
+REFUTED = 1e-6
 
 
 def hypotheses(system: System) -> None:
@@ -122,12 +128,15 @@ def _search(system: System) -> GroupFrame | None:
     kinetic = algebra.inner(v, mass @ v) / 2
     symbols = system.coordinates
     places = range(len(symbols))
+    samples = _gradient_samples(algebra, kinetic, q, v)
     moved = {k: _invariance(algebra, kinetic, q, v, symbols, {k: ONE}) for k in places}
     ignorable = [k for k, found in moved.items() if found.holds_to_rounding]
     for (i, j), heading in itertools.product(itertools.combinations(ignorable, 2), places):
         if heading in (i, j):
             continue
         for sign in (1, -1):
+            if _is_refuted(samples, i, j, heading, sign):
+                continue
             turn = {i: -sign * symbols[j], j: sign * symbols[i], heading: ONE}
             turned = _invariance(algebra, kinetic, q, v, symbols, turn)
             if turned.holds_to_rounding:
@@ -137,6 +146,33 @@ def _search(system: System) -> GroupFrame | None:
                 )
                 return _body_frame(system, i, j, heading, sign, weakest)
     return None
+
+
+def _gradient_samples(
+    algebra: GraphAlgebra, kinetic: Scalar, q: Block, v: Block
+) -> list[NDArray[np.float64]]:
+    """Columns q, v, T_q, T_v at random points where they are finite."""
+    gradients = [algebra.gradient(kinetic, q), algebra.gradient(kinetic, v)]
+    inputs = ca.veccat(*algebra.symbols.values())
+    function = ca.Function("gradients", [inputs], [ca.horzcat(q, v, *gradients)])
+    random = np.random.default_rng(2305)
+    drawn = (function(random.uniform(0.5, 1.5, inputs.numel())).full() for _ in range(2))
+    return [found for found in drawn if np.all(np.isfinite(found))]
+
+
+def _is_refuted(
+    samples: Sequence[NDArray[np.float64]], i: int, j: int, heading: int, sign: int
+) -> bool:
+    """Whether a turn of two coordinates with a heading changes the kinetic energy at a sample.
+
+    The change is linear in the gradients of the energy, so that one evaluation serves all turns.
+    """
+    for sample in samples:
+        q, v, by_q, by_v = sample.T
+        turned = q[i] * by_q[j] - q[j] * by_q[i] + v[i] * by_v[j] - v[j] * by_v[i]
+        if abs(by_q[heading] + sign * turned) > REFUTED * np.abs(sample).max():
+            return True
+    return False
 
 
 def _invariance(
