@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from scipy.integrate import solve_ivp
 from sympy import cos, sin
 
 from ... import gallery
@@ -196,6 +197,36 @@ def another_base() -> Corrected:
     system, shifts = _bound_shape()
     taken = connection(system, shifts | {"c": {system.coordinates[2]: 1}})
     return Corrected([gaps, float(taken.shape != ())], float(min(missing)))
+
+
+def _two_shifts(_: float, z: Array) -> Array:
+    """Rates of (x, y, a, b, c) and their velocities: multipliers of a particle, all by hand."""
+    (a, b, c), v = z[2:5], z[5:]
+    mass = np.diag([1.0, 2.0, 1.0, 1.0, 1.0])
+    mass[0, 3] = mass[3, 0] = 1 / 3
+    rows = np.array([[0, 0, 0, -a, 1.0], [-b, 1, -c, 0, 0]])
+    known = np.array([v[2] * v[3], v[3] * v[0] + v[4] * v[2]])
+    saddle = np.block([[mass, -rows.T], [rows, np.zeros((2, 2))]])
+    force = np.array([0.0, 0.0, -a, -b, -0.5])
+    return np.concatenate([v, np.linalg.solve(saddle, np.concatenate([force, known]))[:5]])
+
+
+@listed("B-5.5.24-reduced")
+def reduced_with_bound_shape() -> Residual:
+    x, y, a, b, c = coordinates("x y a b c")
+    kinetic = (x.dot**2 + 2 * y.dot**2 + a.dot**2 + b.dot**2 + c.dot**2) / 2 + x.dot * b.dot / 3
+    rows = [velocity(c.dot - a * b.dot), velocity(y.dot - b * x.dot - c * a.dot)]
+    potential = (a**2 + b**2 + c) / 2
+    system = System([x, y, a, b, c], kinetic=kinetic, potential=potential, constraints=rows)
+    reduced = reduce(system, {"e_x": {x: 1}, "e_y": {y: 1}}, reconstruct=True)
+    start = np.array([0.0, 0.0, 0.3, -0.2, 0.1, 0.4, 0.0, 0.5, 0.6, 0.0])
+    start[6], start[9] = start[3] * start[5] + start[4] * start[7], start[2] * start[8]
+    names = [s.name for s in (*system.coordinates, *system.velocities)]
+    motion = simulate(reduced, dict(zip(names, start, strict=True)), (0, 2), rtol=1e-11)
+    exact = solve_ivp(_two_shifts, (0, 2), start, method="DOP853", rtol=1e-12, atol=1e-12)
+    ends = [motion[name][-1] for name in names[:5]]
+    judged = [verdict.status for verdict in reduced.hypotheses.values()]
+    return distance(np.array(ends), exact.y[:5, -1]), float(judged.count("refuted") != 1)
 
 
 @listed("B-5.5.25", over=samples.of("general", "horizontal"))

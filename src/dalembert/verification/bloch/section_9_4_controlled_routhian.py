@@ -120,6 +120,21 @@ def steady_motion() -> Residual:
     return [np.max(np.abs(row)) for row in (*rest, motion["phi_dot"] - rolling)]
 
 
+@listed("B-9.4.25-disturbed")
+def disturbed_motion() -> Residual:
+    """From theta = -kappa = 1e-4 with p = (0, 1/2): the shape comes to rest."""
+    tilt = 1e-4
+    speeds = np.linalg.solve(printed_inertia(np.array([tilt, -tilt])), [0.0, ROLLING])
+    start = {"theta": tilt, "kappa": -tilt, "psi_dot": speeds[0], "phi_dot": speeds[1]}
+    scenario = gallery.load("unicycle-rider")
+    loop = simulate(found().system, start, (0, 8), parameters=scenario.parameters, rtol=1e-11)
+    alone = simulate(scenario.system, start, (0, 8), parameters=scenario.parameters, rtol=1e-8)
+    falls = float(np.max(np.abs(alone["theta"])) < 0.1)
+    far = max(float(np.max(np.abs(loop[name]))) for name in ("theta", "kappa"))
+    rest = [abs(loop[name][-1]) / tilt for name in ("theta_dot", "kappa_dot")]
+    return rest, excess(far - 200 * tilt), falls
+
+
 @listed("B-9.4.26", over=rides)
 def no_correction(s: UnicycleSample) -> Residual:
     by, found = derivative(printed_routhian, s.z)[:2], library_covariant(s, printed_routhian)
