@@ -170,8 +170,12 @@ def varied_positions(v: VariedPath) -> Corrected:
 
 @listed("G-15", over=varied_paths)
 def varied_kinetic_energy(v: VariedPath) -> Residual:
-    by_steps = derivative(lambda w: v.mass / 2 * np.sum(w**2), v.r_dot)
-    return distance(by_steps * v.velocity(0.0), v.mass * v.r_dot * v.velocity(0.0))
+    p, angle, place = v.s.pendulum, v.s.q[0], {"x_dot": v.r_dot[0], "y_dot": v.r_dot[1]}
+    place |= {"x": v.s.reach * np.sin(angle), "y": -v.s.reach * np.cos(angle)}
+    values = {"M": p.M, "l": p.l, "K": p.K, "g": p.g}
+    motion = simulate(cartesian_system(), place, (0, 1e-3), parameters=values)
+    momenta = np.array([motion["p_x"][0], motion["p_y"][0]])
+    return distance(momenta * v.velocity(0.0), v.mass * v.r_dot * v.velocity(0.0))
 
 
 @listed("G-16", over=varied_paths, misprint={"under": VariedPath.velocity})
