@@ -34,6 +34,9 @@ __all__ += ["moving_tensors", "smallest"]
 #: How much an expression may cost to be brought to lowest terms, in products of terms.
 EFFORT = 150_000
 
+#: Expressions with more operations are not brought to lowest terms.
+MOST_OPERATIONS = 300
+
 
 def moving_tensors(reduced: ReducedFunctions, completion: Sequence[int]) -> list[Block]:
     """The tensors of `ReducedCoefficients` as matrices; further lower indices along the columns."""
@@ -154,9 +157,13 @@ def _scalar(block: Block) -> sympy.Expr:
     return block[0] if isinstance(block, sympy.MatrixBase) else block
 
 
-def smallest(expression: sympy.Expr) -> sympy.Expr:
-    """The expression in lowest terms, where that takes bounded work."""
-    try:
-        return lowest_terms(expression, Work(EFFORT))
-    except TooMuchWorkError:
+def smallest(expression: sympy.Expr, known: dict[sympy.Expr, sympy.Expr]) -> sympy.Expr:
+    """The expression in lowest terms, where that takes bounded work; `known` has earlier ones."""
+    if expression.count_ops() > MOST_OPERATIONS:
         return expression
+    if expression not in known and -expression not in known:
+        try:
+            known[expression] = lowest_terms(expression, Work(EFFORT))
+        except TooMuchWorkError:
+            known[expression] = expression
+    return known[expression] if expression in known else -known[-expression]

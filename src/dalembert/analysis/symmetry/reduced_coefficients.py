@@ -119,9 +119,9 @@ class CoefficientField:
         numbers, completion = self.at(values), self._completion(values)
         reduced = ReducedFunctions(self.bundle, TreeAlgebra())
         matrices: list[sympy.Matrix] = moving_tensors(reduced, completion)
-        tables = []
+        tables, known = [], dict[sympy.Expr, sympy.Expr]()
         for matrix in matrices:
-            rows = [[smallest(x) for x in row] for row in matrix.tolist()]
+            rows = [[smallest(x, known) for x in row] for row in matrix.tolist()]
             tables.append(np.array(rows, dtype=object).reshape(matrix.shape))
         found = assembled(tables, *self.sizes)
         checked = ("structure", "lam", "curvature", "lift_derivative", "gamma")

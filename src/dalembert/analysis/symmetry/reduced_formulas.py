@@ -29,6 +29,8 @@ __all__ = ["CoefficientSymbols", "inverse_symbol", "reduced_formulas"]
 
 #: The longest coefficient that stands in an equation without a name.
 INLINE = 30
+#: The work in the search for the shortest form of a coefficient.
+LOOKS = 700
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,11 @@ class _Names:
 
     def __init__(self) -> None:
         self.lines: list[Formula] = []
+        self._simplified: dict[sympy.Expr, sympy.Expr] = {}
 
     def short(self, value: Any, label: str, sign: str) -> sympy.Expr:
         """The coefficient, or a symbol for it."""
-        found = _simplified(value)
+        found = self.simplified(as_expression(value))
         if found == 0 or size(found) <= INLINE:
             return found
         for line in self.lines:
@@ -60,6 +63,13 @@ class _Names:
                 return sympy.Symbol(line.label) * (1 if line.value == found else -1)
         self.lines.append(Formula(label, sign, found))
         return sympy.Symbol(label)
+
+    def simplified(self, value: sympy.Expr) -> sympy.Expr:
+        """A coefficient in short form; one that returns, also with the other sign, is looked up."""
+        known = self._simplified
+        if value not in known and -value not in known:
+            known[value] = _simplified(value)
+        return known[value] if value in known else -known[-value]
 
     @property
     def signs(self) -> dict[str, str]:
@@ -72,7 +82,7 @@ def _simplified(value: Any) -> sympy.Expr:
     if expression.is_Number:
         rounded = round(float(expression), 14)
         return sympy.Integer(int(rounded)) if rounded == int(rounded) else expression
-    return simplify(expression)
+    return simplify(expression, looks=LOOKS)
 
 
 def reduced_formulas(found: ReducedCoefficients, symbols: CoefficientSymbols) -> Formulas:

@@ -45,7 +45,7 @@ __all__ = ["Codistribution", "TangentBundle", "tangent_bundle"]
 
 #: Degrees of homogeneity that are tried for b . v = k f.
 DEGREES = (1, 2, 3, 4)
-#: Entries with more operations than this stay as differentiation leaves them.
+#: Entries with more operations, or with floating numbers, stay as differentiation leaves them.
 MOST_OPERATIONS = 40
 
 
@@ -258,7 +258,8 @@ class TangentBundle:
 
 
 def _shortened(entry: sympy.Expr) -> sympy.Expr:
-    return simplify(entry) if entry.count_ops() <= MOST_OPERATIONS else entry
+    is_short = entry.count_ops() <= MOST_OPERATIONS and not entry.has(sympy.Float)
+    return simplify(entry) if is_short else entry
 
 
 def tangent_bundle(system: System | Scenario) -> TangentBundle:
