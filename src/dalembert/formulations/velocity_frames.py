@@ -25,7 +25,7 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..algebra.signs import nowhere_zero
-from ..algebra.simplify.simplifier import simplify
+from ..algebra.simplify.simplifier import lowest_terms, simplify
 from ..algebra.tree import TreeAlgebra
 from ..errors import FormError
 from ..model.symbols import Parameter
@@ -207,7 +207,7 @@ def _block(
     ordered = sorted(places, key=lambda k: (k not in steady, -k))
     for chosen in islice(combinations(ordered, count), MOST_SETS):
         inside = matrix.extract(rows, sorted(chosen))
-        if nowhere_zero(simplify(inside.det(method="berkowitz"))):
+        if nowhere_zero(lowest_terms(inside.det(method="berkowitz"))):
             return _Block(rows, sorted(chosen), None, True)
     within = []
     for chosen in islice(combinations(places, count + 1), MOST_SETS):
@@ -215,7 +215,7 @@ def _block(
         direction = _direction(inside)
         if direction is None:
             continue
-        regular = nowhere_zero(simplify((inside * inside.T).det(method="berkowitz")))
+        regular = nowhere_zero(lowest_terms((inside * inside.T).det(method="berkowitz")))
         alone = len(places) == count + 1 and all(rest[row] == 0 for row in rows)
         if regular or alone:
             within.append(_Block(rows, list(chosen), direction, regular))
@@ -228,7 +228,7 @@ def _length(block: _Block) -> int:
 
 def _direction(inside: sympy.Matrix) -> list[sympy.Expr] | None:
     """The signed minors without common factors, if they nowhere vanish together."""
-    minors = [simplify(entry) for entry in signed_minors(inside)]
+    minors = [lowest_terms(entry) for entry in signed_minors(inside)]
     present = [sympy.expand_trig(entry) for entry in minors if entry != 0]
     if not present:
         return None
@@ -238,12 +238,12 @@ def _direction(inside: sympy.Matrix) -> list[sympy.Expr] | None:
     try:
         common = reduce(sympy.gcd, [entry.xreplace(plain) for entry in present])
         kept = [
-            simplify(sympy.cancel(sympy.expand_trig(e).xreplace(plain) / common).xreplace(back))
+            lowest_terms(sympy.cancel(sympy.expand_trig(e).xreplace(plain) / common).xreplace(back))
             for e in minors
         ]
     except sympy.PolynomialError:
         kept = minors
-    if not nowhere_zero(simplify(sympy.Add(*(entry**2 for entry in kept)))):
+    if not nowhere_zero(lowest_terms(sympy.Add(*(entry**2 for entry in kept)))):
         return None
     return oriented(kept)
 
@@ -279,7 +279,7 @@ def _joined(
         if block.direction is not None:
             name = _name([system.coordinates[k].name for k in block.solved], taken)
             taken |= {name, f"{name}_dot"}
-            speed, m = Parameter(name), block.direction
+            speed, m = Parameter(name), [simplify(entry) for entry in block.direction]
             along = sympy.Add(*(e * v[k] for e, k in zip(m, block.solved, strict=True)))
             square = simplify(sympy.Add(*(e**2 for e in m)))
             speeds[block.solved[0]] = (speed, Parameter(f"{name}_dot"), along / square)

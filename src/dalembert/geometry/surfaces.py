@@ -18,7 +18,7 @@ import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
-from ..algebra.simplify.simplifier import simplify
+from ..algebra.simplify.simplifier import lowest_terms, simplify
 from ..algebra.verdicts import Verdict, conjunction
 from .vanishing import drawn_points, vanish
 
@@ -64,11 +64,11 @@ class Surface:
 
     def on(self, expression: sympy.Expr) -> sympy.Expr:
         """An expression on the surface, in the symbols that are not solved for."""
-        return _short((expression + ZERO).xreplace(dict(self.solved)))
+        return lowest_terms((expression + ZERO).xreplace(dict(self.solved)))
 
     def reduced(self, expression: sympy.Expr) -> sympy.Expr:
         """The same by the steady solutions alone: an equal expression without roots."""
-        return _short((expression + ZERO).xreplace(dict(self.steady)))
+        return lowest_terms((expression + ZERO).xreplace(dict(self.steady)))
 
     def vanish(self, expression: sympy.Expr) -> Verdict:
         """Whether an expression is zero on the surface."""
@@ -251,13 +251,14 @@ def eliminate(
         _, i, j = min(choices)
         left.remove(i)
         pivots[j] = i
-        rows[i] = [_short(entry / rows[i][j]) for entry in rows[i]]
+        rows[i] = [lowest_terms(entry / rows[i][j]) for entry in rows[i]]
         for k in range(len(rows)):
             factor = rows[k][j]
             if k != i and factor != 0:
                 pairs = zip(rows[k], rows[i], strict=True)
                 rows[k] = [
-                    one if other == 0 else _short(one - factor * other) for one, other in pairs
+                    one if other == 0 else lowest_terms(one - factor * other)
+                    for one, other in pairs
                 ]
     free = tuple(j for j in range(count) if j not in pivots)
     values = {
@@ -267,11 +268,6 @@ def eliminate(
     sure = Verdict("proved", "no decision was needed", holds_to_rounding=True)
     verdict = conjunction(verdicts) if verdicts else sure
     return Elimination(pivots, values, free, {i: rows[i][count:] for i in left}, verdict)
-
-
-def _short(expression: sympy.Expr) -> sympy.Expr:
-    """A simplified expression; numbers and symbols are as short as they get."""
-    return expression if expression.is_Atom else simplify(expression)
 
 
 def _zero_test(surface: Surface, verdicts: dict[str, Verdict]) -> Callable[[sympy.Expr], bool]:

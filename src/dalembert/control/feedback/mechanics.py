@@ -18,7 +18,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import simplify
+from ...algebra.simplify.simplifier import lowest_terms
 from ...algebra.structure import Verdict
 from ...analysis.anatomy import read_model
 from ...analysis.named_blocks import NamedBlocks
@@ -32,8 +32,6 @@ from ...typing import Array, Matrix, Symbols, Values, Vector
 
 __all__ = ["FITTED", "Mechanics", "read_mechanics", "vanishing_at"]
 
-#: The terms that the search for a short form of an energy looks at.
-LOOKS = 100
 ZERO = sympy.Integer(0)
 #: The largest derivative of U along unactuated coordinates that counts as none, beside its Hessian.
 AT_REST = 1e-9
@@ -201,20 +199,15 @@ def _energies(system: System) -> tuple[sympy.Matrix, sympy.Expr]:
     v = list(system.velocities)
     rest = dict.fromkeys(v, ZERO)
     L = system.lagrangian
-    metric = sympy.hessian(L, v).applyfunc(_shorter)
-    linear = [_shorter(sympy.diff(L, x).xreplace(rest)) for x in v]
+    metric = sympy.hessian(L, v).applyfunc(lowest_terms)
+    linear = [lowest_terms(sympy.diff(L, x).xreplace(rest)) for x in v]
     if metric.has(*v) or any(linear) or L.has(t):
         raise FormError(
             "Matching needs L = g(q) q_dot q_dot / 2 - U(q)",
             "time in L" if L.has(t) else "other terms in the velocities",
             "state the system in coordinates in which L is so",
         )
-    return metric, _shorter(-L.xreplace(rest))
-
-
-def _shorter(expression: sympy.Expr) -> sympy.Expr:
-    """A shorter form with little search: what follows differentiates it."""
-    return simplify(expression, looks=LOOKS)
+    return metric, lowest_terms(-L.xreplace(rest))
 
 
 def _pushes(system: System) -> sympy.Matrix:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import sympy
 
-from ...algebra.simplify.simplifier import simplify
+from ...algebra.simplify.simplifier import lowest_terms
 from ...errors import ModelError
 from ...runtime.gauss.constrained_solve import rank
 from .affine import AffineField, Instants, small_solve
@@ -32,8 +32,6 @@ __all__ = ["Chain", "Inversion", "invert"]
 #: Expressions with more operations are left as they are.
 LONG = 1500
 EFFORT = 40_000
-#: The terms that the search for a short form of a gain looks at.
-LOOKS = 300
 
 
 @dataclass
@@ -193,4 +191,4 @@ def _combination(row: sympy.MatrixBase, done: Sequence[Chain], instants: Instant
 def _short(expression: sympy.Expr) -> sympy.Expr:
     """A shorter form where it is little work."""
     short = expression.count_ops() <= LONG
-    return simplify(expression, EFFORT, looks=LOOKS) if short else expression
+    return lowest_terms(expression) if short else expression

@@ -29,7 +29,7 @@ import numpy as np
 import sympy
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import simplify
+from ...algebra.simplify.simplifier import lowest_terms, simplify
 from ...algebra.structure import numeric_rank
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _dependent(
 
 def _minor(rows: sympy.Matrix, places: Sequence[int]) -> sympy.Expr:
     return (
-        simplify(rows.extract(list(range(rows.rows)), list(places)).det(method="berkowitz"))
+        lowest_terms(rows.extract(list(range(rows.rows)), list(places)).det(method="berkowitz"))
         if places
         else ONE
     )
@@ -115,7 +115,7 @@ def _joined_minors(
         column = [ZERO] * k
         minors = signed_minors(rows.extract(list(range(rows.rows)), places))
         for place, minor in zip(places, minors, strict=True):
-            column[place] = minor
+            column[place] = simplify(minor)
         found.append((free, column))
     return found
 
