@@ -26,9 +26,10 @@ from separable_systems import (
 from sympy import exp, sqrt
 
 import dalembert as da
-from dalembert.errors import RunError
+from dalembert.errors import FormError, RunError
 
 SLOW = ("rolling-disk", "snakeboard-gait")
+z, w = da.coordinates("z w")
 
 
 # -- H_1 -------------------------------------------------------------------------------------------
@@ -339,3 +340,21 @@ def test_damping_by_time_does_not_separate_in_these_coordinates() -> None:
     )
     assert found.integral is None
     assert "x, t" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        ([x.dot**2 + y.dot**2 - 1, z.dot**2 + w.dot**2 - 2], "under one constraint.*not under sev"),
+        ([x.dot**4 + y.dot**4 + z.dot**3 + w.dot**3 - 1], "of degree two in a velocity"),
+        ([x.dot**3 + y.dot - z.dot], "do not follow from the variational momenta"),
+    ],
+)
+def test_without_a_closed_hamiltonian_the_form_with_the_same_motion_is_named(rows, what) -> None:
+    kinetic = (x.dot**2 + y.dot**2 + z.dot**2 + w.dot**2) / 2
+    constraints = [da.velocity(row, name=f"f{k}") for k, row in enumerate(rows)]
+    system = da.System([x, y, z, w], kinetic=kinetic, potential=z, constraints=constraints)
+    with pytest.raises(FormError, match=what) as error:
+        da.variational.hamilton_jacobi(system)
+    assert error.value.seen and "vakonomic" in error.value.remedy
+    assert da.derive(system, "vakonomic").compile()

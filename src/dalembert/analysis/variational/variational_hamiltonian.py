@@ -130,8 +130,14 @@ def _on_branches(system: System) -> Iterator[tuple[System, tuple[Relational, ...
     velocities = set(system.velocities)
     bent = [c for c in system.bilateral if not c.is_position_level and not c.is_momentum_level]
     bent = [c for c in bent if not _is_affine(c.expression, velocities)]
+    if len(bent) > 1:
+        raise FormError(
+            "H_1 is written under one constraint that is affine in no velocity, not under several",
+            seen=", ".join(f"{c.expression} = 0" for c in bent),
+            remedy='use the form "vakonomic", whose motion is the same',
+        )
     candidates = 0
-    for constraint, v in product(bent if len(bent) == 1 else [], system.velocities):
+    for constraint, v in product(bent, system.velocities):
         squares = constraint.expression.as_poly(v)
         if squares is None or squares.degree() != 2:
             continue
@@ -144,6 +150,12 @@ def _on_branches(system: System) -> Iterator[tuple[System, tuple[Relational, ...
         branch = sympy.Gt(sympy.diff(constraint.expression, v), 0)
         candidates += 1
         yield system.replacing(constraints=others), (branch,)
+    if bent and not candidates:
+        raise FormError(
+            "H_1 is written for a constraint that is of degree two in a velocity, or affine in one",
+            seen=f"{bent[0].expression} = 0",
+            remedy='use the form "vakonomic", whose motion is the same',
+        )
     if not candidates:
         yield system, ()
 
