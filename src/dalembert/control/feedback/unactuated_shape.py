@@ -18,8 +18,9 @@ P/(b - P) dx is integrated as a Fourier series in x.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import sympy
@@ -43,6 +44,23 @@ LEAST_WEIGHT = 0.05
 RATIOS = (1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 
 
+@dataclass(frozen=True)
+class _Problem:
+    """dU/dx = push(chi) with chi = y or x + y: x is not actuated, y is."""
+
+    here: Mechanics
+    gains: Mapping[str, float]
+    x: Coordinate
+    y: Coordinate
+    push: sympy.Expr
+    chi: sympy.Dummy
+
+    @property
+    def slope(self) -> float:
+        """The derivative of the push at the equilibrium."""
+        return float(self.push.diff(self.chi).subs(self.chi, 0))
+
+
 def unactuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
     """One unactuated and one actuated coordinate, the metric a function of the unactuated one."""
     if (len(here.unactuated), len(here.actuated)) != (1, 1):
@@ -63,50 +81,37 @@ def unactuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
         chi = sympy.Dummy("chi", real=True)
         along = simplify(push.xreplace({y: chi - k * x}))
         if not along.has(x) and along.has(chi):
-            return solve(fixed, gains, x, y, along, chi)
+            return solve(_Problem(fixed, gains, x, y, along, chi))
     raise UnsuitedError(f"the derivative of U by {x.name} is no function of {y.name} or their sum")
 
 
-def _diagonal(
-    here: Mechanics,
-    gains: Mapping[str, float],
-    x: Coordinate,
-    y: Coordinate,
-    push: sympy.Expr,
-    chi: sympy.Dummy,
-) -> Shaped:
+def _diagonal(given: _Problem) -> Shaped:
     """lambda = (sqrt(2 b/a), mu): b = A + B x^2."""
+    here, x, y = given.here, given.x, given.y
     (i,), (j,) = here.unactuated, here.actuated
     a, b = here.metric[i, i], sympy.Poly(sympy.expand(here.metric[j, j]), x)
     mixed = here.metric[i, j]
     if mixed != 0 or a.has(x) or b.degree() != 2 or float(b.coeff_monomial(x)):
         raise UnsuitedError("the metric is not diag(a, A + B x^2)")
-    mu = float(np.sign(float(push.diff(chi).subs(chi, 0))))
+    mu = float(np.sign(given.slope))
     square, least = 2 * b.coeff_monomial(x**2) / a, 2 * b.coeff_monomial(1) / a
     if mu == 0 or square <= 0:
         raise UnsuitedError("U has no slope along the unactuated coordinate")
     across = sympy.sqrt(least + square * x**2)
     turn = sympy.asinh(x * sympy.sqrt(square / least)) / sympy.sqrt(square)
     field = _column(i, across, sympy.Float(mu))
-    return _assembled(here, gains, field, y - mu * turn, push, chi, y, mu, {})
+    return _assembled(given, field, y - mu * turn, y, mu, {})
 
 
-def _two_links(
-    here: Mechanics,
-    gains: Mapping[str, float],
-    x: Coordinate,
-    y: Coordinate,
-    push: sympy.Expr,
-    chi: sympy.Dummy,
-) -> Shaped:
+def _two_links(given: _Problem) -> Shaped:
     """lambda = mu (1 - P/b, P/b) for a periodic b(x)."""
+    here, x, y = given.here, given.x, given.y
     (i,), (j,) = here.unactuated, here.actuated
     c, b = here.metric[i, i], simplify(here.metric[i, j] - here.metric[i, i])
     rest = simplify(here.metric[j, j] - c - 2 * b)
     if c.has(x) or rest.has(x) or not b.has(x):
         raise UnsuitedError("the metric is not that of two links")
-    slope = float(push.diff(chi).subs(chi, 0))
-    if slope >= 0:
+    if given.slope >= 0:
         raise UnsuitedError("U is not greatest at the equilibrium along the unactuated coordinate")
     places = 2 * np.pi * np.arange(SAMPLES) / SAMPLES
     table = tabulated([x], [b])
@@ -114,25 +119,24 @@ def _two_links(
     if not np.allclose(values, table([places + 2 * np.pi])[0], rtol=0, atol=1e-12):
         raise UnsuitedError(f"{b} does not repeat itself after a turn")
     start, inertia = float(values[0]), float(c)
-    given = gains.get("ratio")
-    for ratio in (given,) if given is not None else RATIOS:
+    wanted = given.gains.get("ratio")
+    for ratio in (wanted,) if wanted is not None else RATIOS:
         P0 = -float(ratio) * max(inertia, abs(start))
         K = (P0 + start) ** 2 / P0
         if np.all(abs(K) + 4 * values > 1e-3 * abs(K)):
             break
     else:
         raise UnsuitedError("no ratio keeps lambda regular all around", f"K = {K:.3g}")
-    P = ((K - 2 * b) - sympy.sqrt(K * (K - 4 * b))) / 2
-    rates = _two_links_rate(values, K)
-    turn = _series(rates, x)
+    P, sampled = _root(b, K, sympy.sqrt), _root(values, K, np.sqrt)
+    # lambda^y / lambda^x = P/(b - P)
+    turn = _series(np.asarray(sampled / (values - sampled)), x)
     field = _column(i, -(b - P) / b, -P / b)
-    return _assembled(here, gains, field, y - turn, push, chi, x + y, -1.0, {"ratio": float(ratio)})
+    return _assembled(given, field, y - turn, x + y, -1.0, {"ratio": float(ratio)})
 
 
-def _two_links_rate(b: Array, K: float) -> Array:
-    """lambda^y / lambda^x = P/(b - P)."""
-    P = ((K - 2 * b) - np.sqrt(K * (K - 4 * b))) / 2
-    return np.asarray(P / (b - P))
+def _root(b: Any, K: float, sqrt: Callable[[Any], Any]) -> Any:
+    """P of P^2 - (K - 2 b) P + b^2 = 0, for an expression or for samples of b."""
+    return ((K - 2 * b) - sqrt(K * (K - 4 * b))) / 2
 
 
 def _series(rates: Array, x: sympy.Symbol) -> sympy.Expr:
@@ -156,17 +160,15 @@ def _column(i: int, unactuated: sympy.Expr, actuated: sympy.Expr) -> sympy.Matri
 
 
 def _assembled(
-    here: Mechanics,
-    gains: Mapping[str, float],
+    given: _Problem,
     field: sympy.Matrix,
     eta: sympy.Expr,
-    push: sympy.Expr,
-    chi: sympy.Dummy,
     place: sympy.Expr,
     mu: float,
     chosen: dict[str, float],
 ) -> Shaped:
     """g~, U~ and the force without power that lambda gives."""
+    here, gains, push, chi = given.here, given.gains, given.push, given.chi
     (i,), (j,) = here.unactuated, here.actuated
     lifted = primitive(sympy.expand(push), chi)
     if lifted is None:
