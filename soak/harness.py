@@ -28,6 +28,7 @@ PARTS: dict[str, tuple[str, float]] = {
     "structure": ("soak.structure", 20.0),
     "speeds": ("soak.speeds", 30.0),
     "degenerate": ("soak.degenerate", 5.0),
+    "contacts": ("soak.contacts", 60.0),
     "differential": ("soak.differential", 20.0),
     "bad-input": ("soak.bad_input", 30.0),
     "edges": ("soak.edges", 10.0),

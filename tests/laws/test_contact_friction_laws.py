@@ -13,11 +13,12 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.integrate.contact.coulomb import Contact, NoSolutionError, solve_contacts
+from contact_specimens import broken_laws, followed
+from dalembert.integrate.contact.coulomb import CoulombContact, NoSolutionError, solve_contacts
 from dalembert.integrate.contact.impact_laws import moreau_impact, poisson_impact
 
 
-def problem(seed: int) -> tuple[Any, Any, list[Contact]]:
+def problem(seed: int) -> tuple[Any, Any, list[CoulombContact]]:
     """A contact problem of one to three contacts of a random mechanical system."""
     random = np.random.default_rng(seed)
     count, width = int(random.integers(1, 4)), int(random.integers(2, 4))
@@ -30,11 +31,11 @@ def problem(seed: int) -> tuple[Any, Any, list[Contact]]:
         own = tuple(range(k * width + 1, (k + 1) * width))
         mu = abs(random.normal()) / 2
         direction = way / np.linalg.norm(way) if random.random() < 0.3 else None
-        contacts.append(Contact(f"c{k}", k * width, own, mu, mu, direction))
+        contacts.append(CoulombContact(f"c{k}", k * width, own, mu, mu, direction))
     return matrix, 5 * random.normal(size=count * width), contacts
 
 
-def least_determinant(matrix: Any, contacts: list[Contact]) -> float:
+def least_determinant(matrix: Any, contacts: list[CoulombContact]) -> float:
     """The least determinant of the linear problems of all states; positive for a P-matrix."""
     angles = 2 * np.pi * np.arange(24) / 24
     ways = {1: np.array([[1.0], [-1.0]]), 2: np.array([np.cos(angles), np.sin(angles)]).T}
@@ -99,7 +100,7 @@ def obeys(seed: int) -> None:
 def test_impacts_of_one_restitution_lose_energy_and_open(seed: int, law: str) -> None:
     """Without friction: v+ >= -e v-, impulses push, and no energy is gained."""
     matrix, before, contacts = problem(seed)
-    smooth = [Contact(c.name, c.normal) for c in contacts]
+    smooth = [CoulombContact(c.name, c.normal) for c in contacts]
     normals = [c.normal for c in contacts]
     before[normals] = -np.abs(before[normals])
     bounce = dict.fromkeys((c.name for c in contacts), 0.6)
@@ -176,3 +177,11 @@ def test_units_and_the_order_of_contacts_do_not_matter(seed: int) -> None:
         scale = np.array([unit, unit, 1, unit, unit, 1])
         assert other.y[:, -1] / scale == pytest.approx(plain.y[:, -1], abs=1e-6)
         assert [c[1:] for c in other.modes] == [c[1:] for c in plain.modes]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_random_systems_obey_the_laws_of_contact(number: int) -> None:
+    """One system of each family; `python -m soak contacts` follows 2 000."""
+    motion = followed(number)
+    assert motion.outcome is da.Outcome.FINISHED, motion.message
+    assert motion.modes and not broken_laws(motion)

@@ -266,7 +266,16 @@ def test_a_point_that_is_pushed_aside_starts_to_slip_along_the_push() -> None:
     assert motion.y[:2, -1] == pytest.approx([0.6 * way, 0.8 * way], abs=1e-8)
 
 
-def top(friction: float, inertia: float, mass: float, radius: float, offset: float) -> da.System:
+def top(
+    friction: float,
+    inertia: float,
+    mass: float,
+    radius: float,
+    offset: float,
+    across: float | None = None,
+) -> da.System:
+    """A tippe top with the moments `inertia` about its axis and `across`, the same by default."""
+    side = inertia if across is None else across
     phi, psi = da.coordinates("phi psi")
     axis = sympy.Matrix([sin(TURN) * cos(phi), sin(TURN) * sin(phi), cos(TURN)])
     spin = (
@@ -280,7 +289,8 @@ def top(friction: float, inertia: float, mass: float, radius: float, offset: flo
     return da.System(
         [X, Y, Z, phi, TURN, psi],
         kinetic=mass / 2 * (X.dot**2 + Y.dot**2 + Z.dot**2)
-        + inertia / 2 * (TURN.dot**2 + phi.dot**2 * sin(TURN) ** 2 + roll**2),
+        + side / 2 * (TURN.dot**2 + phi.dot**2 * sin(TURN) ** 2)
+        + inertia / 2 * roll**2,
         potential=mass * G * Z,
         constraints=[
             da.unilateral(
@@ -291,7 +301,8 @@ def top(friction: float, inertia: float, mass: float, radius: float, offset: flo
             )
         ],
         outputs={
-            "jellett": roll * (offset - radius * cos(TURN)) - radius * phi.dot * sin(TURN) ** 2
+            "jellett": inertia * roll * (offset - radius * cos(TURN))
+            - side * radius * phi.dot * sin(TURN) ** 2
         },
     )
 
@@ -334,6 +345,24 @@ def test_a_tippe_top_keeps_jelletts_invariant_and_grips() -> None:
 
 
 # -- impacts ---------------------------------------------------------------------------------------
+
+
+def test_a_tippe_top_that_starts_tilted_inverts() -> None:
+    """A top whose friction is small beside its tilt precesses before it could grip: it turns over.
+
+    The slip ends within t of about w r sin(theta)/(mu g), and the axis precesses with the rate
+    g off/(0.4 r^2 w): it grips before it turns where sin(theta) is small beside mu r/off.
+    """
+    m, r = 0.02, 0.02
+    off, inertia, side = 0.3 * r, 0.4 * m * r * r, 0.45 * m * r * r
+    start = {"theta": 0.5, "z": r - off * math.cos(0.5), "psi_dot": 220.0}
+    motion = da.simulate(top(0.05, inertia, m, r, off, side), start, (0, 12))
+    tilt, jellett = np.degrees(motion["theta"]), motion["jellett"]
+    assert tilt[0] < 29 and tilt.max() > 172
+    assert np.ptp(jellett) < 1e-11 * abs(jellett[0])
+    assert np.diff(motion.energy).max() < 1e-11 * motion.energy[0]
+    assert words(motion)[0] == ("table", "slips") and words(motion)[-1] == ("table", "sticks")
+    assert motion.modes[-1].time > 11  # inverted, it rolls
 
 
 def test_a_bouncing_ball_comes_to_rest_at_its_zeno_time() -> None:

@@ -229,6 +229,43 @@ def test_a_ball_of_bodies_slides_and_rolls() -> None:
     assert motion.contacts["contact_slip"].normal == pytest.approx(G, rel=1e-9)
 
 
+def rattleback(**friction: float) -> da.System:
+    """The rattleback of Kane and Levinson (Int. J. Non-Linear Mech. 17 (1982))."""
+    b = da.bodies
+    inertia = [[2e-4, -2e-5, 0], [-2e-5, 16e-4, 0], [0, 0, 17e-4]]
+    stone, table = b.Body("stone", mass=1, inertia=inertia), b.ground()
+    surface = b.ellipsoid(0.2, 0.03, 0.02)
+    contact = b.rolling("contact", stone.point((0, 0, 0.01)), surface, table, **friction)
+    return b.Mechanism([b.free("stone", table, stone), contact], gravity=(0, 0, -G)).system()
+
+
+def spin_of(motion: da.Motion) -> Any:
+    """The angular velocity about the vertical, of a body with a quaternion."""
+    w, x, y, z = (motion[f"stone_q{k}"] for k in "wxyz")
+    rates = [motion[f"stone_q{k}_dot"] for k in "wxyz"]
+    return 2 * (w * rates[3] - z * rates[0] - y * rates[1] + x * rates[2])
+
+
+def test_a_rattleback_reverses_with_friction() -> None:
+    half = math.radians(0.25)
+    w, x = math.cos(half), math.sin(half)
+    start = {"stone_z": 0.01, "stone_qw": w, "stone_qx": x}
+    start |= {"stone_qy_dot": 2.5 * x, "stone_qz_dot": -2.5 * w}
+    motion = da.simulate(rattleback(friction=0.7), start, (0, 6))
+    spin, energy = spin_of(motion), motion.energy
+    assert spin[0] < -4.9 and spin.max() > 3.5
+    assert words(motion) == [
+        ("contact_slip", "slips", "at the start"),
+        ("contact_slip", "sticks", "its slip ended"),
+    ]
+    rolls = motion.t > motion.modes[1].time
+    assert np.diff(energy).max() < 1e-10 * energy[0]
+    assert np.ptp(energy[rolls]) < 1e-9 * energy[0]
+    history = motion.contacts["contact_slip"]
+    rub = np.linalg.norm(history.friction, axis=0)[rolls]
+    assert (rub <= 0.7 * history.normal[rolls] * (1 + 1e-9)).all()
+
+
 # -- statements ------------------------------------------------------------------------------------
 
 
@@ -283,3 +320,18 @@ def test_what_cannot_follow_a_limit_says_so() -> None:
         da.simulate(system, {Y: RADIUS}, (0, 1), form="hamilton")
     with pytest.raises(ModelError, match="followed forwards"):
         da.simulate(system, {Y: RADIUS}, (1, 0))
+
+
+def test_what_is_said_of_a_system_knows_its_friction() -> None:
+    system = wheel(0.3)
+    said = " ".join(str(system.describe()).split())
+    assert "below the limit, and slips beyond" in said
+    assert "between impacts, while no friction acts" in said
+    with pytest.raises(da.errors.RunError, match="friction limit `rolling` has no linear motion"):
+        da.linearise(system, {Y: RADIUS, X.dot: -1})
+    held = system.touching(["rolling"])
+    assert [c.name for c in held.bilateral] == ["floor", "rolling_tangent1"]
+    rolls = da.simulate(held, {Y: RADIUS, X.dot: 1}, (0, 1))
+    assert rolls["x_dot"][-1] == pytest.approx(rolls["theta_dot"][-1] * RADIUS, abs=1e-12)
+    found = da.symmetry.discover_symmetries(system)
+    assert "without friction" in found.energy

@@ -30,6 +30,7 @@ from ..sampling import evaluate
 
 if TYPE_CHECKING:
     from ...algebra.protocol import Block
+    from ...model.system import System
     from ...runtime.kernel import Kernel
 
 __all__ = [
@@ -166,7 +167,14 @@ def _why_energy(anatomy: Anatomy) -> str:
     why = "no time in the energies, no power of forces, no power of reactions"
     if anatomy.kernel.algebra.depends(anatomy.residual, anatomy.time):
         why += " (time in a constraint that is homogeneous in the velocities does not break it)"
-    return f"{why}; between impacts" if anatomy.system.unilateral else why
+    return f"{why}{_while(anatomy.system)}"
+
+
+def _while(system: System) -> str:
+    """When a quantity is conserved that contacts and friction may change, as a clause."""
+    if any(c.has_friction for c in system.unilateral):
+        return "; between impacts, while no friction acts"
+    return "; between impacts" if system.unilateral else ""
 
 
 def conserved_momenta(anatomy: Anatomy) -> list[Conserved]:
@@ -190,8 +198,8 @@ def conserved_momenta(anatomy: Anatomy) -> list[Conserved]:
             why = f"{moving[0]} is cyclic, and no constraint touches it"
         else:
             why = f"nothing pushes or holds the system when {', '.join(moving)} move together"
-        if status == "proved" and system.unilateral:
-            why = f"{why}; between impacts"
+        if status == "proved":
+            why = f"{why}{_while(system)}"
         found.append(Conserved(str(momentum), momentum, why, status))
     return sorted(found, key=lambda item: len(item.name))
 

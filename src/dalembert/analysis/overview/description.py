@@ -230,7 +230,7 @@ class Description(Report):
 def _sentence(facts: ConstraintFacts) -> str:
     """One constraint in a line."""
     words = [facts.kind, "rheonomic" if facts.rheonomic else "scleronomic"]
-    if facts.kind != "unilateral":
+    if facts.kind not in ("unilateral", "friction"):
         words.append(_INTEGRABLE[facts.integrable])
         words.append("ideal" if facts.ideal else "not ideal")
         words.append(_POWER_OF_ONE[facts.workless])
@@ -274,7 +274,9 @@ def describe(
     energy, momenta = energy_verdict(anatomy), conserved_momenta(anatomy)
     conserved = [Conserved("energy", None, energy.grounds)] if energy.is_proved else []
     conserved += [item for item in momenta if item.status == "proved"]
-    powers = [c.workless for c in constraints.constraints if c.kind != "unilateral"]
+    powers = [
+        c.workless for c in constraints.constraints if c.kind not in ("unilateral", "friction")
+    ]
     mass_matrix, mass_rank = mass_matrix_state(anatomy)
     independent, integrals = anatomy.rank, constraints.integrals
     return Description(

@@ -51,7 +51,7 @@ class ConstraintFacts:
     ----------
     name : str
     kind : str
-        "holonomic", "pfaffian", "affine", "nonlinear", "image" or "unilateral".
+        "holonomic", "pfaffian", "affine", "nonlinear", "image", "unilateral" or "friction".
     rheonomic : bool
         Whether it contains time.
     integrable : bool or None
@@ -131,7 +131,7 @@ def classify(anatomy: Anatomy) -> Integrability:
     growth, over_time = (test.closure.growth, test.over_time) if test is not None else ((), False)
     facts, functions = _with_common_integrals(anatomy, facts)
     integrals: int | None = None
-    if any(c.integrable is None and c.kind != "unilateral" for c in facts):
+    if any(c.integrable is None and c.kind not in ("unilateral", "friction") for c in facts):
         integrals = None
     elif test is not None:
         integrals = test.chart.dimension - test.closure.dimension if test.closure.proved else None
@@ -252,7 +252,11 @@ def _is_affordable(anatomy: Anatomy) -> Callable[[ca.SX], bool]:
 
 def _contact_facts(constraint: Constraint) -> ConstraintFacts:
     name, note = constraint.name, "one-sided: it acts only while it is reached"
-    return ConstraintFacts(name, "unilateral", _has_time(constraint), None, True, None, None, note)
+    if not constraint.is_one_sided:
+        note = "friction: it holds while its reaction is below the limit, and slips beyond"
+    return ConstraintFacts(
+        name, constraint.kind, _has_time(constraint), None, True, None, None, note
+    )
 
 
 def _facts(

@@ -68,6 +68,10 @@ def check_gaps(field: LinearField, point: Array) -> None:
     one_sided = getattr(field.kernel.equations.system, "unilateral", ())
     if not one_sided:
         return
+    for limit in (c for c in one_sided if not c.is_one_sided):
+        what = f"The friction limit `{limit.name}` has no linear motion near a point"
+        remedy = f'linearise system.touching(["{limit.name}"]) where it holds'
+        raise RunError(what, "a reaction that jumps where the slip starts", remedy)
     values = _evaluated(field, point, [c.expression for c in one_sided])
     for constraint, value in zip(one_sided, values, strict=True):
         if value > -1e-9 * float(np.max(scales(point))):

@@ -336,6 +336,8 @@ class _SymmetrySearch:
         energy = energy_verdict(test.anatomy)
         if energy.is_proved:
             between = " between impacts" if self.system.unilateral else ""
+            if any(c.has_friction for c in self.system.unilateral):
+                between += " without friction"
             why = "" if is_autonomous else f": {energy.grounds}"
             return is_autonomous, f"conserved{between}{why}"
         answer = "not conserved" if energy.is_refuted else "not established"

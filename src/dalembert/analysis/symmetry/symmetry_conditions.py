@@ -299,6 +299,9 @@ class Conditions:
         found: list[tuple[str, Conditions | None]] = []
         count = len(self.consistent)
         for c in self.system.unilateral:
+            if not c.is_one_sided:  # a friction limit: its slip must not change anywhere
+                found.append((c.name, None))
+                continue
             touching = self.system.touching((c.name,))
             known = {symbol.name for symbol in touching.parameters}
             values = {name: value for name, value in self.parameters.items() if name in known}
@@ -316,8 +319,8 @@ class Conditions:
         if inner is not None:
             lifted = _Lifted(inner, fields, inner.consistent)
             return _along(part, inner._derivatives[part], lifted.fields)
-        expression = next(c.expression for c in self.system.unilateral if c.name == name)
-        rows = ca.jacobian(self.anatomy.kernel.lower([expression]), self._symbols)
+        stated = next(c for c in self.system.unilateral if c.name == name)
+        rows = ca.jacobian(self.anatomy.kernel.lower([*stated.conditions()]), self._symbols)
         derivatives = self.values(rows, self.anywhere)
         return _along(part, derivatives, anywhere.fields)
 

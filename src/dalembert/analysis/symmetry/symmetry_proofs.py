@@ -214,6 +214,9 @@ class Proofs:
     def _on_constraint(self, field: sympy.MatrixBase, constraint: Constraint) -> bool | None:
         if constraint is self.system.image:
             return self._on_image(field)
+        if len(constraint.conditions()) > 1:
+            parts = [self._lift(field, self._own(each)) for each in constraint.conditions()]
+            return True if all(vanishes(part) is True for part in parts) else None
         expression = self._own(constraint.expression)
         moved = self._lift(field, expression)
         if vanishes(moved) is True or _is_multiple(moved, expression):

@@ -1,0 +1,117 @@
+"""Hard cases of contact: each ends with the right motion, or with a sentence that says why not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import StartError
+
+G = 9.81
+X, Y, TURN, Z = da.coordinates("x y theta z")
+
+
+def block(friction: Any, mass: float = 1.0, **contact: Any) -> da.System:
+    floor = da.unilateral(Y >= 0, friction=friction, tangent=X.dot, name="floor", **contact)
+    kinetic = mass * (X.dot**2 + Y.dot**2) / 2
+    return da.System([X, Y], kinetic=kinetic, potential=mass * G * Y, constraints=[floor])
+
+
+@pytest.mark.parametrize("depth", [1e-6, 1e-3, 1.0])
+def test_penetration_at_the_start_is_an_error_with_its_depth(depth: float) -> None:
+    with pytest.raises(StartError, match=r"breaks the one-sided constraint `floor`") as caught:
+        da.simulate(block(0.3), {Y: -depth, X.dot: 1}, (0, 1))
+    assert f"{depth:.3g}" in str(caught.value)
+
+
+def test_penetration_by_rounding_at_the_start_rests() -> None:
+    motion = da.simulate(block(0.3), {Y: -1e-16, X.dot: 1}, (0, 1))
+    assert motion["x"][-1] == pytest.approx(1 / (2 * 0.3 * G), abs=1e-10)
+
+
+@pytest.mark.parametrize("friction", [0.0, 1e6])
+def test_friction_of_zero_and_of_a_million(friction: float) -> None:
+    slides = da.simulate(block(friction), {X.dot: 1}, (0, 1))
+    expected = 1.0 if friction == 0 else 1 / (2 * friction * G)
+    assert slides["x"][-1] == pytest.approx(expected, rel=1e-9)
+    assert slides.outcome is da.Outcome.FINISHED
+    wheel = da.System(
+        [X, TURN],
+        kinetic=(X.dot**2 + TURN.dot**2 / 2) / 2,
+        constraints=[da.velocity(X.dot - TURN.dot, friction=friction, load=G, name="rolls")],
+    )
+    rolls = da.simulate(wheel, {X.dot: 1}, (0, 1))
+    assert rolls["x_dot"][-1] == pytest.approx(1.0 if friction == 0 else 2 / 3, abs=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [1e8, 1e-8])
+def test_a_mass_ratio_of_1e8_between_a_block_and_what_it_lies_on(ratio: float) -> None:
+    """A block on a cart: they move together after mu g t (1 + m/M) = v, with the momentum kept."""
+    on = da.unilateral(Y >= 0, friction=0.4, tangent=X.dot - Z.dot, name="on")
+    system = da.System(
+        [X, Y, Z],
+        kinetic=(X.dot**2 + Y.dot**2 + ratio * Z.dot**2) / 2,
+        potential=G * Y,
+        constraints=[on],
+    )
+    time = 1 / (0.4 * G * (1 + 1 / ratio))
+    motion = da.simulate(system, {X.dot: 1}, (0, 2 * time))
+    assert motion.modes[-1].mode == "sticks"
+    assert motion.modes[-1].time == pytest.approx(time, rel=1e-9)
+    assert motion["x_dot"][-1] == pytest.approx(1 / (1 + ratio), rel=1e-9)
+
+
+def test_contacts_that_are_stated_twice_share_their_force_or_say_so() -> None:
+    floors = [
+        da.unilateral(Y >= 0, friction=0.2, tangent=X.dot, name=name) for name in ("one", "two")
+    ]
+    system = da.System(
+        [X, Y],
+        kinetic=(X.dot**2 + Y.dot**2) / 2,
+        potential=G * Y,
+        forces={X: 1.0},
+        constraints=floors,
+    )
+    held = da.simulate(system, {}, (0, 1))
+    assert held.outcome is da.Outcome.FINISHED and np.abs(held["x"]).max() < 1e-12
+    pushes = sum(held.contacts[c.name].normal for c in floors)
+    assert pushes == pytest.approx(G, rel=1e-12)
+    slides = da.simulate(system, {X.dot: 1}, (0, 1))
+    if slides.outcome is da.Outcome.FINISHED:
+        assert slides["x_dot"][-1] == pytest.approx(1 + 1 - 0.2 * G, abs=1e-9)
+    else:
+        assert "not determined" in slides.message and "depend" in slides.message
+
+
+@pytest.mark.parametrize("miss", [1e-3, 1e-7, -1e-7, -1e-3])
+def test_grazing_a_contact_hits_it_or_passes_it(miss: float) -> None:
+    """A point on a parabola whose top is `miss` below a ceiling."""
+    height = 1.0
+    ceiling = da.unilateral(height >= Y, friction=0.3, tangent=X.dot, name="ceiling")
+    system = da.System(
+        [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, potential=G * Y, constraints=[ceiling]
+    )
+    start = {Y: 0, Y.dot: math.sqrt(2 * G * (height - miss)), X.dot: 1}
+    motion = da.simulate(system, start, (0, 0.8))
+    assert motion.outcome is da.Outcome.FINISHED
+    assert len(motion.impacts) == (miss < 0)
+    hit = math.sqrt(2 * G * -miss) if miss < 0 else 0.0
+    assert motion["x_dot"][-1] == pytest.approx(1 - 0.3 * hit, abs=1e-7)
+    assert motion["y"].max() <= height + 1e-9
+
+
+def test_a_limit_that_other_constraints_hold_already_is_named_or_holds() -> None:
+    guide = da.holonomic(X - Y, name="guide")
+    rubs = da.velocity(X.dot - Y.dot, friction=0.3, load=1.0, name="rubs")
+    system = da.System(
+        [X, Y], kinetic=(X.dot**2 + Y.dot**2) / 2, forces={X: 1.0}, constraints=[guide, rubs]
+    )
+    motion = da.simulate(system, {}, (0, 1))
+    if motion.outcome is da.Outcome.FINISHED:
+        assert motion["x"][-1] == pytest.approx(0.25, abs=1e-9)
+    else:
+        assert "rubs" in motion.message or "not determined" in motion.message
