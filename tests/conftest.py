@@ -1,8 +1,17 @@
-"""Settings of all tests: random examples are the same in every run, and no example is timed."""
+"""Settings of all tests: random examples are the same in every run, and no example is timed.
+
+Linear algebra takes one thread: tests run side by side, and threads that wait for each other cost
+more than they bring on matrices of this size.
+"""
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # read when NumPy is first imported
 
 settings.register_profile(
     "reproducible",
