@@ -41,6 +41,8 @@ from .tracking.kalman import kalman_filter as kalman_filter
 from .tracking.mpc import mpc as mpc
 from .tracking.track import track as track
 from .trajectory.answer import Trajectory as Trajectory
+from .trajectory.identify import Identification as Identification
+from .trajectory.identify import identify as identify
 from .trajectory.optimise import optimise as optimise
 from .trajectory.optimise_phases import Phase as Phase
 from .trajectory.optimise_phases import optimise_phases as optimise_phases

@@ -28,6 +28,7 @@ __all__ = [
     "PathBound",
     "Quantities",
     "Range",
+    "StatedNames",
     "Statement",
     "quantities_of",
     "read_condition",
@@ -161,7 +162,7 @@ def read_statement(asked: Asked) -> Statement:
     written = [cost, *(expression for expression, _ in conditions)]
     written += [key for key in bounds if isinstance(key, sympy.Basic)]
     dynamics = dynamics_of(asked.model, asked.form, written, asked.implicit, asked.discrete)
-    names = _StatedNames(dynamics)
+    names = StatedNames(dynamics)
     start = {
         names.read(k, "start"): read_range(v, k) for k, v in _table(asked.start, "start").items()
     }
@@ -219,7 +220,7 @@ def _table(given: Any, what: str) -> dict[Any, Any]:
     return dict(given)
 
 
-class _StatedNames:
+class StatedNames:
     """Symbols of the model by name, for keys that are given as text."""
 
     def __init__(self, dynamics: Dynamics) -> None:
