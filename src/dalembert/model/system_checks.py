@@ -288,8 +288,13 @@ def check_names(system: System, faults: Faults) -> None:
             take(symbol.name, f"the {kind} {symbol}")
     for name in system.outputs:
         take(name, f"the output {name}")
-    for quantity in definitions_in(system.expressions()):
-        take(quantity.name, f"the quantity {quantity.name} = {str(quantity.definition)[:40]}")
+    quantities = definitions_in(system.expressions())
+    shared = Counter(quantity.name for quantity in quantities)
+    for quantity in quantities:  # printing a definition takes long, and few are named in faults
+        meaning = ""
+        if quantity.name in taken or shared[quantity.name] > 1:
+            meaning = f" = {str(quantity.definition)[:40]}"
+        take(quantity.name, f"the quantity {quantity.name}{meaning}")
     names = [constraint.name for constraint in system.constraints]
     for name in sorted(name for name, count in Counter(names).items() if count > 1):
         faults.add(f"Two constraints are called `{name}`", remedy="name them apart")

@@ -39,6 +39,9 @@ SPARSE = 3
 COUNTED, OPERATIONS_PER_ENTRY = 24, 3
 #: Pivots are sequential, so that operations are worth less than in a dense solve.
 WORTH = 0.8
+#: The same where operations of the elimination are bounded, not counted: products with 0 and 1 fall
+#: away there. A humanoid of 53 unknowns with 0.8 of the ordinary operations takes 0.4 of the time.
+BOUNDED_WORTH = 1.5
 #: An operation of the solve by loops on a dense G, beside one of straight-line code.
 LOOPED = 0.2
 
@@ -62,7 +65,8 @@ def lifted_solution(graph: GaussProblem) -> UnrolledSolution | None:
     lifting = lift(hessian.scalar, hessian.symbols) if pattern.nnz() > SPARSE * n else None
     if lifting is None or not lifting.definitions:
         return None
-    allowed = WORTH * _ordinary_operations(hessian, pattern, lifting)
+    worth = WORTH if n <= COUNTED else BOUNDED_WORTH
+    allowed = worth * _ordinary_operations(hessian, pattern, lifting)
     try:
         factor = LiftedFactor(lifting, Budget(allowed))
     except TooManyOperationsError:  # not worth it: the ordinary solve is shorter

@@ -48,6 +48,26 @@ def test_random_trees_have_the_accelerations_of_newton_and_euler(seed, count):
         assert np.allclose(found, expected, rtol=1e-10, atol=1e-10 * abs(expected).max())
 
 
+def test_a_humanoid_is_solved_through_shared_velocities():
+    """A base of six axes, four limbs of eleven joints and a neck of two, in oblique frames."""
+    rng = np.random.default_rng(8)
+    links = random_tree(rng, 52, kinds=("revolute",))
+    limbs = [limb for first in (6, 17, 28, 39) for limb in (5, *range(first, first + 10))]
+    for link, parent in zip(links, [*range(-1, 5), *limbs, 5, 50], strict=True):
+        link.parent = parent
+    for k, link in enumerate(links[:6]):
+        link.kind, link.axis = ("prismatic", "revolute")[k // 3], np.eye(3)[k % 3]
+        link.offset, link.turned = np.zeros(3), np.eye(3)
+        if k < 5:
+            link.mass, link.inertia = 0.0, np.zeros((3, 3))
+    kernel = da.derive(mechanism(links).system(), "lagrange").compile()
+    q, qd = rng.uniform(-1, 1, (2, 52))
+    expected, _, _ = accelerations(links, q, qd, GRAVITY)
+    found = kernel.rates(0.0, np.array([*q, *qd]))[52:]
+    assert kernel._lifted is not None
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * abs(expected).max())
+
+
 def test_a_long_chain_is_solved_through_shared_velocities():
     rng = np.random.default_rng(5)
     links = random_tree(rng, 30, kinds=("revolute",))
