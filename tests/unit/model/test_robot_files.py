@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -202,6 +203,70 @@ def test_what_is_not_taken_over_is_named(tmp_path: Path) -> None:
     path = urdf(tmp_path, more="<collision/><visual/>")
     with pytest.warns(UnreadPartsWarning, match=r"<collision> \(1\)"):
         da.bodies.load_mechanism(path)
+
+
+def test_joints_without_dry_friction_have_no_friction_limit(tmp_path: Path) -> None:
+    path = urdf(tmp_path, inside='<dynamics damping="0.5"/>')
+    assert da.bodies.load_mechanism(path).system().constraints == ()
+
+
+def stl(path: Path, corners: Sequence[Sequence[float]]) -> None:
+    """A binary STL file of one triangle."""
+    numbers = np.array([[0, 0, 1], *corners], dtype="<f4").tobytes()
+    path.write_bytes(bytes(80) + (1).to_bytes(4, "little") + numbers + bytes(2))
+
+
+SHAPES = (
+    '<visual><origin xyz="0 0 1"/><geometry><box size="1 2 3"/></geometry></visual>'
+    '<visual><geometry><cylinder radius="0.1" length="0.4"/></geometry></visual>'
+    '<visual><geometry><sphere radius="0.2"/></geometry></visual>'
+)
+
+
+def test_shapes_of_links_are_drawn(tmp_path: Path) -> None:
+    mechanism = da.bodies.load_mechanism(urdf(tmp_path, more=SHAPES))
+    (shapes,) = (body.shapes for body in mechanism.bodies if body.shapes)
+    assert [shape.kind for shape in shapes] == ["box", "cylinder", "ball"]
+    assert [float(x) for x in shapes[0].position] == [0, 0, 1]
+    with pytest.warns(UnreadPartsWarning, match=r"<visual> \(3\)"):
+        bare = da.bodies.load_mechanism(urdf(tmp_path, more=SHAPES), shapes=False)
+    assert not any(body.shapes for body in bare.bodies)
+    with pytest.raises(ModelError, match="not negative"):
+        da.bodies.load_mechanism(urdf(tmp_path, more=SHAPES.replace("0.2", "-0.2")))
+
+
+def test_meshes_are_drawn_by_their_outlines(tmp_path: Path) -> None:
+    pytest.importorskip("trimesh")
+    stl(tmp_path / "part.stl", [[0, 0, 0], [2, 0, 0], [0, 1, 0]])
+    scaled = '<mesh filename="package://any/part.stl" scale="1 2 1"/>'
+    path = urdf(tmp_path, more=f"<visual><geometry>{scaled}</geometry></visual>")
+    (shapes,) = (body.shapes for body in da.bodies.load_mechanism(path).bodies if body.shapes)
+    (outline,) = shapes  # a flat part has one outline
+    points = {tuple(map(float, point)) for point in outline.points}
+    assert points == {(0, 0, 0), (2, 0, 0), (0, 2, 0)}
+
+
+@pytest.mark.parametrize("name", ["../part.stl", "/etc/passwd.stl", "none.stl", "part.exe"])
+def test_meshes_outside_the_folder_are_counted(tmp_path: Path, name: str) -> None:
+    stl(tmp_path / "part.stl", [[0, 0, 0], [2, 0, 0], [0, 1, 0]])
+    (tmp_path / "in").mkdir()
+    text = f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
+    path = urdf(tmp_path / "in", more=text)
+    with pytest.warns(UnreadPartsWarning, match="not in the folder"):
+        mechanism = da.bodies.load_mechanism(path)
+    assert not any(body.shapes for body in mechanism.bodies)
+
+
+def test_a_mesh_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
+    pytest.importorskip("trimesh")
+    (tmp_path / "bad.stl").write_bytes(b"\xff" * 99)
+    (tmp_path / "bomb.dae").write_text('<!DOCTYPE a [<!ENTITY b "c">]><COLLADA>&b;</COLLADA>')
+    text = "".join(
+        f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
+        for name in ("bad.stl", "bomb.dae")
+    )
+    with pytest.warns(UnreadPartsWarning, match=r"cannot be read \(2\)"):
+        da.bodies.load_mechanism(urdf(tmp_path, more=text))
 
 
 def test_dry_friction_of_joints_is_taken_over_and_written(tmp_path: Path) -> None:

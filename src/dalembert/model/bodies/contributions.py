@@ -103,7 +103,7 @@ def _along_axis(axis: Axis) -> Contribution:
 
 def _dry_friction(axis: Axis, rates: Mapping[str, sympy.Expr]) -> list[FrictionLimit]:
     """Dry friction along an axis: at its rate, or at each component of the spin of a ball."""
-    if axis.friction_loss == 0:
+    if axis.friction_loss.is_zero:  # also 0.0, which is not equal to 0 for SymPy
         return []
     return [friction_loss(rate, axis.friction_loss, name) for name, rate in rates.items()]
 

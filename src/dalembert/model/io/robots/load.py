@@ -34,6 +34,7 @@ def load_mechanism(
     inputs: bool = False,
     gravity: Sequence[Expression] | None = None,
     check: bool = True,
+    shapes: bool = True,
 ) -> Mechanism:
     """Read a robot from a URDF or MJCF file.
 
@@ -52,6 +53,9 @@ def load_mechanism(
         By default (0, 0, -9.81), or what the file says.
     check : bool
         Whether an impossible tensor of inertia is an error; False goes on with it.
+    shapes : bool
+        Whether the <visual> shapes of a URDF file become drawings: boxes, cylinders, balls, and the
+        outlines of meshes (STL, OBJ, COLLADA) in its folder, where the package trimesh is there.
 
     Warns
     -----
@@ -84,13 +88,20 @@ def load_mechanism(
     >>> [joint.name for joint in mechanism.joints], mechanism.bodies[0].mass
     (['hinge'], 1.00000000000000)
     """
-    options = ReadOptions(base=base, limits=limits, inputs=inputs, check=check)
+    options = ReadOptions(
+        base=base,
+        limits=limits,
+        inputs=inputs,
+        check=check,
+        shapes=shapes,
+        folder=Path(path).parent,
+    )
     return _mechanism(_robot(Path(path), options), gravity)
 
 
 def load_robot(path: str | os.PathLike[str]) -> Scenario:
     """The scenario of a robot file, with its joint coordinates."""
-    robot = _robot(Path(path), ReadOptions())
+    robot = _robot(Path(path), ReadOptions(folder=Path(path).parent))
     source = f"{shortened(Path(path).name)}"
     return Scenario(_mechanism(robot, None).system(), start=robot.start, source=source)
 

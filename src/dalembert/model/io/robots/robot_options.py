@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from .xml_reader import Unread
@@ -23,6 +24,9 @@ class ReadOptions:
     limits: bool = True
     inputs: bool = False
     check: bool = True
+    shapes: bool = True
+    #: Where files that the robot file names lie.
+    folder: Path | None = None
     base_name: str = "base"
     input_prefix: str = "u_"
 

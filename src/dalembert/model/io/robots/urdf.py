@@ -17,16 +17,16 @@ from ....errors import ModelError, nearest
 from ...bodies.body import Body, inertia
 from ...bodies.elements import Coupling, coupling
 from ...bodies.joints import Joint, free, planar, prismatic, revolute, weld
-from ...bodies.vectors import Rotation, Triple, angles, cross, unit_axis
+from ...bodies.vectors import Rotation, Triple, cross, unit_axis
 from ...names import shortened
 from ...symbols import Input
 from .robot_names import Names
 from .robot_options import ReadOptions, Robot
+from .visuals import Visuals, origin_of
 from .xml_reader import Node, Unread
 
 __all__ = ["read_urdf"]
 
-ORIGIN = {"xyz", "rpy"}
 #: Children of a joint that say nothing about its motion.
 BESIDE_MOTION = ("calibration", "safety_controller", "gazebo")
 IN_JOINT = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
@@ -98,15 +98,17 @@ class _Urdf:
     def _body(self, name: str, node: Node) -> Body:
         self._attributes(node)
         for child in node:
-            if child.tag in ("visual", "collision"):
+            if child.tag == "collision" or (child.tag == "visual" and not self.options.shapes):
                 self.unread.note(f"<{child.tag}>")
-            elif child.tag != "inertial":
+            elif child.tag not in ("inertial", "visual"):
                 self.unread.note(f"<{shortened(child.tag)}> of a link")
+        looks = Visuals(self.unread, self.options.folder)
+        shapes = looks.shapes(node) if self.options.shapes else []
         inertial = node.one("inertial")
         if inertial is None:
-            return Body(self.links.of(name))
+            return Body(self.links.of(name), shapes=shapes)
         self._attributes(*inertial)
-        position, rotation = _origin(inertial)
+        position, rotation = origin_of(inertial)
         mass, tensor = inertial.one("mass"), inertial.one("inertia")
         if mass is None:
             inertial.fault("<inertial> has no <mass>", remedy='write <mass value="..."/>')
@@ -123,6 +125,7 @@ class _Urdf:
                 inertia=inertia(**moments),
                 inertia_axes=rotation,
                 check=self.options.check,
+                shapes=shapes,
             )
         except ModelError as error:
             inertial.fault(error.what, error.seen, error.remedy)
@@ -174,7 +177,7 @@ class _Urdf:
                 root.fault("The link `world` is the ground and has no mass", base.mass)
             if self.options.base == "free":
                 root.fault("The base is fixed: the root link is `world`", 'base="free"')
-            self.bodies[roots[0]] = Body("ground")
+            self.bodies[roots[0]] = Body("ground", shapes=base.shapes)
             return None
         joins = free if self.options.base == "free" else weld
         return joins(self.joints.new(self.options.base_name), Body("ground"), base)
@@ -190,7 +193,7 @@ class _Urdf:
             near = nearest(kind, _KINDS)
             remedy = f"did you mean {near}" if near else f"use {', '.join(_KINDS)}"
             node.fault(f"There is no joint of type {shortened(kind)}", None, remedy)
-        position, rotation = _origin(node)
+        position, rotation = origin_of(node)
         self._attributes(node, *node)
         for child in node:
             if child.tag in BESIDE_MOTION:
@@ -248,15 +251,6 @@ class _Urdf:
         ratio, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
         relation = by_name[own].coordinates[0] - ratio * other.coordinates[0] - offset
         return coupling(self.joints.new(f"{own}_mimic"), relation)
-
-
-def _origin(node: Node) -> tuple[list[float], Rotation]:
-    origin = node.one("origin")
-    if origin is None:
-        return [0.0, 0.0, 0.0], angles("")
-    origin.only(ORIGIN)
-    roll, pitch, yaw = origin.numbers("rpy", 3, (0.0, 0.0, 0.0))
-    return origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), angles("zyx", yaw, pitch, roll)
 
 
 def _across(direction: list[float]) -> Rotation:

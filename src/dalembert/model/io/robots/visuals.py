@@ -1,0 +1,163 @@
+"""How the links of a URDF file look: primitives, and outlines of meshes.
+
+A drawing is made of lines. A mesh is drawn by the convex outlines of its projections along its
+three axes, each in the middle of the mesh. Mesh files lie in the folder of the robot file or below
+it; the package trimesh reads them (``pip install dalembert[meshes]``).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....errors import DalembertError
+from ...bodies.shapes import Geometry, ball, box, cylinder
+from ...bodies.vectors import Rotation, angles
+from .xml_reader import Node, Unread, read_xml
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Visuals", "mesh_points", "origin_of", "outlines"]
+
+#: Formats of meshes, the largest file, and the most points of an outline.
+FORMATS, LARGEST_MESH, MOST_POINTS = (".stl", ".obj", ".dae"), 50_000_000, 10
+PACKAGE, ORIGIN = "package://", {"xyz", "rpy"}
+
+
+@dataclass(frozen=True)
+class Visuals:
+    """Reads the <visual> elements of links; what cannot be drawn is counted in `unread`.
+
+    Meshes are looked for in `folder`; without one they are counted.
+    """
+
+    unread: Unread
+    folder: Path | None = None
+
+    def shapes(self, link: Node) -> list[Geometry]:
+        """The shapes of a link, in its frame."""
+        found: list[Geometry] = []
+        for visual in link.all("visual"):
+            geometry = visual.one("geometry")
+            if geometry is None:
+                self.unread.note("<visual> without geometry")
+                continue
+            position, rotation = origin_of(visual)
+            for shape in geometry:
+                found += self._shape(shape, position, rotation)
+        return found
+
+    def _shape(self, node: Node, position: list[float], rotation: Rotation) -> list[Geometry]:
+        match node.tag:
+            case "box":
+                return [box(_positive(node, node.numbers("size", 3)), position, rotation)]
+            case "cylinder":
+                radius, length = _positive(node, [node.number("radius"), node.number("length")])
+                return [cylinder(radius, length, position, rotation)]
+            case "sphere":
+                (radius,) = _positive(node, [node.number("radius")])
+                return [ball(radius, at=position)]
+            case "mesh":
+                return self._mesh(node, position, rotation)
+        self.unread.note("shape of a <visual> that is not known")
+        return []
+
+    def _mesh(self, node: Node, position: list[float], rotation: Rotation) -> list[Geometry]:
+        path = self._path(node.text("filename"))
+        if path is None:
+            self.unread.note("<mesh> that is not in the folder of the file")
+            return []
+        if importlib.util.find_spec("trimesh") is None:
+            self.unread.note("<mesh> (pip install dalembert[meshes] draws them)")
+            return []
+        try:
+            points = mesh_points(path)
+        except Exception:  # readers of meshes raise whatever they meet
+            self.unread.note("<mesh> that cannot be read")
+            return []
+        scale = np.array(node.numbers("scale", 3, (1.0, 1.0, 1.0)))
+        return [
+            Geometry("line", (), tuple(position), rotation, outline, "link")  # type: ignore[arg-type]
+            for outline in outlines(points * scale)
+        ]
+
+    def _path(self, name: str) -> Path | None:
+        """The file of a mesh, if it lies in the folder."""
+        if self.folder is None or not name.lower().endswith(FORMATS):
+            return None
+        relative = name.removeprefix(PACKAGE).removeprefix("file://")
+        places = [relative, relative.partition("/")[2]] if name.startswith(PACKAGE) else [relative]
+        folder = self.folder.resolve()
+        for place in filter(None, places):
+            try:
+                path = (folder / place).resolve()
+                if path.is_relative_to(folder) and path.is_file():
+                    return path if path.stat().st_size <= LARGEST_MESH else None
+            except (OSError, ValueError):  # names that no file can have
+                continue
+        return None
+
+
+def mesh_points(path: Path) -> NDArray[np.float64]:
+    """The vertices of a mesh (n x 3)."""
+    import trimesh
+
+    content, kind = path.read_bytes(), path.suffix.lower().removeprefix(".")
+    if kind == "dae":
+        read_xml(content, "mesh")  # it refuses entities
+    options: dict[str, Any] = {"skip_materials": True} if kind == "obj" else {}
+    found: Any = trimesh.load(io.BytesIO(content), file_type=kind, process=False, **options)
+    if isinstance(found, trimesh.Scene):
+        found = found.to_geometry()
+    points: NDArray[np.float64] = np.asarray(found.vertices, dtype=np.float64)
+    if not len(points) or not np.all(np.isfinite(points)):
+        raise DalembertError("A mesh has finite vertices", remedy="repair the file")
+    return points
+
+
+def outlines(points: NDArray[np.float64]) -> list[tuple[tuple[float, float, float], ...]]:
+    """Closed outlines of points along each axis, each a line in the middle of the points.
+
+    >>> corners = np.array([[x, y, z] for x in (0, 2) for y in (0, 1) for z in (0, 4)], dtype=float)
+    >>> [len(outline) for outline in outlines(corners)]
+    [5, 5, 5]
+    >>> outlines(corners)[0][0]
+    (1.0, 0.0, 0.0)
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    middle, found = (points.min(axis=0) + points.max(axis=0)) / 2, []
+    for axis in range(3):
+        others = [k for k in range(3) if k != axis]
+        try:
+            ring = points[:, others][ConvexHull(points[:, others]).vertices]
+        except (QhullError, ValueError):  # flat along another axis: no outline
+            continue
+        if len(ring) > MOST_POINTS:
+            ring = ring[np.linspace(0, len(ring), MOST_POINTS, endpoint=False).astype(int)]
+        ring = np.roll(ring, -int(np.lexsort(ring.T[::-1])[0]), axis=0)
+        closed = np.insert(np.vstack([ring, ring[:1]]), axis, middle[axis], axis=1)
+        found.append(tuple((float(x), float(y), float(z)) for x, y, z in closed))
+    return found
+
+
+def origin_of(node: Node) -> tuple[list[float], Rotation]:
+    """Position and rotation of an element, by its <origin>."""
+    origin = node.one("origin")
+    if origin is None:
+        return [0.0, 0.0, 0.0], angles("")
+    origin.only(ORIGIN)
+    roll, pitch, yaw = origin.numbers("rpy", 3, (0.0, 0.0, 0.0))
+    return origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), angles("zyx", yaw, pitch, roll)
+
+
+def _positive(node: Node, sizes: list[float]) -> list[float]:
+    if min(sizes) < 0:
+        node.fault(f"A <{node.tag}> has sizes that are not negative", sizes)
+    return sizes
