@@ -60,7 +60,7 @@ def test_roller_racer_is_reduced_and_reconstructed() -> None:
 # -- trikke ----------------------------------------------------------------------------------------
 
 
-def test_trikke_is_purely_kinematic_and_its_gait_is_a_holonomy() -> None:
+def trikke(springs: bool = False) -> tuple[da.System, tuple[Any, ...]]:
     """A steered post and two arms with a wheel each: three constraints on SE(2)."""
     x, y, theta, phi, left, right = da.coordinates("x y theta phi left right")
     rows = [da.velocity(y.dot * cos(theta + phi) - x.dot * sin(theta + phi), name="post")]
@@ -69,7 +69,13 @@ def test_trikke_is_purely_kinematic_and_its_gait_is_a_holonomy() -> None:
         rows.append(da.velocity(slip, name=f"{arm.name}_wheel"))
     kinetic = (x.dot**2 + y.dot**2 + theta.dot**2) / 2
     kinetic += (phi.dot**2 + left.dot**2 + right.dot**2) / 2
-    system = da.System([x, y, theta, phi, left, right], kinetic=kinetic, constraints=rows)
+    rest = (phi**2 + (left - 1) ** 2 + 2 * (right + 1) ** 2) / 2 if springs else 0
+    q = (x, y, theta, phi, left, right)
+    return da.System(list(q), kinetic=kinetic, potential=rest, constraints=rows), q
+
+
+def test_trikke_is_purely_kinematic_and_its_gait_is_a_holonomy() -> None:
+    system, (x, y, theta, phi, left, right) = trikke()
     found = da.symmetry.connection(system, plane(x, y, theta))
     assert found.kind == "purely kinematic"
     t = da.t
@@ -92,6 +98,24 @@ def test_trikke_is_purely_kinematic_and_its_gait_is_a_holonomy() -> None:
     own = solve_ivp(rates, (0, 1), np.zeros(3), "DOP853", rtol=1e-12, atol=1e-13)
     assert made.displacement == pytest.approx(own.y[:, -1], abs=1e-9)
     assert np.abs(made.displacement).max() > 1e-3
+
+
+def test_trikke_with_springs_is_reduced_and_reconstructed() -> None:
+    """The motion of the shapes alone on D/SE(2), beside multipliers by SciPy."""
+    system, (x, y, theta, *_) = trikke(springs=True)
+    reduced = da.symmetry.reduce(system, plane(x, y, theta), reconstruct=True)
+    assert not any(symbol.name.startswith("p_") for symbol in reduced.state)
+    own = of_system(system, {})
+    q = np.array([0.1, -0.2, 0.3, 0.4, 0.7, -0.7])
+    v = own.allowed(q, np.array([0.2, 0.1, 0.0, 0.5, 0.6, -0.4]))
+    names = [s.name for s in system.coordinates]
+    start = dict(zip(names, q, strict=True))
+    start |= {f"{name}_dot": value for name, value in zip(names, v, strict=True)}
+    motion = da.simulate(reduced, start, (0, 0.8), rtol=1e-11)
+    assert motion.outcome.is_success
+    end = by_scipy(own, q, v, 0.8)[:6, -1]
+    assert [motion[name][-1] for name in names] == pytest.approx(list(end), abs=1e-8)
+    assert np.abs(end - q).max() > 0.05
 
 
 # -- Chaplygin's ball and the spherical robot ------------------------------------------------------
@@ -149,7 +173,7 @@ def test_a_ball_is_reduced_by_translations(rotor: bool) -> None:
 # -- rattleback ------------------------------------------------------------------------------------
 
 
-def test_rattleback_moves_as_its_body_equations_say() -> None:
+def test_rattleback_is_reduced_and_moves_as_its_body_equations_say() -> None:
     """An ellipsoid with inertias askew to its axes: momentum about the contact, by SciPy alone."""
     a, b, c, x, y = da.coordinates("a b c x y")
     g_body = sympy.Matrix([sin(b) * sin(c), sin(b) * cos(c), cos(b)])
@@ -190,7 +214,11 @@ def test_rattleback_moves_as_its_body_equations_say() -> None:
         return np.concatenate([np.linalg.solve(J, right - J_dot @ omega), gamma_dot])
 
     start = {"a": 0.1, "b": 0.4, "c": 0.7, "a_dot": 0.3, "b_dot": -0.5, "c_dot": 0.8}
-    motion = da.simulate(stone, start, (0, 0.6), rtol=1e-11)
+    whole = da.simulate(stone, start, (0, 0.6), rtol=1e-11)
+    reduced = da.symmetry.reduce(stone, plane(x, y, a), reconstruct=True)
+    assert [s.name for s in reduced.state if s.name.startswith("p_")] == ["p_1"]
+    motion = da.simulate(reduced, whole.start, (0, 0.6), rtol=1e-11)
+    assert [motion[s][-1] - whole[s][-1] for s in "abcxy"] == pytest.approx([0] * 5, abs=1e-8)
     numbers = {s: start[s.name] for s in (a, b, c, a.dot, b.dot, c.dot)}
     begin = np.array([*w.subs(numbers), *g_body.subs(numbers)], dtype=float)
     own = solve_ivp(body, (0, 0.6), begin, "DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
