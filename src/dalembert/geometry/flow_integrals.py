@@ -28,6 +28,8 @@ __all__ = ["IntegralSet", "find_integrals"]
 
 #: The most solved forms and orders of integration that are tried, and rows of a set.
 MOST_CHARTS, MOST_ORDERS, MOST_FORMS = 6, 4, 4
+#: The search for short forms of intermediate results.
+FEW_LOOKS = 100
 #: Base values of a variable, the first at which everything is defined.
 BASES = (sympy.S.Zero, sympy.S.One, sympy.S.Half)
 #: Functions that `inverse` undoes.
@@ -107,12 +109,12 @@ def _charts(matrix: sympy.MatrixBase, symbols: Sequence[sympy.Symbol]) -> Iterat
     for places in islice(combinations(range(n), r), 40):
         rest = [k for k in range(n) if k not in places]
         block = matrix.extract(list(range(r)), list(places))
-        determinant = shortened(block.det(method="berkowitz"))
+        determinant = shortened(block.det(method="berkowitz"), FEW_LOOKS)
         if determinant == 0:
             continue
         above = -block.adjugate() * matrix.extract(list(range(r)), rest)
         rates = {
-            (symbols[p], symbols[k]): shortened(above[i, j] / determinant)
+            (symbols[p], symbols[k]): shortened(above[i, j] / determinant, FEW_LOOKS)
             for i, p in enumerate(places)
             for j, k in enumerate(rest)
         }

@@ -15,6 +15,7 @@ import sympy
 from sympy.integrals.manualintegrate import manualintegrate
 from sympy.integrals.rationaltools import ratint
 
+from ..algebra.simplify.quotient_printer import LOOKS
 from ..algebra.simplify.simplifier import simplify
 
 __all__ = ["antiderivative", "find_integral", "generic_branch", "shortened"]
@@ -137,9 +138,13 @@ def _divisors(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> It
                 yield sympy.exp(exponent.replace(sympy.Abs, lambda u: u))
 
 
-def shortened(expression: sympy.Expr) -> sympy.Expr:
-    """An expression simplified within little work, or as it is where it is long."""
-    return simplify(expression, WORK) if expression.count_ops() <= 2 * EFFORT else expression
+def shortened(expression: sympy.Expr, looks: int = LOOKS) -> sympy.Expr:
+    """An expression simplified within little work, or as it is where it is long.
+
+    `looks` bounds the search for its shortest form: few for what nobody reads.
+    """
+    is_long = expression.count_ops() > 2 * EFFORT
+    return expression if is_long else simplify(expression, WORK, looks=looks)
 
 
 def _potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> sympy.Expr | None:
