@@ -129,6 +129,9 @@ def lyapunov(
     if question.sign < 0 or motion.t[-1] == motion.t[0]:
         what = "Lyapunov exponents look forward in time"
         raise ModelError(what, seen=f"{motion.t[0]:g} to {motion.t[-1]:g}")
+    if len({segment.mode for segment in motion.segments}) > 1:
+        what = "Lyapunov exponents are those of a motion without changes of contacts"
+        raise ModelError(what, f"{len(motion.modes)} changes", "end the span before the first")
     basis = _tangent_basis(question, seed)
     dimension = len(basis)
     wanted = dimension if count is None else int(count)

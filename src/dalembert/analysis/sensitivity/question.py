@@ -12,6 +12,7 @@ import sympy
 from ...errors import ModelError, nearest
 from ...integrate.motion import Motion
 from ...integrate.outcome import Outcome
+from ...integrate.sensitivity.saltation import check_contacts, saltation
 from ...integrate.sensitivity.smoothness import check_jumps, check_ranks
 from ...integrate.sensitivity.start_tangent import own_tangents, shown_tangents, start_tangents
 from ...integrate.sensitivity.tangent_run import SensitiveRun
@@ -133,6 +134,12 @@ class Question:
                 self.given[name] = values.get(name, 0.0)
 
     @property
+    def has_contacts(self) -> bool:
+        """Whether contacts change along the motion."""
+        modes = {segment.mode for segment in self.motion.segments}
+        return bool(self.motion.impacts) or len(modes) > 1
+
+    @property
     def sign(self) -> float:
         """Whether the motion goes forward in time."""
         segments = self.motion.segments
@@ -179,6 +186,12 @@ class Question:
         """Derivatives (k, n_state) at the end of a segment in the symbols of the next."""
         before, after = self.runs[number], self.runs[number + 1]
         time, y, every = float(before.times[-1]), before.states[-1], self.by_parameters(directions)
+        if self.has_contacts:
+            if self.integrand is not None:
+                what = "An integral over a motion through contacts is not differentiated"
+                raise ModelError(what, str(self.integrand)[:60], "make it a coordinate of a flow")
+            parts = (before.segment, after.segment)
+            return saltation(self.motion, *parts, derivatives, every)
         full = before.segment.full_y[-1]
         shown = shown_tangents(before.kernel, time, y, derivatives, self.values, every)
         return own_tangents(after.kernel, time, full, shown, self.values, every)
@@ -230,9 +243,7 @@ def _refuse(motion: Motion) -> None:
     if motion.outcome is Outcome.STOPPED:
         what = "The end of the motion is an event, whose time has a derivative of its own"
         raise ModelError(what, seen=motion.message, remedy="simulate to a fixed time")
-    if motion.impacts or len({segment.mode for segment in motion.segments}) > 1:
-        seen, remedy = f"{len(motion.impacts)} impacts", "end the span before the first impact"
-        raise ModelError("A motion through impacts is not differentiated", seen, remedy)
+    check_contacts(motion)
     inputs = motion.segments[0].context.kernel.free_inputs
     if inputs:
         raise ModelError(
