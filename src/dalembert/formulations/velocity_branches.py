@@ -162,6 +162,8 @@ def _solved(function: ca.Function, start: Array) -> Array | None:
             if np.linalg.norm(value) < size:
                 break
             step = step / 2
+        else:
+            return None  # a least residual that is not zero
         place = candidate
     return None
 
