@@ -194,7 +194,7 @@ PROBLEMS = {
 }
 #: The methods that suit each kind.
 SUITS: dict[str, tuple[str, ...]] = {
-    "free, constant mass": (*GAUSS, *RATTLE, *CANONICAL, *BY_ROOTS, "rk4"),
+    "free, constant mass": (*GAUSS, *RATTLE, *CANONICAL, *BY_ROOTS, "rk4", "moreau"),
     "free, variable mass": (*GAUSS, *CANONICAL, *BY_ROOTS, "rk4"),
     "holonomic": (*RATTLE, *CANONICAL),
     "nonholonomic": (*GAUSS, *BY_ROOTS),
@@ -205,6 +205,7 @@ HOME = (
     dict.fromkeys((*GAUSS, "rk4"), "free, variable mass")
     | dict.fromkeys((*RATTLE, *CANONICAL), "holonomic")
     | dict.fromkeys(BY_ROOTS, "nonholonomic")
+    | {"moreau": "free, constant mass"}
     | dict.fromkeys(ON_GROUPS, "matrices on a group")
 )
 

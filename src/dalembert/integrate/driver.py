@@ -17,6 +17,7 @@ from ..runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from ..runtime.kernel import Kernel, kernel_of
 from . import advance as loop
 from .contact.contact import Contacts
+from .contact.stepped_contacts import SteppedContacts
 from .events.rank_watch import hold_watch, vanishing_row
 from .events.stop_times import Stop
 from .events.switching import SwitchWatch
@@ -67,7 +68,8 @@ class Driver(RunLoop):
 
     def __init__(self, task: Task, stop: Callable[[], bool] | None = None) -> None:
         self.task, self.stop = task, stop
-        self.contacts = Contacts(task.equations.system)
+        kind = SteppedContacts if find_method(task.method).steps_contacts else Contacts
+        self.contacts: Contacts | SteppedContacts = kind(task.equations.system)
         self.chart = VelocityPartition()
         self.record = RunRecord(task)
         self.modes: dict[tuple[str, ...], Equations] = {}
@@ -108,7 +110,7 @@ class Driver(RunLoop):
 
             ending = untrue(self) or ending
         if ending.is_success and self.contacts:
-            ending = self.contacts.values.violated(self) or ending
+            ending = self.contacts.violated(self) or ending
         return motion_of(self, ending)
 
     def _start(self) -> Start:

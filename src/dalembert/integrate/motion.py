@@ -23,6 +23,7 @@ from ..model.system import System
 from ..typing import Array, ArrayLike, Path, Symbol
 from .contact.contact_modes import ContactChange
 from .energy_columns import Columns
+from .methods.table import find_method
 from .motion_pictures import MotionPictures
 from .outcome import Outcome, Termination
 from .reactions import Reaction, ReactionForce, Reactions, missing_quantity
@@ -257,10 +258,20 @@ class Motion(ReadOnlyArrays, MotionPictures):
         observed, none = self._observed, np.zeros((0, len(self.t)))
         forces = self._forces
         never = dict.fromkeys((c.name for c in self.system.unilateral), np.zeros((1, len(self.t))))
+        if self.system.unilateral and self.stepped_forces is not None:
+            never = {name: -force[:1] for name, force in self.stepped_forces.items()}
         multipliers = {
             name: observed.get(f"multiplier {name}", never.get(name, none)) for name in forces
         }
         return Reactions(len(self.system.coordinates), forces, multipliers)
+
+    @cached_property
+    def stepped_forces(self) -> Mapping[str, Array] | None:
+        """Normal force and friction of each contact by time steps; None for other methods."""
+        from .contact.contact_history import stepped_forces
+
+        is_stepped = find_method(self.statistics["method"]).steps_contacts
+        return stepped_forces(self) if is_stepped else None
 
     @cached_property
     def contacts(self) -> Mapping[str, ContactHistory]:
@@ -284,6 +295,11 @@ class Motion(ReadOnlyArrays, MotionPictures):
                 places |= large.reaction_places if large is not None else {}
         forces = {name: ReactionForce(block, places.get(name)) for name, block in blocks.items()}
         nowhere = ReactionForce(np.zeros((0, len(self.t))), [])
+        if self.system.unilateral and self.stepped_forces is not None:
+            from .contact.contact_history import stepped_reaction
+
+            stepped = {c.name: stepped_reaction(self, c) for c in self.system.unilateral}
+            return forces | {name: ReactionForce(force, None) for name, force in stepped.items()}
         return forces | dict.fromkeys(self._never_closed, nowhere)
 
     @property

@@ -166,6 +166,7 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
             }
             if task.stepping.adapt.density is not None:
                 statistics["start_density"] = task.stepping.adapt.density
+    statistics |= driver.contacts.statistics
     if task.method_reason:
         statistics["method_reason"] = task.method_reason
     system, state = task.equations.system, reported_symbols(task.equations)
@@ -180,7 +181,11 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
         segments=tuple(record.segments),
         owner=owner,
         termination=replace(
-            ending, diagnostics=diagnostics(task, record.segments, ending.is_success)
+            ending,
+            diagnostics=(
+                *diagnostics(task, record.segments, ending.is_success),
+                *driver.contacts.sentences,
+            ),
         ),
         event_names=tuple(found.event.name for found in record.found),
         t_events=[np.array(found.times) for found in record.found],

@@ -5,7 +5,16 @@ from __future__ import annotations
 from ..codegen.native.language import Integers, Reals, Record
 from ..runtime.kernel_fields import KernelFields
 
-__all__ = ["Clock", "Control", "Counts", "FixedFields", "LaneFields", "RunFields", "TangentFields"]
+__all__ = [
+    "Clock",
+    "ContactFields",
+    "Control",
+    "Counts",
+    "FixedFields",
+    "LaneFields",
+    "RunFields",
+    "TangentFields",
+]
 
 
 class Clock(Record):
@@ -95,6 +104,83 @@ class Sampling(Record):
     disturbances: Reals
     pieces: Reals
     table_places: Integers
+
+
+class ContactFields(Record):
+    """Time steps with contacts: components of the mass matrix, and the contacts of a step.
+
+    Component k has the coordinates `members` and the constraints `row_members` from the k-th of
+    `member_first` and `row_first`; its blocks of M and G begin at the k-th of `matrix_first` and
+    `rows_first`. A stated contact c has `stated_rows` rows on the coordinates of `stated_dofs`,
+    and its numbers begin at `stated_first`. A contact of a step has rows of `width` entries.
+    """
+
+    matrix_program: int
+    force_program: int
+    stated_program: int
+    position_program: int
+    n_components: int
+    n_rows: int
+    n_positions: int
+    n_stated: int
+    n_active: int
+    capacity: int
+    width: int
+    # Where a step fell short: how often, the worst residual, and how often several contacts
+    # with restitution hit at once.
+    n_unconverged: int
+    n_simultaneous: int
+    n_sweeps: int
+    worst: float
+    # Components, and the rows that position residuals belong to.
+    members: Integers
+    member_first: Integers
+    component_of: Integers
+    row_members: Integers
+    row_first: Integers
+    matrix_first: Integers
+    rows_first: Integers
+    position_rows: Integers
+    matrices: Reals
+    rows: Reals
+    factors: Reals
+    columns: Reals
+    collected: Reals
+    lengths: Reals
+    ranks: Integers
+    row_order: Integers
+    row_choice: Integers
+    right: Reals
+    component_work: Reals
+    # Stated contacts: gap, offsets, four coefficients, rows.
+    stated_rows: Integers
+    stated_first: Integers
+    stated_dofs: Integers
+    stated_dof_first: Integers
+    stated_values: Reals
+    # The contacts of a step.
+    key: Integers
+    n_contact_rows: Integers
+    dof_count: Integers
+    dofs: Integers
+    jacobian_rows: Reals
+    responses: Reals
+    delassus: Reals
+    gaps: Reals
+    speed_bound: Reals
+    offsets: Reals
+    friction: Reals
+    impulses: Reals
+    pushes: Reals
+    remembered_impulses: Reals
+    # States of a step.
+    force: Reals
+    position_residual: Reals
+    middle: Reals
+    change: Reals
+    end: Reals
+    shift: Reals
+    local: Reals
 
 
 class RunFields(KernelFields):
@@ -242,6 +328,7 @@ class FixedFields(RunFields):
     control_program: int
     control: Control
     density_values: Reals
+    contact: ContactFields
 
 
 class LaneFields(RunFields):

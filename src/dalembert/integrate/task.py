@@ -311,7 +311,7 @@ def _check_method(
     if not method.looks_inside:
         from .methods.hypotheses import refuse_decisions, refuse_functions
 
-        refuse_decisions(equations, method.name, events)
+        refuse_decisions(equations, method.name, events, method.steps_contacts)
         if method.is_external:
             refuse_functions(method.name, options.inputs)
     if options.atol is not None and not method.has_atol:

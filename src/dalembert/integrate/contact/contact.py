@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ...errors import DalembertError, ModelError, StartError
+from ...errors import DalembertError, ModelError
 from ...model.constraints import FrictionLimit
 from ...model.constraints.held_contacts import ContactPhase
 from ...model.system import System
@@ -47,9 +47,9 @@ __all__ = ["Contacts"]
 MOST_ROUNDS = 50
 #: A flight shorter than this part of the longest one is no flight: the contact rests.
 SHORT_FLIGHT = 1e-9
-#: A gap at the start counts as closed, and one on the wrong side as rounding, where it is below
-#: these parts of the way that it goes during the run, at the speed and acceleration of the start.
-TOUCHING, WITHIN = 1e-12, 1e-9
+#: A gap at the start counts as closed where it is below this part of the way that it goes during
+#: the run, at the speed and acceleration of the start.
+TOUCHING = 1e-12
 #: The most impacts and releases at one instant.
 MOST_AT_ONCE = 200
 
@@ -63,6 +63,8 @@ class Contacts:
         self.longest = 0.0
         self.values = ContactValues(system.unilateral)
         self.stated, self.constraints = self.values.stated, self.values.constraints
+        self.statistics: dict[str, float] = {}
+        self.sentences: tuple[str, ...] = ()
         self._instant, self._decisions = -np.inf, 0
         self._watched = 0
 
@@ -117,16 +119,7 @@ class Contacts:
         hitting: list[str] = []
         resting: list[str] = []
         for name, constraint in self.constraints.items():
-            gap, speed, acceleration = self.values.gap_and_rates(
-                driver, constraint.expression, t, y
-            )
-            way = abs(speed) * length + 0.5 * abs(acceleration) * length**2
-            if gap > (WITHIN * way if way > 0 else WITHIN):
-                raise StartError(
-                    f"The start breaks the one-sided constraint `{name}`",
-                    seen=f"{constraint.expression} = {gap:.3g}, which must not be positive",
-                    remedy="start on the allowed side",
-                )
+            gap, speed, acceleration, way = self.values.start_gap(driver, constraint, t, y, length)
             if gap < -TOUCHING * way:
                 continue
             if abs(speed) <= SHORT_FLIGHT * abs(acceleration) * length:
@@ -144,6 +137,10 @@ class Contacts:
             self._note(driver, mode, t, "at the start")
             driver.enter(mode, t, y)
         return None
+
+    def violated(self, driver: Driver) -> Termination | None:
+        """End a motion along which a gap had the wrong sign; None if none had."""
+        return self.values.violated(driver)
 
     def _short(self, t: float) -> float:
         """The least flight time: a fraction of the longest one, above clock resolution."""

@@ -18,7 +18,7 @@ from ...typing import Array
 if TYPE_CHECKING:
     from ..motion import Motion
 
-__all__ = ["ContactHistory", "contact_history"]
+__all__ = ["ContactHistory", "contact_history", "stepped_forces", "stepped_reaction"]
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,20 @@ class ContactHistory(ReadOnlyArrays):
     friction: Any
 
 
-def contact_history(
-    motion: Motion, contact: UnilateralConstraint | FrictionLimit
-) -> ContactHistory:
-    """What a contact or a friction limit does along a motion.
+@dataclass(frozen=True)
+class _Rows:
+    """Gap and load (nt,), slip (k, nt), the rows g_q (nt, n) and W (nt, k, n) of a contact."""
 
-    The reaction of a contact is F = A^T mu + W^T P with the friction P, so that
-    P = (W W^T)^-1 W (F - A^T mu); that of a friction limit is W^T P.
-    """
+    gap: Array
+    load: Array
+    slip: Array
+    normals: Array
+    tangents: Array
+
+
+def _rows(motion: Motion, contact: UnilateralConstraint | FrictionLimit) -> _Rows:
     system, algebra = motion.system, GraphAlgebra()
-    count, k = len(motion.t), len(contact.tangent)
+    count, k, n = len(motion.t), len(contact.tangent), len(motion.system.coordinates)
     symbols = (t, *system.coordinates, *system.velocities, *system.parameters)
     inputs = algebra.vector(symbols)
     q, v = algebra.vector(system.coordinates), algebra.vector(system.velocities)
@@ -66,19 +70,38 @@ def contact_history(
         for s in symbols
     ]
     found = [np.asarray(each) for each in function(np.array(table))]
+    return _Rows(
+        found[0].ravel(),
+        found[4].ravel(),
+        found[1].reshape(k, count),
+        found[2].reshape(count, n),
+        found[3].reshape(n, k, count).transpose(2, 1, 0),
+    )
+
+
+def contact_history(
+    motion: Motion, contact: UnilateralConstraint | FrictionLimit
+) -> ContactHistory:
+    """What a contact or a friction limit does along a motion.
+
+    The reaction of a contact is F = A^T mu + W^T P with the friction P, so that
+    P = (W W^T)^-1 W (F - A^T mu); that of a friction limit is W^T P. A motion by time steps has the
+    impulses of the steps instead.
+    """
+    count, k, rows = len(motion.t), len(contact.tangent), _rows(motion, contact)
+    if motion.stepped_forces is not None:
+        forces = motion.stepped_forces[contact.name]
+        return ContactHistory(rows.gap, forces[0], rows.slip, forces[1 : 1 + k])
     reaction = motion.reactions[contact.name]
-    normal = _pressing(motion, contact, found[4].ravel())
-    n = len(system.coordinates)
-    normals = found[2].reshape(count, n)
-    rows = found[3].reshape(n, k, count).transpose(2, 1, 0)
-    rest = np.asarray(reaction.force).T + normals * normal[:, None]
+    normal = _pressing(motion, contact, rows.load)
+    rest = np.asarray(reaction.force).T + rows.normals * normal[:, None]
     rubbing = np.zeros((count, k))
     if k:
-        pushed = (rows @ rest[:, :, None])[:, :, 0]
+        pushed = (rows.tangents @ rest[:, :, None])[:, :, 0]
         closed = np.abs(pushed).max(axis=1) > 0
-        square = rows[closed] @ rows[closed].transpose(0, 2, 1)
+        square = rows.tangents[closed] @ rows.tangents[closed].transpose(0, 2, 1)
         rubbing[closed] = np.linalg.solve(square, pushed[closed][:, :, None])[:, :, 0]
-    return ContactHistory(found[0].ravel(), normal, found[1].reshape(k, count), rubbing.T)
+    return ContactHistory(rows.gap, normal, rows.slip, rubbing.T)
 
 
 def _pressing(motion: Motion, contact: UnilateralConstraint | FrictionLimit, load: Array) -> Any:
@@ -88,3 +111,36 @@ def _pressing(motion: Motion, contact: UnilateralConstraint | FrictionLimit, loa
     if not contact.normal:
         return load
     return np.abs(motion.reactions[contact.normal].multiplier).reshape(-1, len(motion.t))[0]
+
+
+def stepped_reaction(motion: Motion, contact: UnilateralConstraint | FrictionLimit) -> Array:
+    """The generalised force of a contact in a motion by time steps, (n, nt)."""
+    assert motion.stepped_forces is not None
+    forces, rows = motion.stepped_forces[contact.name], _rows(motion, contact)
+    pushing: Array = -rows.normals * forces[0][:, None]
+    for k in range(len(contact.tangent)):
+        pushing = pushing + rows.tangents[:, k] * forces[1 + k][:, None]
+    return pushing.T
+
+
+def stepped_forces(motion: Motion) -> dict[str, Array]:
+    """Normal force and friction of each contact, (3, nt): impulses of the step from each point.
+
+    The steps are taken again, from the states of the motion.
+    """
+    from .. import advance as loop
+    from ..methods.fixed.fixed_dense import run_from
+
+    step, contacts = float(motion.statistics["step"]), motion.system.unilateral
+    found = np.zeros((len(contacts), 3, len(motion.t)))
+    for number, segment in enumerate(motion.segments):
+        run, result = run_from(motion, segment, 0, step), np.zeros(segment.step_y.shape[1])
+        impulses = run.context.fields.contact.arrays["remembered_impulses"]
+        for place in np.flatnonzero(motion.owner == number):
+            state = np.ascontiguousarray(motion.y[:, place])
+            code = run.call("step_from", float(motion.t[place]), step, state, result)
+            if code == loop.BUDGET:
+                found[:, :, place] = impulses[: 3 * len(contacts)].reshape(-1, 3) / step
+            else:
+                found[:, :, place] = np.nan
+    return {c.name: found[k] for k, c in enumerate(contacts)}

@@ -11,7 +11,7 @@ import sympy
 
 from ...codegen.dense_function import DenseFunction
 from ...codegen.passes.magnitudes import magnitudes
-from ...errors import ContradictionError, ModelError, SingularError
+from ...errors import ContradictionError, ModelError, SingularError, StartError
 from ...model.constraints import FrictionLimit, UnilateralConstraint
 from ...model.constraints.held_contacts import ContactPhase
 from ...model.forces import rate
@@ -32,6 +32,8 @@ ROUNDING = 16 * 2.0**-52
 #: A slip below this part of its largest terms has stopped.
 STOPPED = 1e-11
 ZERO = sympy.Integer(0)
+#: A gap on the wrong side at the start is rounding below this part of the way that it goes.
+WITHIN = 1e-9
 #: A gap above this part of its largest term violates contact: with projection, and without.
 VIOLATED, VIOLATED_UNPROJECTED = 1e-9, 1e-6
 
@@ -113,6 +115,28 @@ class ContactValues:
         )
         found = [float(value) for value in values]
         return found[0], found[1], found[2]
+
+    def start_gap(
+        self,
+        driver: Driver,
+        constraint: UnilateralConstraint,
+        t: float,
+        y: Array,
+        length: float,
+    ) -> tuple[float, float, float, float]:
+        """A gap of the start, its first two derivatives, and the way it goes in a time `length`.
+
+        Raises StartError where it is on the wrong side by more than rounding of that way.
+        """
+        gap, speed, acceleration = self.gap_and_rates(driver, constraint.expression, t, y)
+        way = abs(speed) * length + 0.5 * abs(acceleration) * length**2
+        if gap > (WITHIN * way if way > 0 else WITHIN):
+            raise StartError(
+                f"The start breaks the one-sided constraint `{constraint.name}`",
+                seen=f"{constraint.expression} = {gap:.3g}, which must not be positive",
+                remedy="start on the allowed side",
+            )
+        return gap, speed, acceleration, way
 
     def slip_function(
         self, driver: Driver, constraint: UnilateralConstraint | FrictionLimit

@@ -26,7 +26,9 @@ __all__ = [
 ]
 
 
-def refuse_decisions(equations: Equations, method: str, events: Sequence[Event]) -> None:
+def refuse_decisions(
+    equations: Equations, method: str, events: Sequence[Event], steps_contacts: bool = False
+) -> None:
     """Refuse events and contacts, for methods whose steps are not looked into."""
     if events:
         raise ModelError(
@@ -35,11 +37,11 @@ def refuse_decisions(equations: Equations, method: str, events: Sequence[Event])
             remedy="use method dop853 or taylor, or look at motion.sol",
         )
     unilateral = equations.system.unilateral
-    if unilateral:
+    if unilateral and not steps_contacts:
         raise FormError(
             f"The method {method} cannot follow the one-sided constraint `{unilateral[0].name}`",
             seen="contacts open and close between steps",
-            remedy="use method dop853",
+            remedy="use method dop853 or moreau",
         )
 
 

@@ -57,6 +57,8 @@ class FixedStep:
         Whether the equations of a step include all constraints; else each step is projected.
     allows_adapt : bool
         Whether a reversible control may vary the steps.
+    dissipates : bool
+        Whether steps may lose energy that the smooth system keeps, as contacts do.
     """
 
     bound: Bound
@@ -64,6 +66,7 @@ class FixedStep:
     has_newton: bool = False
     ends_on_constraints: bool = False
     allows_adapt: bool = False
+    dissipates: bool = False
 
 
 class Between(Protocol):
@@ -139,6 +142,8 @@ class Method:
         Raises an error that says which hypothesis of the method fails.
     is_symplectic : bool
         Whether steps are symplectic where the system is Hamiltonian, in canonical coordinates.
+    steps_contacts : bool
+        Whether contacts open and close within its steps, without events.
     moves_by_group : bool
         Whether it is for flows whose matrices move by a group.
     least_rtol, rtol : float
@@ -154,6 +159,7 @@ class Method:
     form: str | None = None
     check: Callable[[Equations, str], None] = no_hypotheses
     is_symplectic: bool = False
+    steps_contacts: bool = False
     moves_by_group: bool = False
     least_rtol: float = 1e-15
     rtol: float = 1e-10

@@ -30,6 +30,7 @@ _MODULES = {
     "adaptive.dop853": "dop853",
     "adaptive.taylor_programs": "taylor",
     "fixed.rk4": "rk4",
+    "contact.moreau": "moreau",
     "external.external_methods": "heyoka cvode-bdf cvode-adams ida-ggl",
     "implicit.collocation": "gauss2 gauss4 gauss6",
     "groups.isospectral": "isospectral2 isospectral4 isospectral6",

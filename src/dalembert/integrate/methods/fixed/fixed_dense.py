@@ -23,17 +23,35 @@ if TYPE_CHECKING:
     from ...motion import Motion
     from ...segment import Segment
 
-__all__ = ["ShorterSteps"]
+__all__ = ["ShorterSteps", "run_from"]
 
 #: A time this part of a step away from a step is that step.
 SAME = 1e-9
+
+
+def run_from(motion: Motion, segment: Segment, node: int, step: float) -> FixedRun:
+    """A run that stands at a stored step of a segment, without an end."""
+    context, t = segment.context, float(segment.step_t[node])
+    task: Any = SimpleNamespace(
+        equations=motion.equations,
+        parameters=context.parameters,
+        method=str(motion.statistics["method"]),
+        project=True,
+        span=(t, t + step * 2**40),
+        stepping=Stepping(step, 2**40, 2**40),
+    )
+    state, none = segment.step_y[node], np.zeros(0)
+    run = FixedRun(RunStart(context.kernel, task, t, state, none, np.zeros((0, 0)), 0))
+    if context.callback is not None:
+        run.context.call_for_inputs(context.callback)
+    return run
 
 
 class ShorterSteps:
     """The states of one segment between its steps."""
 
     def __init__(self, motion: Motion, segment: Segment, sign: float) -> None:
-        self.segment, self.sign = segment, sign
+        self.motion, self.segment, self.sign = motion, segment, sign
         self.step = sign * float(motion.statistics["step"])
         self.method = str(motion.statistics["method"])
         self.varies = "adapt" in motion.statistics
@@ -66,19 +84,7 @@ class ShorterSteps:
 
     def _begin(self, node: int) -> None:
         """Stand at a stored step."""
-        segment, context = self.segment, self.segment.context
-        t = float(segment.step_t[node])
-        task: Any = SimpleNamespace(
-            parameters=context.parameters,
-            method=self.method,
-            project=True,
-            span=(t, t + self.step * 2**40),
-            stepping=Stepping(self.step, 2**40, 2**40),
-        )
-        state, none = segment.step_y[node], np.zeros(0)
-        self.run = FixedRun(RunStart(context.kernel, task, t, state, none, np.zeros((0, 0)), 0))
-        if context.callback is not None:
-            self.run.context.call_for_inputs(context.callback)
+        self.run = run_from(self.motion, self.segment, node, self.step)
         self.place = node
 
     def _reach(self, t: float, result: Array) -> None:

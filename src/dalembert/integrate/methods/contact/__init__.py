@@ -1,0 +1,1 @@
+"""Time steps with contacts: Moreau's sweeping process."""

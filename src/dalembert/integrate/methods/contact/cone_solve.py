@@ -1,0 +1,199 @@
+r"""Coulomb's law of all contacts of a step, by block Gauss-Seidel with an exact local solve.
+
+With the impulses P of one contact and those of the others fixed, its relative velocity is
+u = b + W P, (3,). The law asks for (Jean and Moreau 1992; in impulses)
+
+    0 <= P_n  _|_  u_n >= 0,      |P_t| <= mu P_n,      u_t = -s P_t,  s >= 0,  s = 0 inside.
+
+If b_n >= 0 the contact opens. Else it sticks where W P = -b lies in the cone, and slips otherwise:
+u_n = 0 gives P_n, (W_t + s) P_t = -b_t' with the Schur complement W_t of W, and the scalar s >= 0
+solves |P_t(s)| = mu P_n(s), which changes its sign between s = 0 and infinity. The velocities of
+the whole system are kept up to date by v += P J^T dP, so that a sweep costs what the rows have
+entries.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from ....codegen.native.language import Reals, native, rare
+from ...run_fields import ContactFields
+
+__all__ = ["MOST_SWEEPS", "SOLVED", "coulomb_sweeps", "gap_sweeps"]
+
+#: A sweep that changes no relative velocity by more than this part of the largest one is the last.
+SOLVED = 1e-10
+#: The most sweeps over all contacts in a step.
+MOST_SWEEPS = 2000
+#: The most trials of a slip.
+MOST_TRIALS = 100
+
+
+@native
+def tangent_impulse(w: Reals, b: Reals, s: float, p: Reals) -> float:
+    """p_t, p_n <- for a slip with u_t = -s P_t and u_n = 0; returns |P_t|."""
+    inverse = 1.0 / w[0]
+    b1, b2 = b[1] - w[3] * b[0] * inverse, b[2] - w[6] * b[0] * inverse
+    a11 = w[4] - w[3] * w[1] * inverse + s
+    a12, a21 = w[5] - w[3] * w[2] * inverse, w[7] - w[6] * w[1] * inverse
+    a22 = w[8] - w[6] * w[2] * inverse + s
+    determinant = a11 * a22 - a12 * a21
+    if not determinant > 1e-14 * a11 * a22:
+        # Nothing but rounding is left of one direction, in which friction has no effect.
+        trace = a11 + a22
+        p[1] = -b1 / trace if trace > 0.0 else 0.0
+        p[2] = -b2 / trace if trace > 0.0 else 0.0
+    else:
+        p[1] = (a12 * b2 - a22 * b1) / determinant
+        p[2] = (a21 * b1 - a11 * b2) / determinant
+    p[0] = -(b[0] + w[1] * p[1] + w[2] * p[2]) * inverse
+    return sqrt(p[1] ** 2 + p[2] ** 2)
+
+
+@native
+def solve_in_space(w: Reals, b: Reals, kinetic: float, static: float, p: Reals) -> None:
+    """p (3) <- the impulse of a contact with two tangent directions that does not open."""
+    size = tangent_impulse(w, b, 0.0, p)
+    if size <= static * p[0]:
+        return
+    if kinetic <= 0.0:
+        p[0], p[1], p[2] = -b[0] / w[0], 0.0, 0.0
+        return
+    low, at_low = 0.0, size - kinetic * p[0]
+    high, at_high = w[4] + w[8], at_low
+    for _ in range(MOST_TRIALS):
+        size = tangent_impulse(w, b, high, p)
+        at_high = size - kinetic * p[0]
+        if not at_high > 0.0:
+            break
+        low, at_low = high, at_high
+        high *= 4.0
+    # False position; an end that stays counts half (Illinois).
+    for _ in range(MOST_TRIALS):
+        if not high - low > 1e-14 * high or at_high == 0.0:
+            break
+        s = low + (high - low) * at_low / (at_low - at_high)
+        size = tangent_impulse(w, b, s, p)
+        here = size - kinetic * p[0]
+        if abs(here) <= 1e-15 * size:
+            return
+        if here > 0.0:
+            low, at_low = s, here
+            at_high *= 0.5
+        else:
+            high, at_high = s, here
+            at_low *= 0.5
+    tangent_impulse(w, b, high, p)
+
+
+@native
+def solve_in_plane(w: Reals, b: Reals, kinetic: float, static: float, p: Reals) -> None:
+    """p (2) <- the impulse of a contact with one tangent direction that does not open."""
+    determinant = w[0] * w[4] - w[1] * w[3]
+    if determinant > 1e-14 * w[0] * w[4]:
+        p[0] = (w[1] * b[1] - w[4] * b[0]) / determinant
+        p[1] = (w[3] * b[0] - w[0] * b[1]) / determinant
+    else:
+        p[0], p[1] = -b[0] / w[0], 0.0
+    if abs(p[1]) <= static * p[0]:
+        return
+    # u_n = 0 with the friction on either side of the cone; the one that opposes its slip.
+    for way in range(2):
+        sign = 1.0 if (way == 0) == (p[1] > 0.0) else -1.0
+        slope = w[0] + sign * kinetic * w[1]
+        if slope > 0.0:
+            push = -b[0] / slope
+            slip = b[1] + (w[3] + sign * kinetic * w[4]) * push
+            if slip * sign <= 0.0 or way == 1:
+                p[0], p[1] = push, sign * kinetic * push
+                return
+    p[0], p[1] = -b[0] / w[0], 0.0
+
+
+@native
+def sweep_contact(c: ContactFields, k: int, v: Reals) -> float:
+    """Solve one contact and add what it changes to the velocities v; returns the change of u."""
+    rows, width = c.n_contact_rows[k], c.width
+    jacobian, response = c.jacobian_rows + 3 * k * width, c.responses + 3 * k * width
+    dofs, count = c.dofs + k * width, c.dof_count[k]
+    w, p, offset = c.delassus + 9 * k, c.impulses + 3 * k, c.offsets + 3 * k
+    u, b, found = c.local, c.local + 3, c.local + 6
+    for r in range(rows):
+        total = offset[r]
+        row = jacobian + r * width
+        for j in range(count):
+            total += row[j] * v[dofs[j]]
+        u[r] = total
+    for r in range(rows):
+        b[r] = u[r]
+        for s in range(rows):
+            b[r] -= w[3 * r + s] * p[s]
+    b[0] -= c.speed_bound[k]
+    found[0], found[1], found[2] = 0.0, 0.0, 0.0
+    if b[0] < 0.0 and w[0] > 0.0:
+        kinetic, static = c.friction[3 * k], c.friction[3 * k + 1]
+        if rows == 3:
+            solve_in_space(w, b, kinetic, static, found)
+        elif rows == 2:
+            solve_in_plane(w, b, kinetic, static, found)
+        else:
+            found[0] = -b[0] / w[0]
+    changed = 0.0
+    for r in range(rows):
+        step = found[r] - p[r]
+        if step != 0.0:
+            p[r] = found[r]
+            row = response + r * width
+            for j in range(count):
+                v[dofs[j]] += row[j] * step
+            changed = max(changed, abs(step) * w[4 * r])
+    return changed
+
+
+@native
+def coulomb_sweeps(c: ContactFields, v: Reals, scale: float) -> float:
+    """Sweep until velocities v (n) and impulses obey Coulomb's law.
+
+    Returns the largest change of a relative velocity in the last sweep, relative to `scale`.
+    """
+    changed = 0.0
+    for number in range(MOST_SWEEPS):
+        changed = 0.0
+        for i in range(c.n_active):
+            k = i if number % 2 == 0 else c.n_active - 1 - i
+            changed = max(changed, sweep_contact(c, k, v))
+        c.n_sweeps += 1
+        if changed <= SOLVED * scale:
+            break
+    return changed / scale if scale > 0.0 else 0.0
+
+
+@rare
+def gap_sweeps(c: ContactFields, shift: Reals, enough: float) -> float:
+    """Sweep until the shift (n) of the positions closes no gap by more than `enough`.
+
+    Pushes are along the responses to normal impulses, >= 0, and complementary to the gaps.
+    """
+    changed = 0.0
+    for number in range(MOST_SWEEPS):
+        changed = 0.0
+        for i in range(c.n_active):
+            k = i if number % 2 == 0 else c.n_active - 1 - i
+            width, dofs, count = c.width, c.dofs + k * c.width, c.dof_count[k]
+            row, response = c.jacobian_rows + 3 * k * width, c.responses + 3 * k * width
+            if not c.delassus[9 * k] > 0.0:
+                continue
+            gap = c.gaps[k]
+            for j in range(count):
+                gap += row[j] * shift[dofs[j]]
+            push = max(c.pushes[k] - gap / c.delassus[9 * k], 0.0)
+            step = push - c.pushes[k]
+            if step != 0.0:
+                c.pushes[k] = push
+                for j in range(count):
+                    shift[dofs[j]] += response[j] * step
+                changed = max(changed, abs(step) * c.delassus[9 * k])
+        c.n_sweeps += 1
+        if changed <= enough:
+            break
+    return changed
