@@ -5,6 +5,7 @@ from .numbers import agreement as agreement
 from .numbers import assemble as assemble
 from .numbers import inverse_kinematics as inverse_kinematics
 from .parts import Body as Body
+from .parts import BodyContacts as BodyContacts
 from .parts import Frame as Frame
 from .parts import Geometry as Geometry
 from .parts import Joint as Joint
@@ -18,6 +19,8 @@ from .parts import ball_on_surface as ball_on_surface
 from .parts import box as box
 from .parts import bushing as bushing
 from .parts import capsule as capsule
+from .parts import contact as contact
+from .parts import contacts as contacts
 from .parts import coupling as coupling
 from .parts import cylinder as cylinder
 from .parts import cylindrical as cylindrical
@@ -28,7 +31,9 @@ from .parts import ellipsoid as ellipsoid
 from .parts import free as free
 from .parts import gear as gear
 from .parts import ground as ground
+from .parts import half_space as half_space
 from .parts import height_field as height_field
+from .parts import hull as hull
 from .parts import implicit as implicit
 from .parts import inertia as inertia
 from .parts import knife_edge as knife_edge
@@ -40,6 +45,7 @@ from .parts import plane as plane
 from .parts import prismatic as prismatic
 from .parts import quaternion as quaternion
 from .parts import revolute as revolute
+from .parts import rim as rim
 from .parts import rolling as rolling
 from .parts import rotation_vector as rotation_vector
 from .parts import save_mechanism as save_mechanism

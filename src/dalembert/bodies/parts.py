@@ -7,6 +7,9 @@ from ..model.bodies.body import ground as ground
 from ..model.bodies.body import inertia as inertia
 from ..model.bodies.body_starts import Twist as Twist
 from ..model.bodies.body_starts import twist as twist
+from ..model.bodies.contacts import BodyContacts as BodyContacts
+from ..model.bodies.contacts import contact as contact
+from ..model.bodies.contacts import contacts as contacts
 from ..model.bodies.elements import bushing as bushing
 from ..model.bodies.elements import coupling as coupling
 from ..model.bodies.elements import damper as damper
@@ -41,7 +44,10 @@ from ..model.bodies.shapes import ball as ball
 from ..model.bodies.shapes import box as box
 from ..model.bodies.shapes import capsule as capsule
 from ..model.bodies.shapes import cylinder as cylinder
+from ..model.bodies.shapes import half_space as half_space
+from ..model.bodies.shapes import hull as hull
 from ..model.bodies.shapes import line as line
+from ..model.bodies.shapes import rim as rim
 from ..model.bodies.shapes import trace as trace
 from ..model.bodies.vectors import Rotation as Rotation
 from ..model.bodies.vectors import angles as angles

@@ -109,7 +109,7 @@ class Driver(RunLoop):
             from .methods.fixed.fixed_checks import untrue
 
             ending = untrue(self) or ending
-        if ending.is_success and self.contacts:
+        if ending.is_success:
             ending = self.contacts.violated(self) or ending
         return motion_of(self, ending)
 
@@ -122,7 +122,8 @@ class Driver(RunLoop):
             return consistent_start(
                 self.kernel.plain_context(p), t, task.start, p, task.project_start
             )
-        system = equations.system.touching(()) if self.contacts else equations.system
+        has_contacts = bool(equations.system.unilateral)
+        system = equations.system.touching(()) if has_contacts else equations.system
         other = kernel_of(derive(system, form), equations.system.parameters)
         given = in_velocities(equations, other.plain_context(p), t, task.start, p)
         found = consistent_start(other.plain_context(p), t, given, p, task.project_start)
@@ -296,7 +297,7 @@ class Driver(RunLoop):
         """The equations with some one-sided constraints closed."""
         if mode not in self.modes:
             equations = self.task.equations
-            if self.contacts:
+            if equations.system.unilateral:
                 equations = derive(equations.system.touching(mode), equations.form)
             self.modes[mode] = equations
         return self.modes[mode]

@@ -13,6 +13,7 @@ __all__ = [
     "FixedFields",
     "LaneFields",
     "RunFields",
+    "ShapeFields",
     "TangentFields",
 ]
 
@@ -171,6 +172,8 @@ class ContactFields(Record):
     offsets: Reals
     friction: Reals
     impulses: Reals
+    impulses_before: Reals
+    directions: Reals
     pushes: Reals
     remembered_impulses: Reals
     # States of a step.
@@ -181,6 +184,58 @@ class ContactFields(Record):
     end: Reals
     shift: Reals
     local: Reals
+
+
+class ShapeFields(Record):
+    """Solids on bodies, and the contacts between them that a step finds.
+
+    The numbers of body b begin at `body_first`: axes (9, row-major), origin (3), offset of its
+    twist (6: velocity of the origin, spin), and the Jacobian of the twist (6 x w) on the
+    coordinates of `body_dofs`. A solid has a kind, its body, three sizes, and its place on the
+    body; the vertices of a hull are in `points` from `point_first` on.
+    """
+
+    pose_program: int
+    n_bodies: int
+    n_solids: int
+    n_order: int
+    overflowed: int
+    deepest: float
+    body_first: Integers
+    body_dofs: Integers
+    body_dof_first: Integers
+    pose_values: Reals
+    speeds: Reals
+    are_apart: Integers
+    kinds: Integers
+    solid_body: Integers
+    solid_scene: Integers
+    sizes: Reals
+    places: Reals
+    radii: Reals
+    coefficients: Reals
+    points: Reals
+    point_first: Integers
+    # In space: axes and middle of each solid, its extent along x, and the order of these.
+    frames: Reals
+    extents: Reals
+    order: Integers
+    # Of each contact of a step: bodies, what measures its gap, two points and a normal on the
+    # bodies, and two radii.
+    bodies: Integers
+    measures: Integers
+    scenes: Integers
+    first_point: Reals
+    second_point: Reals
+    normal: Reals
+    radius: Reals
+    found: Reals
+    marks: Integers
+    polygon: Reals
+    # Impulses of the step before by key.
+    table_size: int
+    table_keys: Integers
+    table_impulses: Reals
 
 
 class RunFields(KernelFields):
@@ -329,6 +384,7 @@ class FixedFields(RunFields):
     control: Control
     density_values: Reals
     contact: ContactFields
+    shapes: ShapeFields
 
 
 class LaneFields(RunFields):

@@ -320,6 +320,15 @@ def _check_method(
             seen=f"atol = {options.atol}",
             remedy="leave atol out and choose rtol",
         )
+    shapes = equations.system.shape_contacts if isinstance(equations.system, System) else ()
+    if shapes and not method.steps_contacts:
+        raise FormError(
+            f"The method {method.name} cannot follow the contacts `{shapes[0].name}`, whose"
+            " distances are found in numbers",
+            seen=", ".join(sorted({solid.kind for solid in shapes[0].solids})),
+            remedy="use method moreau; planes with balls, capsules, boxes and hulls, and balls"
+            " without friction, have a formula in contact(...)",
+        )
     method.check(equations, method.name)
     if stepping is not None and stepping.adapt is not None:
         from .methods.fixed.step_density import check_reversible

@@ -16,6 +16,7 @@ from .builders.renaming import sum_of_terms
 from .cache import Cache
 from .constraints import Constraint, FrictionLimit, ImageConstraint, UnilateralConstraint
 from .constraints.held_contacts import ContactPhase
+from .constraints.shape_contacts import ShapeContacts
 from .drawing import Drawing, Drawn
 from .forces import SystemPart, sum_parts
 from .frozen_table import FrozenTable
@@ -299,6 +300,11 @@ class System:
         """The constraints that open, stick or slip along a motion: one-sided, and with a limit."""
         kinds = (UnilateralConstraint, FrictionLimit)
         return tuple(c for c in self.constraints if isinstance(c, kinds))
+
+    @property
+    def shape_contacts(self) -> tuple[ShapeContacts, ...]:
+        """Contacts between solids that are found in numbers."""
+        return tuple(c for c in self.constraints if isinstance(c, ShapeContacts))
 
     @property
     def image(self) -> ImageConstraint | None:

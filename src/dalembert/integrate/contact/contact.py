@@ -140,7 +140,7 @@ class Contacts:
 
     def violated(self, driver: Driver) -> Termination | None:
         """End a motion along which a gap had the wrong sign; None if none had."""
-        return self.values.violated(driver)
+        return self.values.violated(driver) if self else None
 
     def _short(self, t: float) -> float:
         """The least flight time: a fraction of the longest one, above clock resolution."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ModelError
+import numpy as np
+
+from ...errors import ModelError, StartError
+from ...model.constraints import UnilateralConstraint
 from ...model.system import System
 from ...typing import Array
 from ..outcome import Termination
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SteppedContacts"]
 
+#: Solids overlap at the start where they do by more than this part of the largest of them.
+OVERLAP = 1e-6
+#: The step that looks at the contacts of the start, as a part of the first one.
+TINY = 1e-9
+
 
 class SteppedContacts:
     """The one-sided constraints of a run by time steps, and how well its steps solved them.
@@ -28,27 +36,29 @@ class SteppedContacts:
     """
 
     def __init__(self, system: System) -> None:
-        self.constraints = {c.name: c for c in system.unilateral}
+        self.constraints = {
+            c.name: c for c in system.unilateral if isinstance(c, UnilateralConstraint)
+        }
         self.values = ContactValues(system.unilateral)
         self.impacts: list[tuple[float, str]] = []
         self.log = ContactLog()
+        self.has_shapes = bool(system.shape_contacts)
         self.statistics: dict[str, float] = {}
         self.sentences: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.constraints)
+        return bool(self.constraints) or self.has_shapes
 
     def check_start(self, driver: Driver) -> None:
         """Reject coefficients that are none, and runs backwards in time."""
         first, last = driver.task.span
         if self and last < first:
             raise ModelError(
-                f"A motion with the one-sided constraint `{next(iter(self.constraints))}` is"
-                " followed forwards in time",
+                "A motion with contacts is followed forwards in time",
                 seen=f"span {first:g} to {last:g}",
                 remedy="start at the earlier time",
             )
-        if self:
+        if self.constraints:
             self.values.check(driver, first)
 
     def consistent_values(self, driver: Driver, t: float) -> Termination | None:
@@ -56,7 +66,28 @@ class SteppedContacts:
         y, length = driver.run.y.copy(), abs(driver.task.span[1] - t)
         for constraint in self.constraints.values():
             self.values.start_gap(driver, constraint, t, y, length)
+        if driver.task.equations.system.shape_contacts:
+            self._check_shapes(driver, t)
         return None
+
+    def _check_shapes(self, driver: Driver, t: float) -> None:
+        """Reject solids that overlap at the start, by a step of almost no length."""
+        run = driver.run
+        shapes, before, stepping = run.context.fields.shapes, run.y.copy(), driver.task.stepping
+        assert stepping is not None
+        run.call("step_from", t, TINY * stepping.step, before, np.zeros(len(before)))
+        run.y[:] = before
+        size = float(np.max(shapes.arrays["radii"]))
+        if shapes.deepest > OVERLAP * size:
+            raise StartError(
+                "Solids overlap at the start",
+                seen=f"by {shapes.deepest:.3g}",
+                remedy="move their bodies apart",
+            )
+        run.counts.evaluations = 0
+        for name in ("n_sweeps", "n_unconverged", "n_simultaneous"):
+            setattr(run.context.fields.contact, name, 0)
+        run.context.fields.contact.worst = 0.0
 
     def violated(self, driver: Driver) -> Termination | None:
         """Report how the contacts of the steps were solved; steps end outside of contacts."""

@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from .joints import Joint
     from .kinematics import Kinematics
 
-__all__ = ["Geometry", "ball", "box", "capsule", "cylinder", "line", "mechanism_drawing", "trace"]
+__all__ = [
+    "Geometry",
+    "ball",
+    "box",
+    "capsule",
+    "cylinder",
+    "half_space",
+    "hull",
+    "line",
+    "mechanism_drawing",
+    "rim",
+    "trace",
+]
 
 ZERO = sympy.Integer(0)
 
@@ -115,6 +127,44 @@ def capsule(
     return _placed("capsule", (radius, length), at, rotation, color)
 
 
+def half_space(at: Sizes = (0, 0, 0), rotation: Rotated = None, color: str = "body") -> Geometry:
+    """The half-space below z = 0 of its frame, as a floor or a wall that others touch.
+
+    >>> half_space().kind
+    'plane'
+    """
+    return _placed("plane", (), at, rotation, color)
+
+
+def rim(
+    radius: Expression,
+    tube: Expression = 0,
+    at: Sizes = (0, 0, 0),
+    rotation: Rotated = None,
+    color: str = "body",
+) -> Geometry:
+    """The edge of a disk about z, or of a wheel whose rim is rounded by the radius `tube`.
+
+    >>> rim(0.3, 0.01).sizes
+    (0.300000000000000, 0.0100000000000000)
+    """
+    return _placed("rim", (radius, tube), at, rotation, color)
+
+
+def hull(
+    points: Sequence[Sizes],
+    at: Sizes = (0, 0, 0),
+    rotation: Rotated = None,
+    color: str = "body",
+) -> Geometry:
+    """The convex hull of points.
+
+    >>> len(hull([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]).points)
+    4
+    """
+    return _placed("hull", (), at, rotation, color, points)
+
+
 def line(*points: Sizes, color: str = "link") -> Geometry:
     """A line through points of the body.
 
@@ -149,6 +199,20 @@ def _shapes(body: Body, geometry: Geometry, kinematics: Kinematics) -> Iterator[
             yield Trace(spot((ZERO, ZERO, ZERO)), color)
         case "ball":
             yield Circle(spot((ZERO, ZERO, ZERO)), geometry.sizes[0], color=color)
+        case "plane":
+            yield Polyline(
+                tuple(spot((x, y, ZERO)) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))),
+                True,
+                1.0,
+                color,
+            )
+        case "hull":
+            for k, point in enumerate(geometry.points):
+                for other in geometry.points[:k]:
+                    yield Link(spot(other), spot(point), 1.0, color)
+        case "rim":
+            radius, tube = geometry.sizes
+            yield Circle(spot((ZERO, ZERO, ZERO)), radius + tube, (columns[0], columns[1]), color)
         case "cylinder":
             radius, length = geometry.sizes
             plane = (columns[0], columns[1])

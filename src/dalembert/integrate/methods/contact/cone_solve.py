@@ -9,7 +9,7 @@ If b_n >= 0 the contact opens. Else it sticks where W P = -b lies in the cone, a
 u_n = 0 gives P_n, (W_t + s) P_t = -b_t' with the Schur complement W_t of W, and the scalar s >= 0
 solves |P_t(s)| = mu P_n(s), which changes its sign between s = 0 and infinity. The velocities of
 the whole system are kept up to date by v += P J^T dP, so that a sweep costs what the rows have
-entries.
+entries. Between sweeps the impulses go on along conjugate directions (`accelerate`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from math import sqrt
 from ....codegen.native.language import Reals, native, rare
 from ...run_fields import ContactFields
 
-__all__ = ["MOST_SWEEPS", "SOLVED", "coulomb_sweeps", "gap_sweeps"]
+__all__ = ["MOST_SWEEPS", "SOLVED_LATE", "coulomb_sweeps", "gap_sweeps"]
 
-#: A sweep that changes no relative velocity by more than this part of the largest one is the last.
-SOLVED = 1e-10
-#: The most sweeps over all contacts in a step.
-MOST_SWEEPS = 2000
+#: Sweeps that change no relative velocity by more than this part of the largest one are the last;
+#: after some sweeps a larger part is enough.
+SOLVED, MANY_SWEEPS, SOLVED_LATE = 1e-10, 60, 1e-6
+#: How exactly a slip lies on its cone.
+SLIPS = 1e-13
+#: The most sweeps over all contacts in a step, of which the first are accelerated: later ones
+#: only meet contacts that change between sticking and slipping.
+MOST_SWEEPS, ACCELERATED = 600, 200
 #: The most trials of a slip.
 MOST_TRIALS = 100
 
@@ -59,31 +63,31 @@ def solve_in_space(w: Reals, b: Reals, kinetic: float, static: float, p: Reals) 
     if kinetic <= 0.0:
         p[0], p[1], p[2] = -b[0] / w[0], 0.0, 0.0
         return
-    low, at_low = 0.0, size - kinetic * p[0]
-    high, at_high = w[4] + w[8], at_low
+    # The ratio mu P_n / |P_t| rises from below one at s = 0, nearly on a line: secants, kept
+    # between the largest s with less and the least with more than one.
+    low, at_low = 0.0, kinetic * p[0] / size - 1.0
+    high, at_high = -1.0, 0.0
+    trace = w[4] + w[8] - (w[3] * w[1] + w[6] * w[2]) / w[0]
+    s = 0.5 * trace * (1.0 / (1.0 + at_low) - 1.0) if at_low > -0.999 else 1e3 * trace
     for _ in range(MOST_TRIALS):
-        size = tangent_impulse(w, b, high, p)
-        at_high = size - kinetic * p[0]
-        if not at_high > 0.0:
-            break
-        low, at_low = high, at_high
-        high *= 4.0
-    # False position; an end that stays counts half (Illinois).
-    for _ in range(MOST_TRIALS):
-        if not high - low > 1e-14 * high or at_high == 0.0:
-            break
-        s = low + (high - low) * at_low / (at_low - at_high)
         size = tangent_impulse(w, b, s, p)
-        here = size - kinetic * p[0]
-        if abs(here) <= 1e-15 * size:
+        here = kinetic * p[0] / size - 1.0
+        if abs(here) <= SLIPS:
             return
-        if here > 0.0:
+        if here < 0.0:
             low, at_low = s, here
             at_high *= 0.5
         else:
             high, at_high = s, here
             at_low *= 0.5
-    tangent_impulse(w, b, high, p)
+        if high < 0.0:
+            s = 4.0 * s + trace
+        else:
+            s = low + (high - low) * at_low / (at_low - at_high)
+            if not (s > low and s < high):
+                s = 0.5 * (low + high)
+            if not high - low > 1e-14 * high:
+                return
 
 
 @native
@@ -151,20 +155,64 @@ def sweep_contact(c: ContactFields, k: int, v: Reals) -> float:
 
 
 @native
+def sweep_twice(c: ContactFields, v: Reals) -> float:
+    """Solve all contacts one by one, forwards and backwards; returns the largest change of u."""
+    changed = 0.0
+    for k in range(c.n_active):
+        changed = max(changed, sweep_contact(c, k, v))
+    for k in range(c.n_active - 2, -1, -1):
+        changed = max(changed, sweep_contact(c, k, v))
+    c.n_sweeps += 2
+    return changed
+
+
+@rare
+def accelerate(c: ContactFields, v: Reals, before: float) -> float:
+    """Go on along the last directions, as conjugate gradients would; returns |step|^2.
+
+    The step of two sweeps is taken for the negative gradient, and its size in the metric of the
+    diagonal of W gives Fletcher and Reeves' factor (M. Silcowitz, S. Niebe, K. Erleben, "A
+    nonsmooth nonlinear conjugate gradient method for interactive contact force problems", 2010).
+    """
+    size, width = 0.0, c.width
+    for i in range(3 * c.n_active):
+        step = c.impulses[i] - c.impulses_before[i]
+        size += step * step * c.delassus[9 * (i // 3) + 4 * (i % 3)]
+    factor = size / before if before > 0.0 else 0.0
+    for k in range(c.n_active):
+        dofs, count = c.dofs + k * width, c.dof_count[k]
+        for r in range(c.n_contact_rows[k]):
+            i = 3 * k + r
+            step = c.impulses[i] - c.impulses_before[i]
+            along = factor * c.directions[i] if factor < 1.0 else 0.0
+            c.directions[i] = along + step if factor < 1.0 else 0.0
+            if along != 0.0:
+                c.impulses[i] += along
+                response = c.responses + i * width
+                for j in range(count):
+                    v[dofs[j]] += response[j] * along
+    return size
+
+
+@native
 def coulomb_sweeps(c: ContactFields, v: Reals, scale: float) -> float:
     """Sweep until velocities v (n) and impulses obey Coulomb's law.
 
-    Returns the largest change of a relative velocity in the last sweep, relative to `scale`.
+    Returns the largest change of a relative velocity in the last sweeps, relative to `scale`.
     """
-    changed = 0.0
-    for number in range(MOST_SWEEPS):
-        changed = 0.0
-        for i in range(c.n_active):
-            k = i if number % 2 == 0 else c.n_active - 1 - i
-            changed = max(changed, sweep_contact(c, k, v))
-        c.n_sweeps += 1
-        if changed <= SOLVED * scale:
+    changed, size = 0.0, 0.0
+    for i in range(3 * c.n_active):
+        c.directions[i] = 0.0
+    for number in range(MOST_SWEEPS // 2):
+        for i in range(3 * c.n_active):
+            c.impulses_before[i] = c.impulses[i]
+        changed = sweep_twice(c, v)
+        if changed <= SOLVED * scale or (
+            2 * number >= MANY_SWEEPS and changed <= SOLVED_LATE * scale
+        ):
             break
+        if 2 * number < ACCELERATED:
+            size = accelerate(c, v, size)
     return changed / scale if scale > 0.0 else 0.0
 
 

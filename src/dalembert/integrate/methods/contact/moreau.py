@@ -11,18 +11,25 @@ import numpy as np
 from ....codegen.program import Program, straight_line
 from ....errors import FormError
 from ....formulations.equations import Equations
-from ....model.constraints import UnilateralConstraint
+from ....model.constraints import FrictionLimit, UnilateralConstraint
 from ....model.flow_system import Flow
 from ....model.symbols import t
+from ....model.system import System
 from ....runtime.kernel import Kernel, kernel_of
 from ..fixed.fixed_steps import method_step
 from ..method import FixedStep, Method
 from .moreau_steps import moreau_step
+from .shape_arrays import prepare_shapes
 
 if TYPE_CHECKING:
     from ..fixed.fixed_run import FixedRun
 
 __all__ = ["METHODS", "Components", "StatedContacts"]
+
+
+def one_sided(system: System) -> tuple[UnilateralConstraint, ...]:
+    """The stated contacts of a system."""
+    return tuple(c for c in system.unilateral if isinstance(c, UnilateralConstraint))
 
 
 def check_time_stepping(equations: Equations, method: str) -> None:
@@ -34,7 +41,14 @@ def check_time_stepping(equations: Equations, method: str) -> None:
             seen=f'the form "{equations.form}"',
             remedy='use form="lagrange", for a system stated by its Lagrangian',
         )
-    poisson = [c.name for c in system.unilateral if c.law == "poisson"]
+    limits = [c.name for c in system.unilateral if isinstance(c, FrictionLimit)]
+    if limits:
+        raise FormError(
+            f"The method {method} has no friction limits such as `{limits[0]}`",
+            seen=", ".join(limits),
+            remedy="use method dop853",
+        )
+    poisson = [c.name for c in one_sided(system) if c.law == "poisson"]
     if poisson:
         raise FormError(
             f"The method {method} has Moreau's law of impact, and `{poisson[0]}` has Poisson's",
@@ -198,7 +212,7 @@ def _flat(parts: Any) -> Any:
 def prepare(run: FixedRun) -> None:
     """Bind the programs and arrays of time steps with contacts."""
     kernel, n = run.kernel, run.kernel.n_state // 2
-    contacts = run.task.equations.system.unilateral
+    contacts = one_sided(run.task.equations.system)
     programs: _Programs = kernel.cache.get(
         ("moreau", contacts), lambda: _compiled(kernel, contacts)
     )
@@ -209,8 +223,10 @@ def prepare(run: FixedRun) -> None:
     positions = [k for k, each in enumerate(bilateral) if each.is_position_level]
     m, capacity = len(bilateral), len(contacts)
     c.n_components, c.n_rows, c.n_positions = len(components.members), m, len(positions)
+    shapes = prepare_shapes(run, components)
+    capacity += shapes.capacity
     c.n_stated, c.capacity = len(contacts), capacity
-    width = c.width = max([1, *map(len, stated.dofs)])
+    width = c.width = max([1, *map(len, stated.dofs), shapes.width])
     sizes = np.array([len(part) for part in components.members])
     counts = np.array([len(part) for part in components.rows])
     component_of = np.zeros(n, np.int64)
@@ -239,7 +255,7 @@ def prepare(run: FixedRun) -> None:
         "stated_dofs": _flat(stated.dofs),
         "stated_dof_first": _firsts([len(part) for part in stated.dofs]),
         "stated_values": np.zeros(sum(column.numel() for column in stated.columns) + 1),
-        "local": np.zeros(max(9, n)),
+        "local": np.zeros(max(32, n)),
         "remembered_impulses": np.zeros(3 * len(contacts) + 3),
     }
     for name in ("collected", "lengths", "right", "component_work", "position_residual"):
@@ -259,6 +275,8 @@ def prepare(run: FixedRun) -> None:
         ("offsets", 3),
         ("friction", 3),
         ("impulses", 3),
+        ("impulses_before", 3),
+        ("directions", 3),
         ("pushes", 1),
     ):
         arrays[name] = np.zeros((capacity + 1) * size)

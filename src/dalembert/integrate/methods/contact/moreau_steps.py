@@ -25,7 +25,8 @@ from ....runtime.projection import fill_inputs, is_finite, run_program
 from ...run_fields import ContactFields, FixedFields
 from ..fixed.fixed_fields import UNSOLVABLE
 from .component_solve import constrained_change, factor_components, solve_component
-from .cone_solve import SOLVED, coulomb_sweeps, gap_sweeps
+from .cone_solve import SOLVED_LATE, coulomb_sweeps, gap_sweeps
+from .shape_steps import gather_shapes, remembered_slot, shape_gap, update_poses
 
 __all__ = ["moreau_step"]
 
@@ -42,7 +43,7 @@ HITS = 4.0
 
 
 @native
-def largest(n: int, values: Reals) -> float:
+def largest_entry(n: int, values: Reals) -> float:
     """The largest absolute value."""
     found = 0.0
     for i in range(n):
@@ -51,7 +52,7 @@ def largest(n: int, values: Reals) -> float:
 
 
 @native
-def along(count: int, row: Reals, place: int, c: ContactFields, v: Reals) -> float:
+def row_times(count: int, row: Reals, place: int, c: ContactFields, v: Reals) -> float:
     """A row of contact `place` times the velocities."""
     total = 0.0
     dofs = c.dofs + place * c.width
@@ -93,8 +94,8 @@ def bound_speed(
     """
     rows, width = c.n_contact_rows[k], c.width
     jacobian, offset, count = c.jacobian_rows + 3 * k * width, c.offsets + 3 * k, c.dof_count[k]
-    first = offset[0] + along(count, jacobian, k, c, before)
-    last = offset[0] + along(count, jacobian, k, c, free)
+    first = offset[0] + row_times(count, jacobian, k, c, before)
+    last = offset[0] + row_times(count, jacobian, k, c, free)
     gap = c.gaps[k]
     bound = -2.0 * max(gap, 0.0) / h
     if gap + 0.5 * h * last < 0.0 and first < 0.0:
@@ -105,8 +106,8 @@ def bound_speed(
     hits = -first > HITS * abs(last - first)
     for r in range(1, rows):
         row = jacobian + r * width
-        start = offset[r] + along(count, row, k, c, before)
-        speed = max(speed, abs(offset[r] + along(count, row, k, c, free)))
+        start = offset[r] + row_times(count, row, k, c, before)
+        speed = max(speed, abs(offset[r] + row_times(count, row, k, c, free)))
         if hits:
             offset[r] += values[1] * start
     if hits and values[0] > 0.0:
@@ -154,10 +155,16 @@ def gather_stated(context: FixedFields, h: float, before: Reals, free: Reals) ->
 @rare
 def warm_start(context: FixedFields, v: Reals) -> None:
     """Begin with the impulses of the step before."""
-    c, width = context.contact, context.contact.width
+    c, s, width = context.contact, context.shapes, context.contact.width
     for k in range(c.n_active):
         for r in range(c.n_contact_rows[k]):
-            push = c.remembered_impulses[3 * c.key[k] + r] if context.counts.remembered > 0 else 0.0
+            push = 0.0
+            if context.counts.remembered > 0:
+                if c.key[k] < c.n_stated:
+                    push = c.remembered_impulses[3 * c.key[k] + r]
+                else:
+                    slot = remembered_slot(s, c.key[k])
+                    push = s.table_impulses[3 * slot + r] if s.table_keys[slot] >= 0 else 0.0
             c.impulses[3 * k + r] = push
             if push != 0.0:
                 response, dofs = c.responses + (3 * k + r) * width, c.dofs + k * width
@@ -166,14 +173,21 @@ def warm_start(context: FixedFields, v: Reals) -> None:
 
 
 @rare
-def remember(context: FixedFields) -> None:
+def remember_impulses(context: FixedFields) -> None:
     """Keep the impulses for the next step."""
-    c = context.contact
+    c, s = context.contact, context.shapes
     for i in range(3 * c.n_stated):
         c.remembered_impulses[i] = 0.0
+    for i in range(s.table_size):
+        s.table_keys[i] = -1
     for k in range(c.n_active):
+        kept = c.remembered_impulses + 3 * c.key[k]
+        if c.key[k] >= c.n_stated:
+            slot = remembered_slot(s, c.key[k])
+            s.table_keys[slot] = c.key[k]
+            kept = s.table_impulses + 3 * slot
         for r in range(c.n_contact_rows[k]):
-            c.remembered_impulses[3 * c.key[k] + r] = c.impulses[3 * k + r]
+            kept[r] = c.impulses[3 * k + r]
     context.counts.remembered = 1
 
 
@@ -181,10 +195,15 @@ def remember(context: FixedFields) -> None:
 def evaluate_gaps(context: FixedFields, state: Reals) -> float:
     """The gaps of the contacts of the step at another state; returns the deepest penetration."""
     c, deepest = context.contact, 0.0
-    if c.n_active > 0:
+    if c.n_stated > 0:
         run_program(context, c.stated_program, state, c.stated_values)
+    if context.shapes.n_solids > 0:
+        update_poses(context, state)
     for k in range(c.n_active):
-        c.gaps[k] = c.stated_values[c.stated_first[c.key[k]]]
+        if c.key[k] < c.n_stated:
+            c.gaps[k] = c.stated_values[c.stated_first[c.key[k]]]
+        else:
+            c.gaps[k] = shape_gap(context, k)
         deepest = max(deepest, -c.gaps[k])
         c.pushes[k] = 0.0
     return deepest
@@ -194,7 +213,7 @@ def evaluate_gaps(context: FixedFields, state: Reals) -> float:
 def correct_positions(context: FixedFields, n: int, enough: float) -> int:
     """Move the end of the step onto the constraints of positions and out of all contacts."""
     c, end, shift, change = context.contact, context.contact.end, context.contact.shift, 0.0
-    size = ROUNDING * largest(n, end)
+    size = ROUNDING * largest_entry(n, end)
     least = max(enough, size)
     for i in range(c.n_rows):
         c.right[i] = 0.0
@@ -208,14 +227,14 @@ def correct_positions(context: FixedFields, n: int, enough: float) -> int:
             for i in range(c.n_positions):
                 c.right[c.position_rows[i]] = -c.position_residual[i]
             constrained_change(context, 0.0, c.force, shift)
-            change = largest(n, shift)
+            change = largest_entry(n, shift)
         if deepest <= least and change <= size:
             return 0
         if deepest > least or c.n_positions > 0:
             gap_sweeps(c, shift, 0.1 * least)
         for i in range(n):
             end[i] += shift[i]
-    if change > HELD * max(largest(n, end), 1e-300):
+    if change > HELD * max(largest_entry(n, end), 1e-300):
         return UNSOLVABLE
     return 0
 
@@ -251,16 +270,26 @@ def solve_contacts_of_step(context: FixedFields, n: int, h: float) -> float:
     c.n_active = 0
     c.key[c.capacity] = 0
     speed = gather_stated(context, h, before, free)
+    if context.shapes.n_solids > 0:
+        update_poses(context, c.middle)
+        stated = c.n_active
+        if not gather_shapes(context, h, before, free):
+            context.shapes.overflowed = 1
+            return -1.0
+        for k in range(stated, c.n_active):
+            respond(c, k)
+            values = context.shapes.coefficients + 4 * context.shapes.scenes[k]
+            speed = max(speed, bound_speed(c, k, h, values, before, free))
     if c.key[c.capacity] > 1:
         c.n_simultaneous += 1
     warm_start(context, free)
     residual = coulomb_sweeps(c, free, speed)
-    if not residual <= SOLVED:
+    c.worst = max(c.worst, residual)
+    if not residual <= SOLVED_LATE:
         c.n_unconverged += 1
-        c.worst = max(c.worst, residual)
         if not residual <= LOST:
             return -1.0
-    remember(context)
+    remember_impulses(context)
     return speed
 
 
