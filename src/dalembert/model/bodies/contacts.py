@@ -51,8 +51,17 @@ class BodyContacts:
 
     name: str
     bodies: tuple[Body, ...]
-    coefficients: dict[str, Any]
+    friction: sympy.Expr
+    static_friction: sympy.Expr
+    restitution: sympy.Expr
+    tangential_restitution: sympy.Expr
+    law: str
     in_numbers: bool
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether friction was stated."""
+        return bool(self.static_friction != 0)
 
     def expressions(self) -> Iterable[sympy.Expr]:
         """What it was stated by; its coefficients contain parameters only."""
@@ -65,16 +74,19 @@ class BodyContacts:
         gaps = [
             each
             for one, two in product(_solids(self.bodies[0]), _solids(self.bodies[1]))
-            for each in _gaps(self.bodies, one, two, kinematics, bool(self.coefficients["rough"]))
+            for each in _gaps(self.bodies, one, two, kinematics, self.is_rough)
         ]
-        options = {key: value for key, value in self.coefficients.items() if key != "rough"}
         count = len(gaps)
         found: list[Constraint] = [
             unilateral(
                 -gap,
                 name=f"{self.name}_{k}" if count > 1 else self.name,
-                tangent=tangent if self.coefficients["rough"] else (),
-                **options,
+                restitution=self.restitution,
+                friction=self.friction,
+                static_friction=self.static_friction,
+                tangent=tangent,
+                tangential_restitution=self.tangential_restitution,
+                law=self.law,
             )
             for k, (gap, tangent) in enumerate(gaps, start=1)
         ]
@@ -101,12 +113,16 @@ class BodyContacts:
             for name, edge in kinematics.edges.items()
             if name in numbers and edge.parent in numbers and not _is_free(edge.steps)
         )
-        options = {
-            key: value for key, value in self.coefficients.items() if key not in ("rough", "law")
-        }
-        values = {key: as_expression(value) for key, value in options.items()}
         return ShapeContacts(
-            ZERO, self.name, bodies=tuple(poses), solids=tuple(solids), apart=apart, **values
+            ZERO,
+            self.name,
+            bodies=tuple(poses),
+            solids=tuple(solids),
+            apart=apart,
+            restitution=self.restitution,
+            tangential_restitution=self.tangential_restitution,
+            friction=self.friction,
+            static_friction=self.static_friction,
         )
 
 
@@ -229,13 +245,11 @@ def contact(
     (['table'], 2)
     """
     found = _checked(name, (first, second))
-    rough = as_expression(friction) != 0 or static_friction is not None
-    pairs = list(product(_solids(first), _solids(second)))
-    in_numbers = not all(_has_formula(one, two, rough) for one, two in pairs)
-    coefficients = _coefficients(
-        friction, restitution, static_friction, tangential_restitution, law, rough
-    )
-    return BodyContacts(name, found, coefficients, in_numbers)
+    rubs, sticks = _frictions(friction, static_friction)
+    pairs = product(_solids(first), _solids(second))
+    in_numbers = not all(_has_formula(one, two, sticks != 0) for one, two in pairs)
+    bounces = (as_expression(restitution), as_expression(tangential_restitution))
+    return BodyContacts(name, found, rubs, sticks, *bounces, law, in_numbers)
 
 
 def contacts(
@@ -273,24 +287,16 @@ def contacts(
     True
     """
     found = _checked(name, tuple(bodies))
-    rough = as_expression(friction) != 0 or static_friction is not None
-    coefficients = _coefficients(
-        friction, restitution, static_friction, tangential_restitution, "moreau", rough
+    bounces = (as_expression(restitution), as_expression(tangential_restitution))
+    return BodyContacts(
+        name, found, *_frictions(friction, static_friction), *bounces, "moreau", True
     )
-    return BodyContacts(name, found, coefficients, True)
 
 
-def _coefficients(
-    friction: Any, restitution: Any, static: Any, tangential: Any, law: str, rough: bool
-) -> dict[str, Any]:
-    return {
-        "friction": friction,
-        "restitution": restitution,
-        "static_friction": friction if static is None else static,
-        "tangential_restitution": tangential,
-        "law": law,
-        "rough": rough,
-    }
+def _frictions(friction: Expression, static: Expression | None) -> tuple[sympy.Expr, sympy.Expr]:
+    """The coefficients while a contact slips and while it sticks."""
+    rubs = as_expression(friction)
+    return rubs, rubs if static is None else as_expression(static)
 
 
 def _checked(name: str, bodies: tuple[Body, ...]) -> tuple[Body, ...]:
