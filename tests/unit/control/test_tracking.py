@@ -123,6 +123,18 @@ def test_the_first_plan_is_the_optimum_of_the_nonlinear_program():
     assert cost(law.plan[1][:, 0]) <= best.fun * (1 + 1e-7)
 
 
+@pytest.mark.parametrize("linear", [True, False])
+def test_failed_plans_are_counted_where_the_caller_sees_them(linear, monkeypatch):
+    """Runs copy the law; what fails in them is told by the law of the loop."""
+    loop = mpc(MASS, T, 5, {x: 1}, bounds={u: (-0.1, 0.1)}, linear=linear)
+    da.simulate(MASS, {}, (0, 5 * T), inputs=loop)
+    assert loop.law.failures == 0
+    monkeypatch.setattr("dalembert.control.tracking.mpc._quadratic", lambda *_: None)
+    for runs in (1, 2):
+        da.simulate(MASS, {}, (0, 5 * T - 1e-9), inputs=loop)
+        assert loop.law.failures == 5 * runs
+
+
 def test_plans_keep_bounds_and_meet_delays():
     bounds = {u: (-20, 20), x: (-0.5, 0.35)}
     loop = mpc(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.optimize import brentq
 from sympy import cos, pi, sin
 
 import dalembert as da
+from dalembert.control import Phase, optimise_phases
 from dalembert.control.trajectory.schemes import bernstein, find_scheme
 from dalembert.errors import DalembertError, ModelError, RunError, StartError
 
@@ -180,6 +182,26 @@ def test_the_least_time_of_the_cart_pole_has_bounded_inputs_and_its_singular_arc
         found.extremal()
     (note,) = found.notes
     assert "singular arc from t = 0.171" in note
+    kinds = [arc.bound if arc.kind == "bang" else arc.kind for arc in found.arcs]
+    assert kinds == [20.0, -20.0, "singular", -20.0, 20.0, -20.0]
+    singular = found.arcs[2]
+    assert 0.28 < singular.end - singular.start < 0.30
+    assert singular.switching < 1e-5 < min(a.switching for a in found.arcs if a.kind == "bang")
+    phases = [
+        Phase(CART, intervals=6, bounds={} if arc.bound is None else {u: (arc.bound, arc.bound)})
+        for arc in found.arcs
+    ]
+    times = [0.0, *(arc.end for arc in found.arcs)]
+    phases = [
+        replace(phase, duration=(0.5 * (b - a), 2 * (b - a)))
+        for phase, a, b in zip(phases, times[:-1], times[1:], strict=True)
+    ]
+    ends = {name: {**SWING[name], x.dot: 0, theta.dot: 0} for name in ("start", "end")}
+    exact = optimise_phases(
+        phases, at_end(da.t), ends["start"], ends["end"], bounds=SWING["bounds"], guess=found,
+        tolerance=1e-8,
+    )  # fmt: skip
+    assert abs(exact.cost / 1.167090858 - 1) < 1e-9
 
 
 def test_several_starts_rank_local_optima() -> None:

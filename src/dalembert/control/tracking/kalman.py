@@ -174,6 +174,11 @@ class FilteredLaw:
         inner: Any = self.inner
         return FilteredLaw(self.filter.fresh(), inner.fresh() if hasattr(inner, "fresh") else inner)
 
+    @property
+    def failures(self) -> int:
+        """Samples at which the law found no plan; zero for laws that do not plan."""
+        return int(getattr(self.inner, "failures", 0))
+
     def __call__(self, time: float, measured: dict[str, float]) -> Array:
         self.filter.time = time
         self.filter.update(measured)

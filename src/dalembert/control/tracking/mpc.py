@@ -99,6 +99,8 @@ def mpc(
     Returns
     -------
     SampledLoop
+        ``loop.law.failures`` counts the samples, of all runs so far, at which no plan was found and
+        the one before was followed.
 
     Examples
     --------
@@ -110,6 +112,8 @@ def mpc(
     >>> motion = da.simulate(mass, {}, (0, 8), inputs=loop)
     >>> bool(abs(motion["x"][-1] - 1) < 1e-2), bool(motion["x_dot"].max() < 0.501)
     (True, True)
+    >>> loop.law.failures
+    0
     """
     whole, late = real_number(period), real_number(delay)
     if not (whole > 0 and 0 <= late <= whole and int(horizon) >= 1 and int(iterations) >= 1):
@@ -153,7 +157,8 @@ class PredictiveLaw:
         self.bounded: list[int] = []
         self.state_bounds = np.zeros((2, 0))
         self.plan: tuple[Array, Array] | None = None
-        self.failures = 0
+        self.counts: list[int] = []
+        self.run: int | None = None
         self._fixed: tuple[Array, Array, Array, Array] | None = None
 
     # -- what is asked for -------------------------------------------------------------------------
@@ -248,7 +253,21 @@ class PredictiveLaw:
 
     def fresh(self) -> PredictiveLaw:
         """The law for another run."""
-        return copy.copy(self)
+        found = copy.copy(self)
+        found.run = len(self.counts)
+        self.counts.append(0)
+        return found
+
+    @property
+    def failures(self) -> int:
+        """Samples of all runs at which no plan was found and the one before was kept."""
+        return sum(self.counts)
+
+    def _fail(self) -> None:
+        if self.run is None:
+            self.run = len(self.counts)
+            self.counts.append(0)
+        self.counts[self.run] += 1
 
     def __call__(self, time: float, measured: Mapping[str, float]) -> Array:
         model, T = self.model, self.period
@@ -286,7 +305,7 @@ class PredictiveLaw:
             S, c = _condensed(moved.by_state, moved.by_inputs, defects, first - states[0])
             found = self._program(S, states + c - r, inputs - v, inputs, states + c)
             if found is None:
-                self.failures += 1
+                self._fail()
                 break
             states = states + c + np.tensordot(S, found, (2, 0))
             change = found.reshape(inputs.shape)
@@ -309,7 +328,7 @@ class PredictiveLaw:
         S, c = _condensed(by_state, by_inputs, defects, first - r[0])
         found = self._program(S, c, np.zeros_like(v), v, r + c)
         if found is None:
-            self.failures += 1
+            self._fail()
             return np.asarray(self.command[None, :], dtype=float)
         return np.asarray(v + found.reshape(v.shape), dtype=float)
 

@@ -18,7 +18,7 @@ from ..optimal.extremal import ControlExtremal
 if TYPE_CHECKING:
     from ...plotting.style import Picture, Style
 
-__all__ = ["LocalOptimum", "MeshRound", "Trajectory"]
+__all__ = ["InputArc", "LocalOptimum", "MeshRound", "Trajectory"]
 
 
 class MeshRound(NamedTuple):
@@ -36,6 +36,31 @@ class LocalOptimum(NamedTuple):
 
     cost: float
     status: str
+
+
+class InputArc(NamedTuple):
+    """A part of a trajectory on which an input is of one kind.
+
+    Attributes
+    ----------
+    input : str
+    kind : "bang", "singular" or "regular"
+        At a bound; between bounds where the Hamiltonian is affine in the input; between bounds at
+        its minimum.
+    start, end : float
+    bound : float or None
+        The bound of a bang arc.
+    switching : float
+        The largest derivative of the Hamiltonian by the input on the arc, relative to that on the
+        whole trajectory; it vanishes on singular arcs.
+    """
+
+    input: str
+    kind: str
+    start: float
+    end: float
+    bound: float | None
+    switching: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +94,9 @@ class Trajectory(Report):
     rounds : tuple of MeshRound
     optima : tuple of LocalOptimum
         Where several starts led, the cheapest first.
+    arcs : tuple of InputArc
+        Where each input lies at a bound ("bang"), follows a singular arc, or the minimum of the
+        Hamiltonian between bounds ("regular").
     status : str
         What IPOPT said.
     notes : tuple of str
@@ -102,6 +130,7 @@ class Trajectory(Report):
     rounds: tuple[MeshRound, ...]
     status: str
     optima: tuple[LocalOptimum, ...] = ()
+    arcs: tuple[InputArc, ...] = ()
     notes: tuple[str, ...] = field(default=())
     judge: Callable[[], ControlExtremal] | None = field(default=None, repr=False)
 
@@ -176,6 +205,12 @@ class Trajectory(Report):
             )
             for own in self.rounds
         ]
+        arcs = [
+            (f"{own.input} {own.kind}", f"from {own.start:.6g} to {own.end:.6g}"
+             + (f" at {own.bound:g}" if own.bound is not None
+                else f", switching function at most {own.switching:.1e}"))
+            for own in self.arcs
+        ]  # fmt: skip
         others = [
             (f"start {k}", f"{own.cost:.8g} ({own.status})")
             for k, own in enumerate(self.optima, start=1)
@@ -183,6 +218,7 @@ class Trajectory(Report):
         return [
             ("Result", found),
             (f"Meshes ({self.transcription})", mesh),
+            ("Arcs of the inputs", arcs if len(arcs) > 1 else []),
             ("Local optima met", others if len(others) > 1 else []),
             ("Notes", [(f"note {k}", note) for k, note in enumerate(self.notes, start=1)]),
         ]

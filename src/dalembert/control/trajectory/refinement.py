@@ -14,14 +14,17 @@ is what the piecewise polynomials lose to the first order: it tells where an inp
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import casadi as ca
 import numpy as np
 
 from ...integrate.methods.adaptive.dop853_coefficients import STAGES, A, C
 from ...typing import Array
+from .answer import InputArc
 from .nonlinear_program import Iterate, NonlinearProgram
 from .polynomials import node_table
-from .problem_statement import Statement
+from .problem_statement import Range, Statement
 from .schemes import bernstein, interpolation
 
 __all__ = ["Assessor", "next_mesh", "refined"]
@@ -100,29 +103,9 @@ class Assessor:
         """What each interval loses because its inputs do not minimise H everywhere."""
         if self.hamiltonian is None:
             return None
-        statement, found, scheme = self.statement, iterate.unknowns, program.scheme
-        N, m = len(found.edges) - 1, len(statement.inputs)
-        places = (np.arange(CHECKS) + 0.5) / CHECKS
-        states = np.einsum("ij,kjn->kin", interpolation(scheme.places, places), node_table(found))
-        nodes, stages = iterate.costates
-        begins, ends = scheme.starts_at_node, scheme.ends_at_node
-        at = np.concatenate([[0.0][begins:], scheme.stages, [1.0][ends:]])
-        first_nodes, last_nodes = nodes[:-1, None][:, begins:], nodes[1:, None][:, ends:]
-        known = np.concatenate([first_nodes, stages, last_nodes], axis=1)
-        derivative = -np.einsum("ij,kjn->kin", interpolation(at, places), known)
-        u = np.einsum("ij,kjm->kim", bernstein(scheme.degree, places), found.inputs)
-        duration = found.times[1] - found.times[0]
-        widths = np.diff(found.edges) * duration
-        times = found.times[0] + duration * (
-            found.edges[:-1, None] + np.diff(found.edges)[:, None] * places
-        )
-        flat = N * CHECKS
-        fixed = [
-            times.reshape(1, flat), states.reshape(flat, -1).T, u.reshape(flat, m).T,
-            np.tile(found.parameters[:, None], (1, flat)),
-            np.tile(iterate.weights[:, None], (1, flat)), derivative.reshape(flat, -1).T,
-            self._path_multipliers(iterate, program, places).reshape(flat, -1).T,
-        ]  # fmt: skip
+        statement, found = self.statement, iterate.unknowns
+        fixed = self._instants(iterate, program)
+        u, flat = fixed[2], fixed[0].shape[1]
         now, first, second = (
             np.asarray(e, dtype=float) for e in self.derivatives.map(flat)(*fixed)
         )
@@ -131,34 +114,64 @@ class Assessor:
         best = now.copy()
         curved = second > 1e-9 * np.max(np.abs(second), initial=1e-300)
         with np.errstate(all="ignore"):
-            newton = np.clip(fixed[2] - np.where(curved, first / second, 0.0), low, high)
+            newton = np.clip(u - np.where(curved, first / second, 0.0), low, high)
         bang = np.where(self.is_mixed[:, None], np.inf, np.where(first > 0, low, high))
-        other = np.where(curved, newton, np.where(np.isfinite(bang), bang, fixed[2]))
+        other = np.where(curved, newton, np.where(np.isfinite(bang), bang, u))
         for share in (1.0, 0.5):
-            fixed[2] = u.reshape(flat, m).T + share * (other - u.reshape(flat, m).T)
+            fixed[2] = u + share * (other - u)
             value = np.asarray(self.hamiltonian.map(flat)(*fixed), dtype=float)
             best = np.minimum(best, np.where(np.isfinite(value), value, best))
-        lost = (now - best).reshape(N, CHECKS).mean(axis=1) * widths
+        widths = np.diff(found.edges) * (found.times[1] - found.times[0])
+        lost = (now - best).reshape(-1, CHECKS).mean(axis=1) * widths
         return np.asarray(lost, dtype=float)
 
-    def singular_arcs(self, iterate: Iterate) -> list[tuple[str, float, float]]:
-        """Inputs and times where an input that H is affine in lies between its bounds."""
+    def _instants(self, iterate: Iterate, program: NonlinearProgram) -> list[Array]:
+        """The arguments of H at the checks of all intervals, a column for each of them."""
+        found, scheme = iterate.unknowns, program.scheme
+        N, m = len(found.edges) - 1, len(self.statement.inputs)
+        places, flat = (np.arange(CHECKS) + 0.5) / CHECKS, N * CHECKS
+        states = np.einsum("ij,kjn->kin", interpolation(scheme.places, places), node_table(found))
+        nodes, stages = iterate.costates
+        begins, ends = scheme.starts_at_node, scheme.ends_at_node
+        at = np.concatenate([[0.0][begins:], scheme.stages, [1.0][ends:]])
+        first_nodes, last_nodes = nodes[:-1, None][:, begins:], nodes[1:, None][:, ends:]
+        known = np.concatenate([first_nodes, stages, last_nodes], axis=1)
+        derivative = -np.einsum("ij,kjn->kin", interpolation(at, places), known)
+        u = np.einsum("ij,kjm->kim", bernstein(scheme.degree, places), found.inputs)
+        parts = found.edges[:-1, None] + np.diff(found.edges)[:, None] * places
+        times = found.times[0] + (found.times[1] - found.times[0]) * parts
+        return [
+            times.reshape(1, flat), states.reshape(flat, -1).T, u.reshape(flat, m).T,
+            np.tile(found.parameters[:, None], (1, flat)),
+            np.tile(iterate.weights[:, None], (1, flat)), derivative.reshape(flat, -1).T,
+            self._path_multipliers(iterate, program, places).reshape(flat, -1).T,
+        ]  # fmt: skip
+
+    def arcs(self, iterate: Iterate, program: NonlinearProgram) -> list[InputArc]:
+        """The structure of the inputs: bang, singular and regular arcs.
+
+        Intervals in which an input passes from one arc to the next belong to none.
+        """
         if self.hamiltonian is None:
             return []
         found, arcs = iterate.unknowns, []
         times = found.times[0] + found.edges * (found.times[1] - found.times[0])
+        fixed = self._instants(iterate, program)
+        _, derivatives, _ = self.derivatives.map(fixed[0].shape[1])(*fixed)
+        shape = (len(self.statement.inputs), -1, CHECKS)
+        by_input = np.abs(np.asarray(derivatives, dtype=float)).reshape(shape)
         for k, (symbol, own) in enumerate(
             zip(self.statement.dynamics.inputs, self.statement.inputs, strict=True)
         ):
-            if not (self.is_affine[k] and own.is_finite) or own.is_fixed or self.is_mixed[k]:
+            if own.is_fixed or self.is_mixed[k]:
                 continue
-            margin = SINGULAR_MARGIN * (own.high - own.low)
-            rows = found.inputs[:, :, k]
-            inside = np.all((rows > own.low + margin) & (rows < own.high - margin), axis=1)
-            edges = np.flatnonzero(np.diff(np.concatenate([[0], inside, [0]])))
-            for first, last in edges.reshape(-1, 2):
-                if times[last] - times[first] > SHORT_ARC * (times[-1] - times[0]):
-                    arcs.append((symbol.name, float(times[first]), float(times[last])))
+            inside = "singular" if self.is_affine[k] else "regular"
+            whole = max(float(np.max(by_input[k])), 1e-300)
+            for first, last, kind, bound in _runs(found.inputs[:, :, k], own, inside):
+                begin, end = float(times[first]), float(times[last])
+                if end - begin > SHORT_ARC * (times[-1] - times[0]) or kind == "bang":
+                    switching = float(np.max(by_input[k, first:last])) / whole
+                    arcs.append(InputArc(symbol.name, kind, begin, end, bound, switching))
         return arcs
 
     def _path_multipliers(
@@ -172,6 +185,21 @@ class Assessor:
         table = interpolation(scheme.stages, places)
         multipliers: Array = np.einsum("ij,kjm->kim", table, density)
         return multipliers
+
+
+def _runs(coefficients: Array, own: Range, inside: str) -> list[tuple[int, int, str, float | None]]:
+    """Runs of intervals (first, last, kind, bound) of an input with coefficients (N, d + 1)."""
+    width = own.high - own.low if own.is_finite else max(1.0, float(np.max(np.abs(coefficients))))
+    margin = SINGULAR_MARGIN * width
+    low = np.all(coefficients < own.low + margin, axis=1)
+    high = np.all(coefficients > own.high - margin, axis=1)
+    free = np.all((coefficients > own.low + margin) & (coefficients < own.high - margin), axis=1)
+    codes = np.where(low, 1, np.where(high, 2, np.where(free, 3, 0)))
+    edges = np.flatnonzero(np.diff(np.concatenate([[-1], codes, [-1]])))
+    words: dict[int, tuple[str, float | None]] = {
+        1: ("bang", own.low), 2: ("bang", own.high), 3: (inside, None)
+    }  # fmt: skip
+    return [(int(a), int(b), *words[int(codes[a])]) for a, b in pairwise(edges) if codes[a]]
 
 
 def written_out(statement: Statement, columns: list[ca.SX]) -> list[ca.SX] | None:

@@ -247,11 +247,14 @@ class Search:
             answer, tolerance=self.tolerance, rounds=tuple(self.rounds), optima=tuple(self.optima),
             judge=partial(pontryagin_extremal, self.asked, statement, best.iterate),
         )  # fmt: skip
-        for name, first, last in self.assessor.singular_arcs(best.iterate):
-            self.notes.append(
-                f"The input {name} follows a singular arc from t = {first:.6g} to {last:.6g}: the"
-                " Hamiltonian does not depend on it there."
-            )
+        arcs = tuple(self.assessor.arcs(best.iterate, best.program))
+        for arc in arcs:
+            if arc.kind == "singular":
+                self.notes.append(
+                    f"The input {arc.input} follows a singular arc from t = {arc.start:.6g} to"
+                    f" {arc.end:.6g}: the Hamiltonian does not depend on it there."
+                )
+        answer = replace(answer, arcs=arcs)
         if not answer.is_within_tolerance:
             self.notes.append(
                 f"The tolerance {self.tolerance:g} was not reached: replay distance"
