@@ -207,7 +207,7 @@ def test_what_cannot_be_differentiated_is_refused() -> None:
     rests = da.sensitivities(ball, [x], {x: 1.0}, (0, 1), at=[0.1, 1])
     assert rests["x", x] == pytest.approx([1.0, 0.0], abs=1e-12)
     with pytest.raises(da.errors.ModelError, match="Lyapunov"):
-        da.analysis.lyapunov_exponents(ball, {x: 1.0}, (0, 1))
+        da.analysis.lyapunov(ball, {x: 1.0}, (0, 1))
 
 
 def test_outputs_that_a_start_gives_are_held_and_differentiated_by() -> None:
