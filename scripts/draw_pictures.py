@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from pictures import control, motions, pages, printed, symmetry
+from pictures import contact, control, motions, pages, printed, symmetry
 from pictures.files import FOLDER
 
 LARGEST = 300_000
@@ -20,6 +20,7 @@ PICTURES: tuple[Callable[[], None], ...] = (
     motions.pendulum,
     motions.matrix_flows,
     motions.nonholonomic_energy,
+    contact.contact,
     symmetry.snakeboard_gaits,
     symmetry.snakeboard_height,
     symmetry.planar_bodies,
