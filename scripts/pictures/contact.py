@@ -16,7 +16,7 @@ GRAVITY = 9.81
 
 
 def contact() -> None:
-    """The woodpecker toy with what its sleeve does, and Euler's disk with its precession."""
+    """The woodpecker toy with what its sleeve does, and Euler's disk."""
     picture = Picture(LIGHT, figsize=(8.4, 3.0), layout="constrained")
     left, right = picture.subplots(1, 2)
     motion = woodpecker()
@@ -36,7 +36,7 @@ def contact() -> None:
     tilt = np.arcsin(motion["disk_z"] / RADIUS)
     right.plot(motion.t, tilt / tilt[0], label="tilt")
     right.plot(motion.t, motion.energy / motion.energy[0], label="energy")
-    right.plot(motion.t, np.sqrt(np.sin(tilt[0]) / np.sin(tilt)), label="precession")
+    right.plot(motion.t, np.sqrt(np.sin(tilt[0]) / np.sin(tilt)), label="steady precession")
     right.set(title="Euler's disk", xlabel="t (s)", ylabel="relative to the start", ylim=(0, 1.6))
     right.legend(loc="upper left")
     still("contact.png", picture)
