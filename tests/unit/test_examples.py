@@ -62,6 +62,10 @@ ANSWERS: dict[str, list[tuple[str, float]]] = {
     ],
     "sleigh": [(r"energy drift (\S+)", 1e-11), (r"slips by at most (\S+)", 1e-13)],
     "sweep_pendulum": [(r"closed form (\S+)", 1e-7), (r"drift of an energy (\S+)", 1e-9)],
+    "walker_step": [
+        (r"one step: (\S+)", 469.502),
+        (r"replay distance +(\S+)", 1e-6),
+    ],
     "two_principles": [(r"holds to (\S+)", 1e-9), (r"blade, to (\S+)", 1e-12)],
 }
 
