@@ -69,11 +69,16 @@ def look(number: int) -> dict[str, Any]:
 
 
 def _difference(number: int, motion: da.Motion, unit: float, reverse: bool) -> float:
-    """How far the last state is from that in other units or another order."""
+    """How far the last state is from that in other units or another order.
+
+    Positions are compared with the largest of all, and so are velocities: one that is at rest
+    consists of rounding.
+    """
     other, lengths = followed(number, unit, reverse), specimen(number).lengths
     worst = 0.0
-    for symbol in motion.state:
-        size = unit ** lengths.get(symbol.name, 1)
-        scale = float(np.abs(motion[symbol.name]).max()) or 1.0
-        worst = max(worst, abs(other[symbol.name][-1] / size - motion[symbol.name][-1]) / scale)
+    for symbols in (motion.system.coordinates, motion.system.velocities):
+        scale = max(float(np.abs(motion[s.name]).max()) for s in symbols) or 1.0
+        for s in symbols:
+            size = unit ** lengths.get(s.name, 1)
+            worst = max(worst, abs(other[s.name][-1] / size - motion[s.name][-1]) / scale)
     return worst

@@ -115,3 +115,23 @@ def test_a_limit_that_other_constraints_hold_already_is_named_or_holds() -> None
         assert motion["x"][-1] == pytest.approx(0.25, abs=1e-9)
     else:
         assert "rubs" in motion.message or "not determined" in motion.message
+
+
+def test_a_stack_at_rest_at_the_origin_is_not_violated_by_rounding() -> None:
+    """Both gaps are rounding alone, and the upper one has no acceleration at the start."""
+    x, low, z, high = da.coordinates("x low z high")
+    contacts = [
+        da.unilateral(-low, friction=0.0, tangent=x.dot, name="floor"),
+        da.unilateral(low - high, friction=0.3, tangent=z.dot - x.dot, name="block"),
+    ]
+    speeds = x.dot**2 + low.dot**2 + (z.dot**2 + high.dot**2) / 3
+    stack = da.System(
+        [x, low, z, high],
+        kinetic=0.0319 * speeds / 2,
+        potential=0.0319 * 5.7567 * (low + high / 3),
+        constraints=contacts,
+    )
+    motion = da.simulate(stack, {x.dot: 0.0843, z.dot: -0.9997}, (0, 1))
+    assert motion.outcome is da.Outcome.FINISHED, motion.message
+    assert abs(float(motion["x_dot"][-1]) - float(motion["z_dot"][-1])) < 1e-9  # momentum is shared
+    assert abs(float(motion["x_dot"][-1]) - (0.0843 - 0.9997 / 3) / (4 / 3)) < 1e-9

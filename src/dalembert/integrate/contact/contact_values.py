@@ -57,6 +57,7 @@ class ContactValues:
         self.limits = {c.name: c for c in stated if isinstance(c, FrictionLimit)}
         self.rough: set[str] = set(self.limits)
         self.sizes = np.zeros(len(self.constraints))
+        self._ways = dict.fromkeys(self.constraints, 0.0)
         self._slip_sizes: dict[str, float] = dict.fromkeys(self.stated, 0.0)
         self._functions: dict[tuple[Any, str], Any] = {}
 
@@ -98,14 +99,21 @@ class ContactValues:
 
     def gap_and_rates(
         self, driver: Driver, expression: sympy.Expr, t: float, y: Array
-    ) -> tuple[float, float, float]:
-        """A gap and its first two derivatives along the motion that the run begins with."""
+    ) -> tuple[float, float, float, float, float]:
+        """A gap and its first two derivatives along the motion that the run begins with.
+
+        The last two numbers are those derivatives if none of their terms cancelled.
+        """
         kernel = driver.kernel
         time, state, *_ = inputs = kernel._inputs()
         rates = ca.SX.sym("rates", kernel.n_state)
         gap, speed = kernel.lower([expression]), kernel.lower([rate(expression)])
         acceleration = ca.jtimes(speed, state, rates) + ca.jacobian(speed, time)
-        function = ca.Function("gap", [*inputs[:-1], rates], [gap, speed, acceleration])
+        terms = [
+            ca.fabs(ca.jacobian(value, state)) @ ca.fabs(rates) + ca.fabs(ca.jacobian(value, time))
+            for value in (gap, speed)
+        ]
+        function = ca.Function("gap", [*inputs[:-1], rates], [gap, speed, acceleration, *terms])
         values = function(
             t,
             y,
@@ -114,7 +122,7 @@ class ContactValues:
             driver.run.stages[0, : kernel.n_state],
         )
         found = [float(value) for value in values]
-        return found[0], found[1], found[2]
+        return found[0], found[1], found[2], found[3], found[4]
 
     def start_gap(
         self,
@@ -128,8 +136,9 @@ class ContactValues:
 
         Raises StartError where it is on the wrong side by more than rounding of that way.
         """
-        gap, speed, acceleration = self.gap_and_rates(driver, constraint.expression, t, y)
+        gap, speed, acceleration, *terms = self.gap_and_rates(driver, constraint.expression, t, y)
         way = abs(speed) * length + 0.5 * abs(acceleration) * length**2
+        self._ways[constraint.name] = terms[0] * length + 0.5 * terms[1] * length**2
         if gap > (WITHIN * way if way > 0 else WITHIN):
             raise StartError(
                 f"The start breaks the one-sided constraint `{constraint.name}`",
@@ -314,6 +323,7 @@ class ContactValues:
         if not self.constraints:
             return None
         least = VIOLATED if driver.task.project else VIOLATED_UNPROJECTED
+        rounding = ROUNDING * np.array(list(self._ways.values()))
         for segment in driver.record.segments:
             times = segment.step_t
             gaps, rates, sizes = self.gap_table(
@@ -321,9 +331,8 @@ class ContactValues:
             )
             self.sizes = np.maximum(self.sizes, sizes.max(axis=0))
             # An impact is met no finer than the clock goes.
-            wrong = ~(
-                gaps <= least * self.sizes + 16 * np.abs(rates) * np.spacing(np.abs(times))[:, None]
-            )
+            clock = 16 * np.abs(rates) * np.spacing(np.abs(times))[:, None]
+            wrong = ~(gaps <= least * self.sizes + rounding + clock)
             if wrong.any():
                 place = int(np.argmax(wrong.any(axis=1)))
                 number = int(np.argmax(wrong[place]))
