@@ -31,7 +31,7 @@ from .shape_steps import gather_shapes, remembered_slot, shape_gap, update_poses
 __all__ = ["moreau_step"]
 
 #: A residual of the contacts above this part of the largest velocity ends the run.
-LOST = 1e-3
+LOST = 1e-1
 #: A gap is left that is negative by less than this part of the way that contacts go in a step.
 PENETRATION = 1e-4
 #: What is below this part of the largest coordinate is rounding.
