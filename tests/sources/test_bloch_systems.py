@@ -1,6 +1,6 @@
 """Systems outside the documents: reduced, reconstructed, judged and steered, each beside SciPy.
 
-The figures stand in docs/bloch-systems.md.
+The figures that tests record stand in docs/bloch-systems.md (scripts/bloch_table.py).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 from sympy import cos, sin
 
 import dalembert as da
+from differences import Record, apart
 from sympy_multipliers import Multipliers, of_system
 
 u = da.inputs("u")
@@ -33,7 +34,7 @@ def by_scipy(own: Multipliers, q: Any, v: Any, end: float, at: Any = None) -> np
 # -- roller racer ----------------------------------------------------------------------------------
 
 
-def test_roller_racer_is_reduced_and_reconstructed() -> None:
+def test_roller_racer_is_reduced_and_reconstructed(record_property: Record) -> None:
     x, y, theta, phi = da.coordinates("x y theta phi")
     values = {"m": 1.3, "I1": 0.4, "I2": 0.15, "d1": 0.5, "d2": 0.2}
     m, I1, I2, d1, d2 = da.parameters("m I1 I2 d1 d2", positive=True)
@@ -53,7 +54,7 @@ def test_roller_racer_is_reduced_and_reconstructed() -> None:
     motion = da.simulate(reduced, start, (0, 0.8), parameters=values, rtol=1e-11)
     assert motion.outcome.is_success
     end = by_scipy(own, q, v, 0.8)[:4, -1]
-    assert [motion[name][-1] for name in names] == pytest.approx(list(end), abs=1e-8)
+    assert apart(record_property, "roller racer", [motion[s][-1] for s in names], end) < 1e-8
     assert not any(c.integrable for c in racer.describe().constraints)
 
 
@@ -74,7 +75,7 @@ def trikke(springs: bool = False) -> tuple[da.System, tuple[Any, ...]]:
     return da.System(list(q), kinetic=kinetic, potential=rest, constraints=rows), q
 
 
-def test_trikke_is_purely_kinematic_and_its_gait_is_a_holonomy() -> None:
+def test_trikke_is_purely_kinematic_and_its_gait_is_a_holonomy(record_property: Record) -> None:
     system, (x, y, theta, phi, left, right) = trikke()
     found = da.symmetry.connection(system, plane(x, y, theta))
     assert found.kind == "purely kinematic"
@@ -96,11 +97,11 @@ def test_trikke_is_purely_kinematic_and_its_gait_is_a_holonomy() -> None:
         return np.linalg.solve(A, speed)
 
     own = solve_ivp(rates, (0, 1), np.zeros(3), "DOP853", rtol=1e-12, atol=1e-13)
-    assert made.displacement == pytest.approx(own.y[:, -1], abs=1e-9)
+    assert apart(record_property, "trikke", made.displacement, own.y[:, -1]) < 1e-9
     assert np.abs(made.displacement).max() > 1e-3
 
 
-def test_trikke_with_springs_is_reduced_and_reconstructed() -> None:
+def test_trikke_with_springs_is_reduced_and_reconstructed(record_property: Record) -> None:
     """The motion of the shapes alone on D/SE(2), beside multipliers by SciPy."""
     system, (x, y, theta, *_) = trikke(springs=True)
     reduced = da.symmetry.reduce(system, plane(x, y, theta), reconstruct=True)
@@ -114,7 +115,8 @@ def test_trikke_with_springs_is_reduced_and_reconstructed() -> None:
     motion = da.simulate(reduced, start, (0, 0.8), rtol=1e-11)
     assert motion.outcome.is_success
     end = by_scipy(own, q, v, 0.8)[:6, -1]
-    assert [motion[name][-1] for name in names] == pytest.approx(list(end), abs=1e-8)
+    found = [motion[name][-1] for name in names]
+    assert apart(record_property, "trikke with springs", found, end) < 1e-8
     assert np.abs(end - q).max() > 0.05
 
 
@@ -139,8 +141,9 @@ def rolling_ball(rotor: bool) -> tuple[da.System, Any]:
     return da.System(q, kinetic=kinetic, constraints=rows), (x, y)
 
 
-@pytest.mark.parametrize("rotor", [False, True], ids=["Chaplygin ball", "spherical robot"])
-def test_a_ball_is_reduced_by_translations(rotor: bool) -> None:
+@pytest.mark.parametrize("name", ["Chaplygin's ball", "spherical robot"])
+def test_a_ball_is_reduced_by_translations(name: str, record_property: Record) -> None:
+    rotor = name == "spherical robot"
     system, (x, y) = rolling_ball(rotor)
     group = {"right": {x: 1}, "up": {y: 1}}
     assert da.symmetry.connection(system, group).kind == "purely kinematic"
@@ -153,7 +156,8 @@ def test_a_ball_is_reduced_by_translations(rotor: bool) -> None:
     start |= {f"{name}_dot": value for name, value in zip(names, v, strict=True)}
     motion = da.simulate(reduced, start, (0, 1.5), rtol=1e-11)
     end = by_scipy(own, q, v, 1.5)
-    assert [motion[name][-1] for name in names] == pytest.approx(list(end[:n, -1]), abs=1e-8)
+    reached = [motion[s][-1] for s in names]
+    assert apart(record_property, name, reached, end[:n, -1]) < 1e-8
     if not rotor:
         # Chaplygin's integrals: K = I w + m r^2 (w - (w . g) g) has constant |K| and K . g.
         kept = []
@@ -167,13 +171,13 @@ def test_a_ball_is_reduced_by_translations(rotor: bool) -> None:
             g = np.array([np.sin(b) * np.sin(c), np.sin(b) * np.cos(c), np.cos(b)])
             K = np.array([2, 3, 4]) * w + w - (w @ g) * g
             kept.append([K @ K, K @ g])
-        assert kept[0] == pytest.approx(kept[1], abs=1e-8)
+        assert apart(record_property, f"{name} (integrals)", kept[0], kept[1]) < 1e-8
 
 
 # -- rattleback ------------------------------------------------------------------------------------
 
 
-def test_rattleback_is_reduced_and_moves_as_its_body_equations_say() -> None:
+def test_rattleback_is_reduced_and_moves_as_its_body_equations_say(record_property: Record) -> None:
     """An ellipsoid with inertias askew to its axes: momentum about the contact, by SciPy alone."""
     a, b, c, x, y = da.coordinates("a b c x y")
     g_body = sympy.Matrix([sin(b) * sin(c), sin(b) * cos(c), cos(b)])
@@ -224,7 +228,7 @@ def test_rattleback_is_reduced_and_moves_as_its_body_equations_say() -> None:
     own = solve_ivp(body, (0, 0.6), begin, "DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
     last = {s: float(motion[s.name][-1]) for s in numbers}
     found = np.array([*w.subs(last), *g_body.subs(last)], dtype=float)
-    assert found == pytest.approx(own, abs=1e-7)
+    assert apart(record_property, "rattleback", found, own) < 1e-7
 
 
 # -- balanced by matching --------------------------------------------------------------------------
@@ -247,9 +251,9 @@ def acrobot() -> tuple[da.System, dict[str, float]]:
     return system, {}
 
 
-@pytest.mark.parametrize("make", [wheel_pendulum, acrobot])
-def test_upright_pendulums_are_balanced(make: Any) -> None:
-    system, values = make()
+@pytest.mark.parametrize("name", ["inertia-wheel pendulum", "acrobot"])
+def test_upright_pendulums_are_balanced(name: str, record_property: Record) -> None:
+    system, values = acrobot() if name == "acrobot" else wheel_pendulum()
     found = da.control.match(system, parameters=values)
     assert found.definite and found.eigenvalues.real.max() < 0
     numbers = {p: values[p.name] for p in system.parameters}
@@ -259,4 +263,4 @@ def test_upright_pendulums_are_balanced(make: Any) -> None:
     own = Multipliers(system.coordinates, system.velocities, lagrangian, (), {}, {pushed: law})
     start = np.array([0.02, 0.0, 0.0, 0.0])
     motion = solve_ivp(own.rates, (0, 60), start, "LSODA", rtol=1e-8, atol=1e-10)
-    assert np.abs(motion.y[[0, 2, 3], -1]).max() < 1e-3
+    assert apart(record_property, f"{name} (end)", motion.y[[0, 2, 3], -1], 0) < 1e-3

@@ -12,9 +12,10 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.lie import LieGroup
+from differences import apart
 
 
-def test_the_rigid_body_on_so5_is_reduced_and_reconstructed():
+def test_the_rigid_body_on_so5_is_reduced_and_reconstructed(record_property):
     Lambda = np.array([1.0, 2.0, 3.0, 1.5, 0.7])
     upper = np.triu(np.random.default_rng(1).normal(size=(5, 5)), 1)
     M = upper - upper.T
@@ -30,8 +31,8 @@ def test_the_rigid_body_on_so5_is_reduced_and_reconstructed():
     Q, momentum = other.y[:, -1].reshape(2, 5, 5)
     body = da.lie.rigid_body(Lambda.tolist())
     motion = da.simulate(body, body.start(Q=np.eye(5), M=M), (0, 5), rtol=1e-12)
-    assert np.max(np.abs(motion["Q"][-1] - Q)) < 1e-9
-    assert np.max(np.abs(motion["M"][-1] - momentum)) < 1e-9
+    reached = [motion["Q"][-1], motion["M"][-1]]
+    assert apart(record_property, "rigid body on SO(5)", reached, [Q, momentum]) < 1e-9
     spatial = [Q_k @ M_k @ Q_k.T for Q_k, M_k in zip(motion["Q"], motion["M"], strict=True)]
     assert np.max(np.abs(np.array(spatial) - M)) < 1e-9
 
@@ -70,7 +71,9 @@ def continuous_cost(group, inertia, end):
     ],
     ids=["SU(2)", "SE(3)"],
 )
-def test_optimal_control_on_a_group_converges_to_continuous_shooting(group, inertia, way):
+def test_optimal_control_on_a_group_converges_to_continuous_shooting(
+    group, inertia, way, record_property
+):
     end = expm(np.einsum("a,aij->ij", np.array(way), np.array(group.generators)))
     exact = continuous_cost(group, np.array(inertia), end)
     start = np.eye(group.size)
@@ -78,7 +81,8 @@ def test_optimal_control_on_a_group_converges_to_continuous_shooting(group, iner
         da.control.discrete_group_extremal(group, inertia, start, end, (0, 1), count).cost
         for count in (8, 16)
     ]
-    assert abs((4 * costs[1] - costs[0]) / 3 - exact) < 1e-5
+    name = f"optimal control on {group.name}"
+    assert apart(record_property, name, (4 * costs[1] - costs[0]) / 3, exact) < 1e-5
     assert 3.9 < (costs[0] - exact) / (costs[1] - exact) < 4.1
 
 
@@ -91,7 +95,7 @@ def body_rates(phi, theta, psi):
     )
 
 
-def test_a_satellite_with_a_rotor_is_reduced_and_stabilised_about_its_middle_axis():
+def test_a_satellite_with_a_rotor_is_reduced_and_stabilised_about_its_middle_axis(record_property):
     phi, theta, psi, alpha = da.coordinates("phi theta psi alpha")
     inertia, J = np.array([1.0, 2.0, 3.0]), 0.5
     w = body_rates(phi, theta, psi)
@@ -111,7 +115,7 @@ def test_a_satellite_with_a_rotor_is_reduced_and_stabilised_about_its_middle_axi
 
     Pi = inertia[:, None] * omega + np.array([0, spin, 0])[:, None]
     other = solve_ivp(rates, (0, 8), Pi[:, 0], method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
-    assert np.max(np.abs(Pi[:, -1] - other)) < 1e-9
+    assert apart(record_property, "satellite with a rotor", Pi[:, -1], other) < 1e-9
     assert np.ptp(numbers[3]) < 1e-10  # the rotor's momentum is conserved
     # Judged on the reduced space: turns about axis 2 are unstable without spin, stable with enough.
     m = sympy.symbols("m1:4", real=True)
@@ -125,7 +129,7 @@ def test_a_satellite_with_a_rotor_is_reduced_and_stabilised_about_its_middle_axi
         assert (growth > 0) == (verdict == "unstable")
 
 
-def test_suslovs_body_is_judged_and_compared():
+def test_suslovs_body_is_judged_and_compared(record_property):
     phi, theta, psi = da.coordinates("phi theta psi")
     I = np.array([[2.0, 0.0, 0.3], [0.0, 3.0, -0.4], [0.3, -0.4, 1.5]])
     w = sympy.Matrix(body_rates(phi, theta, psi))
@@ -145,13 +149,13 @@ def test_suslovs_body_is_judged_and_compared():
 
     other = solve_ivp(rates, (0, 6), omega[:2, 0], method="DOP853", rtol=1e-12, atol=1e-13)
     assert np.max(np.abs(omega[2])) < 1e-9
-    assert np.max(np.abs(omega[:2, -1] - other.y[:, -1])) < 1e-8
+    assert apart(record_property, "Suslov's body", omega[:2, -1], other.y[:, -1]) < 1e-8
     energy = np.einsum("it,ij,jt->t", omega, I, omega) / 2
     assert np.ptp(energy) < 1e-9
     assert da.compare(body).worst < 1e-8
 
 
-def test_a_planar_skater_turns_by_its_mechanical_connection():
+def test_a_planar_skater_turns_by_its_mechanical_connection(record_property):
     ends = {(1, 2): (1, 0), (2, 1): (-0.5, 0), (2, 3): (0.5, 0), (3, 2): (-1, 0)}
     chain = da.planar_chain(3, masses=[1, 1, 1], inertias=[1, 1, 1], hinges=ends)
     system = chain.system()
@@ -182,7 +186,7 @@ def test_a_planar_skater_turns_by_its_mechanical_connection():
 
     other = solve_ivp(rates, (0, 6), [*angles, *speeds], method="DOP853", rtol=1e-12, atol=1e-13)
     reached = np.array([motion[s.name][-1] for s in (a, b, c)])
-    assert np.max(np.abs(reached - other.y[:3, -1])) < 1e-8
+    assert apart(record_property, "planar skater", reached, other.y[:3, -1]) < 1e-8
     # Reconstructed from the shapes alone: J = 0, so that xi = A v = 0 at every instant.
     turn = da.symmetry.momentum_map(system, {"turn": {a: 1, b: 1, c: 1}})
     for k in range(0, len(motion.t), max(1, len(motion.t) // 10)):
