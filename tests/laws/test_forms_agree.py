@@ -113,7 +113,8 @@ def test_forms_agree_on_a_hundred_random_systems(batch: int) -> None:
         examine(number, comparison, 2)
     assert comparison.faults == []
     assert comparison.pairs > 100
-    assert sum(comparison.silent.values()) < 0.02 * sum(comparison.heard.values())
+    # Of ten systems, one may have states at which forms in speeds do not apply.
+    assert sum(comparison.silent.values()) < 0.1 * sum(comparison.heard.values())
 
 
 def test_the_comparison_sees_a_wrong_sign() -> None:

@@ -266,7 +266,8 @@ def _joined(
     for block in blocks:
         inside = matrix.extract(block.rows, block.solved)
         others = [k for k in range(len(v)) if k not in block.solved]
-        carried = matrix.extract(block.rows, others) * sympy.Matrix([values[k] for k in others])
+        known = sympy.Matrix(len(others), 1, [values[k] for k in others])
+        carried = matrix.extract(block.rows, others) * known
         driven = carried + rest.extract(block.rows, [0])
         if block.direction is None:
             found = -inside.LUsolve(driven)

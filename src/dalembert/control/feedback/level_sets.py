@@ -129,8 +129,9 @@ def largest_level_set(
         flood = again if again.left_through is None else flood
     level = KEPT * flood.level
     last = surface.flooded(half, stop=level)
-    passed = bool(np.any(last.reach < PASS * flood.reach))
-    if passed:
+    shrunk = bool(np.any(last.reach < PASS * flood.reach))
+    passed = shrunk or flood.over_a_pass
+    if shrunk:
         last = surface.flooded(1.3 * last.reach + half / 50, stop=level)
     reason = BOX if flood.boxed else DEFINITE
     if passed or flood.left_through is not None:
@@ -147,6 +148,7 @@ class _Flood:
     level: float
     left_through: int | None
     boxed: bool
+    over_a_pass: bool
     inside: BoolArray
     axes: tuple[Array, ...]
     height: Array
@@ -219,9 +221,10 @@ class _Surface:
         boxed = np.all((mesh >= self.box[:, :1]) & (mesh <= self.box[:, 1:]), axis=0)
         good = (least > 0) & np.isfinite(height.ravel()) & boxed
         start = tuple(k // 2 for k in shape)
-        level, through, inside, blocked = _flood(height, good.reshape(shape), start, stop)
-        at_box = blocked is not None and not boxed.reshape(shape)[blocked]
-        return _Flood(level, through, at_box, inside, axes, height)
+        level, through, inside, end = _flood(height, good.reshape(shape), start, stop)
+        at_box = end is not None and through is None and _is_beside(~boxed.reshape(shape), end)
+        over_a_pass = end is not None and not _is_beside(inside, end)
+        return _Flood(level, through, at_box, over_a_pass, inside, axes, height)
 
     def bounds(self, flood: _Flood) -> dict[str, tuple[float, float]]:
         """How far each coordinate goes inside."""
@@ -235,7 +238,7 @@ class _Surface:
 def _flood(
     height: Array, good: BoolArray, start: tuple[int, ...], stop: float
 ) -> tuple[float, int | None, BoolArray, tuple[int, ...] | None]:
-    """The level at the edge, the axis that leaves the grid, what lies below, a bad place.
+    """The level at the edge, the axis that leaves the grid, what lies below, where it ended.
 
     The level is the least c for which the component of U~ <= c around the start has a point at the
     edge of the grid or beside a bad place: found by bisection over the heights that occur.
@@ -266,11 +269,13 @@ def _flood(
         return min(stop, max(0.0, level)), None, component(height < min(stop, np.inf)), None
     place = tuple(np.argwhere(reached)[np.argmin(height[reached])].tolist())
     axes = [axis for axis, k in enumerate(place) if k in (0, height.shape[axis] - 1)]
-    bad = None
-    if not axes:
-        around = (tuple(np.add(place, s).tolist()) for s in product((-1, 0, 1), repeat=height.ndim))
-        bad = next(near for near in around if not good[near])
-    return max(0.0, level), (axes[0] if axes else None), component(height < level), bad
+    return max(0.0, level), (axes[0] if axes else None), component(height < level), place
+
+
+def _is_beside(region: BoolArray, place: tuple[int, ...]) -> bool:
+    """Whether a place of the grid, or one of its neighbours, belongs to a region."""
+    around = tuple(slice(max(0, k - 1), k + 2) for k in place)
+    return bool(np.any(region[around]))
 
 
 def _minima(height: Array, inside: BoolArray) -> int:
