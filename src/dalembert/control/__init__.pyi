@@ -44,9 +44,9 @@ from .trajectory.answer import Trajectory as Trajectory
 from .trajectory.identify import Identification as Identification
 from .trajectory.identify import identify as identify
 from .trajectory.optimise import optimise as optimise
-from .trajectory.optimise_phases import Phase as Phase
 from .trajectory.optimise_phases import optimise_phases as optimise_phases
 from .trajectory.phase_answer import PhasedTrajectory as PhasedTrajectory
+from .trajectory.phase_statement import Phase as Phase
 from .trajectory.trajectory_quantities import at_end as at_end
 from .trajectory.trajectory_quantities import at_start as at_start
 from .trajectory.trajectory_quantities import integral as integral

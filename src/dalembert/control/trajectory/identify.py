@@ -29,7 +29,7 @@ from ...formulations.equations import Equations
 from ...integrate.input_table import InputTable
 from ...integrate.motion import Motion
 from ...model.flow_system import Flow
-from ...model.symbols import Input, Parameter, as_expression, by_name, name_of
+from ...model.symbols import Input, Parameter, as_expression, by_name
 from ...model.system import System
 from ...model.values import real_number
 from ...typing import Array, BySymbol, Expression, Ranges, Symbol, Values
@@ -38,16 +38,12 @@ from .guesses import Course, Guess, TimeFunction, course_of_unknowns, first_cour
 from .problem_statement import Asked, Bound, Statement, read_statement
 from .refinement import Assessor, next_mesh
 from .replay import Replay, input_tables, replay
-from .sampled_program import SampledProgram, Solved
+from .sampled_program import SampledProgram, SolvedProgram
 from .schemes import Scheme, find_scheme
+from .smoothed_guesses import mesh_of_data, smoothed_coordinates
 from .trajectory_quantities import TimeIntegral
 
 __all__ = ["Identification", "identify"]
-
-#: Most sample times that are nodes of the first mesh.
-MOST_NODES = 200
-#: Samples that a smoothed guess takes together.
-NEIGHBOURS = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,12 +191,12 @@ def identify(
         )
     )  # fmt: skip
     search = _EstimateSearch(statement, find_scheme(transcription), measured, sorted(known), spread)
-    given = _smoothed(measured, statement) | _table_of(guess) | dict(known)
+    given = smoothed_coordinates(measured, statement) | _table_of(guess) | dict(known)
     if isinstance(guess, Motion):
         given = _functions(guess) | dict(known)
     course = first_course(statement, given)
     return search.run(
-        course, _first_mesh(measured.t, intervals), tolerance, refinements, confidence
+        course, mesh_of_data(measured.t, intervals), tolerance, refinements, confidence
     )
 
 
@@ -296,7 +292,7 @@ class _EstimateSearch:
         return lambda s: np.where(known, before.inputs(s), after.inputs(s))
 
     def _answer(
-        self, program: SampledProgram, found: Solved, again: Replay, rounds: list[MeshRound],
+        self, program: SampledProgram, found: SolvedProgram, again: Replay, rounds: list[MeshRound],
         notes: list[str], confidence: float,
     ) -> Identification:  # fmt: skip
         if again.motion is None:
@@ -387,58 +383,6 @@ def _prior_cost(
     for name, (mean, spread) in priors.items():
         total += ((Parameter(name) - mean) / spread) ** 2 / 2
     return total
-
-
-def _first_mesh(times: Array, intervals: int) -> Array:
-    """Even intervals, or those between the times of the data where these are few."""
-    if int(intervals) < 2:
-        raise ModelError("A mesh has at least two intervals", intervals, "pass intervals=50")
-    first, last = float(np.min(times)), float(np.max(times))
-    parts = np.unique((np.asarray(times) - first) / (last - first))
-    even = np.linspace(0.0, 1.0, int(intervals) + 1)
-    if len(parts) > MOST_NODES:
-        return even
-    kept = [float(part) for part in parts]
-    width = 0.5 / int(intervals)
-    kept += [float(p) for p in even if np.min(np.abs(parts - p)) > width]
-    return np.unique(kept)
-
-
-def _smoothed(data: Data, statement: Statement) -> dict[str, Any]:
-    """Coordinates that were measured, and their rates, by local polynomials."""
-    system = statement.dynamics.equations.system
-    names = {symbol.name for symbol in statement.dynamics.state}
-    rates = {q.name: q.dot.name for q in system.coordinates}
-    found: dict[str, Any] = {}
-    for k, quantity in enumerate(data.quantities):
-        name = name_of(quantity) if isinstance(quantity, (str, sympy.Symbol)) else ""
-        here = data.measured[:, k]
-        times, places = np.unique(data.t[here], return_index=True)
-        if name not in names or len(times) < 5:
-            continue
-        curve = _local_polynomials(times, data.values[here, k][places])
-        found[name] = _clipped(curve, times)
-        if rates.get(name) in names:
-            found.setdefault(rates[name], _clipped(curve.derivative(), times))
-    return found
-
-
-def _local_polynomials(times: Array, values: Array) -> Any:
-    """A smooth curve: at each time the cubic through its neighbours by least squares."""
-    from scipy.interpolate import CubicHermiteSpline
-
-    table = np.zeros((len(times), 2))
-    count = min(NEIGHBOURS, len(times))
-    for k, time in enumerate(times):
-        first = min(max(k - count // 2, 0), len(times) - count)
-        near = slice(first, first + count)
-        own = np.polynomial.Polynomial.fit(times[near] - time, values[near], 3)
-        table[k] = own(0.0), own.deriv()(0.0)
-    return CubicHermiteSpline(times, table[:, 0], table[:, 1])
-
-
-def _clipped(curve: Any, times: Array) -> Callable[[float], float]:
-    return lambda time: float(curve(np.clip(time, times[0], times[-1])))
 
 
 def _table_of(guess: Any) -> dict[str, Any]:

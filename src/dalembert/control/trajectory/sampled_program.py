@@ -25,7 +25,7 @@ from .problem_statement import StatedNames, Statement
 from .schemes import Scheme, bernstein, interpolation
 from .solution_search import size_of_unknowns
 
-__all__ = ["SampledProgram", "Solved"]
+__all__ = ["SampledProgram", "SolvedProgram"]
 
 #: Most steps towards parameters that match the guess.
 MATCHES = 20
@@ -33,7 +33,7 @@ MATCHES = 20
 TINY = 1e-12
 
 
-class Solved(NamedTuple):
+class SolvedProgram(NamedTuple):
     """A solution of the program, raw and read."""
 
     raw: RawIterate
@@ -63,7 +63,7 @@ class SampledProgram:
         self.program.pieces.insert(-1, self.samples)
         self.starts = self._free_starts(ends.start.count)
 
-    def solve(self, barrier: float | None) -> Solved:
+    def solve(self, barrier: float | None) -> SolvedProgram:
         """Solve from the course."""
         if barrier is not None:
             self.program.options = {"ipopt": {"mu_init": barrier}}
@@ -73,7 +73,7 @@ class SampledProgram:
         if barrier is None:
             first = self._matched(first)
         raw = solution.find(first, sides)
-        return Solved(raw, self.program.iterate(raw))
+        return SolvedProgram(raw, self.program.iterate(raw))
 
     def _matched(self, first: Array) -> Array:
         """Unknowns whose parameters fit the equations of motion best, at the states of the guess.
@@ -158,11 +158,11 @@ class SampledProgram:
     def _unknown_places(self) -> IntArray:
         return np.concatenate([self.layout.block(5), self.layout.block(0)[self.starts]]).astype(int)
 
-    def unknown_values(self, found: Solved) -> Array:
+    def unknown_values(self, found: SolvedProgram) -> Array:
         """The values of parameters and starts."""
         return np.asarray(found.raw.vector[self._unknown_places], dtype=float)
 
-    def at_bounds(self, found: Solved) -> Array:
+    def at_bounds(self, found: SolvedProgram) -> Array:
         """Which of them lie at a bound."""
         low, high, _, _ = self.program.bounds()
         places, values = self._unknown_places, self.unknown_values(found)
@@ -172,7 +172,7 @@ class SampledProgram:
 
     # -- the regression ----------------------------------------------------------------------------
 
-    def regression(self, found: Solved) -> tuple[Array, Array]:
+    def regression(self, found: SolvedProgram) -> tuple[Array, Array]:
         """Residuals of the data, and derivatives of all residuals beside the unknown inputs.
 
         Along the equations of motion A dv = 0, changes of parameters, starts and inputs determine
