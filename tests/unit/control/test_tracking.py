@@ -265,6 +265,10 @@ def test_a_plan_from_estimates_balances_with_noise():
     assert len(np.unique(runs.final["x"])) == 5
 
 
+def at_rest():
+    return da.simulate(MASS, {}, (0, 1), inputs={u: 0.0})
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -272,10 +276,13 @@ def test_a_plan_from_estimates_balances_with_noise():
         (lambda: mpc(MASS, 0.1, 10, {"z": 1.0}), "target names `z`"),
         (lambda: mpc(MASS, 0.1, 10, {}, bounds={u: (1, -1)}), "exclude each other"),
         (lambda: mpc(MASS, 0.1, 10, {}, effort=0.0), "effort positive"),
+        (lambda: mpc(MASS, 0.1, 10, {}, effort={"v": 2.0}), "no `v` here"),
         (lambda: kalman_filter(MASS, 0.1, [x], noise={}), "must be positive"),
         (lambda: kalman_filter(MASS, 0.1, ["z"], noise={"z": 1.0}), "cannot be measured"),
         (lambda: kalman_filter(MASS, 0.1, [x], noise={x: 1.0}, kind="particle"), "kind"),
-        (lambda: track(da.simulate(MASS, {}, (0, 1), inputs={u: 0.0}), 7.0), "samples"),
+        (lambda: track(at_rest(), 7.0), "samples"),
+        (lambda: track(at_rest(), 0.1, weights={u: 2.0}), "no `u` here"),
+        (lambda: track(at_rest(), 0.1, end_weight=-1.0), "weight of the end"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said(call, words):

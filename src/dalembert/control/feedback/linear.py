@@ -13,7 +13,7 @@ E V does, which is all it needs where E V is invertible (Bloch and others, Suppl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -32,6 +32,7 @@ from ...model.system import System
 from ...model.values import numbers_by_name
 from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array, BySymbol, ComplexArray, Symbols, Values
+from ..quadratic_weights import quadratic_weights
 
 __all__ = ["LinearFeedback", "LinearParts", "controllable_part", "feedback", "lqr", "place_poles"]
 
@@ -295,22 +296,8 @@ def lqr(
     """
     parts = controllable_part(model, at, parameters, inputs)
     line = parts.linearisation
-    by_symbol = numbers_by_name(weights)
-    efforts = effort if isinstance(effort, Mapping) else dict.fromkeys(line.inputs, effort)
-    by_input = numbers_by_name(efforts)
-    for names, known in ((by_symbol, line.symbols), (by_input, line.inputs)):
-        for name in names:
-            if name not in known:
-                remedy = "weigh symbols of the state, and inputs"
-                raise ModelError(f"There is no `{name}` here", ", ".join(known), remedy)
-    negative = [name for name, value in by_symbol.items() if value < 0]
-    negative += [name for name, value in by_input.items() if value <= 0]
-    if negative:
-        seen = f"{negative[0]}: {(by_symbol | by_input)[negative[0]]:g}"
-        what = "A weight is at least 0, and an effort positive"
-        raise ModelError(what, seen, "weigh by other numbers")
-    Q = line.basis.T @ np.diag([by_symbol.get(name, 1.0) for name in line.symbols]) @ line.basis
-    R = np.diag([by_input.get(name, 1.0) for name in line.inputs])
+    states, efforts = quadratic_weights(line.symbols, line.inputs, weights, effort)
+    Q, R = line.basis.T @ np.diag(states) @ line.basis, np.diag(efforts)
     A, B = _restricted(parts)
     try:
         P = scipy.linalg.solve_continuous_are(A, B, parts.basis.T @ Q @ parts.basis, R)

@@ -45,7 +45,7 @@ RATIOS = (1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _ShapeProblem:
     """dU/dx = push(chi) with chi = y or x + y: x is not actuated, y is."""
 
     here: Mechanics
@@ -81,11 +81,11 @@ def unactuated_shape(here: Mechanics, gains: Mapping[str, float]) -> Shaped:
         chi = sympy.Dummy("chi", real=True)
         along = simplify(push.xreplace({y: chi - k * x}))
         if not along.has(x) and along.has(chi):
-            return solve(_Problem(fixed, gains, x, y, along, chi))
+            return solve(_ShapeProblem(fixed, gains, x, y, along, chi))
     raise UnsuitedError(f"the derivative of U by {x.name} is no function of {y.name} or their sum")
 
 
-def _diagonal(given: _Problem) -> Shaped:
+def _diagonal(given: _ShapeProblem) -> Shaped:
     """lambda = (sqrt(2 b/a), mu): b = A + B x^2."""
     here, x, y = given.here, given.x, given.y
     (i,), (j,) = here.unactuated, here.actuated
@@ -103,7 +103,7 @@ def _diagonal(given: _Problem) -> Shaped:
     return _assembled(given, field, y - mu * turn, y, mu, {})
 
 
-def _two_links(given: _Problem) -> Shaped:
+def _two_links(given: _ShapeProblem) -> Shaped:
     """lambda = mu (1 - P/b, P/b) for a periodic b(x)."""
     here, x, y = given.here, given.x, given.y
     (i,), (j,) = here.unactuated, here.actuated
@@ -160,7 +160,7 @@ def _column(i: int, unactuated: sympy.Expr, actuated: sympy.Expr) -> sympy.Matri
 
 
 def _assembled(
-    given: _Problem,
+    given: _ShapeProblem,
     field: sympy.Matrix,
     eta: sympy.Expr,
     place: sympy.Expr,

@@ -13,6 +13,7 @@ from ...analysis.stability.linear_field import LinearField
 from ...errors import FormError, ModelError, nearest
 from ...formulations.equations import Equations
 from ...integrate.ensemble.batch_functions import Rowwise, kept_rowwise
+from ...integrate.motion import Motion
 from ...model.flow_system import Flow
 from ...model.parameter_values import parameter_values
 from ...model.symbols import as_expression, by_name, name_of
@@ -22,7 +23,7 @@ from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array, BySymbol, Expression, Values
 from ..trajectory.dynamics import dynamics_of
 
-__all__ = ["DiscreteModel", "Moved"]
+__all__ = ["DiscreteModel", "Moved", "states_shown"]
 
 
 class Moved(NamedTuple):
@@ -189,3 +190,15 @@ class ObservedModel:
             np.broadcast_to(model.values, (count, len(model.values))),
         )  # fmt: skip
         return values[:, :, 0], derivatives
+
+
+def states_shown(motion: Motion, names: Sequence[str], times: Array) -> Array:
+    """States (k, n) of a motion at times, in the order of the names."""
+    shown = [symbol.name for symbol in motion.state]
+    if missing := [name for name in names if name not in shown]:
+        raise ModelError(
+            "The motion does not show the whole state of its form", missing[0],
+            'simulate with form="lagrange"',
+        )  # fmt: skip
+    found: Array = motion.sol(times).T[:, [shown.index(name) for name in names]]
+    return found

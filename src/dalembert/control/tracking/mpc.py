@@ -32,7 +32,8 @@ from ...model.symbols import by_name
 from ...model.system import System
 from ...model.values import numbers_by_name, real_number
 from ...typing import Array, BySymbol, Values
-from .discrete_model import DiscreteModel
+from ..quadratic_weights import quadratic_weights
+from .discrete_model import DiscreteModel, states_shown
 from .kalman import KalmanFilter
 
 __all__ = ["PredictiveLaw", "mpc"]
@@ -125,7 +126,7 @@ def mpc(
     discrete = DiscreteModel(model, parameters, form, substeps)
     law = PredictiveLaw(discrete, whole, late, int(horizon), int(iterations), bool(linear))
     law.set_target(target)
-    law.set_costs(numbers_by_name(weights), effort, end)
+    law.set_costs(weights, effort, end)
     law.set_bounds(by_name(bounds, "bounds"))
     limits = {u: law.input_bounds[:, k].tolist() for k, u in enumerate(discrete.inputs)}
     common: dict[str, Any] = {
@@ -175,10 +176,7 @@ class PredictiveLaw:
             first, last = float(target.t[0]), float(target.t[-1])
             count = math.ceil((last - first) / self.period * (1 - 1e-12))
             times = np.minimum(first + self.delay + self.period * np.arange(count + 1), last)
-            shown = [symbol.name for symbol in target.state]
-            model.check_names([n for n in model.names if n not in shown], "motion")
-            places = [shown.index(name) for name in model.names]
-            self.references = target.sol(times).T[:, places]
+            self.references = states_shown(target, model.names, times)
             callback = target.segments[0].context.callback
             middle = np.minimum(times + 0.5 * self.period, last)
             self.feed = np.array([callback.values(float(t), np.zeros(0)) for t in middle])
@@ -190,21 +188,11 @@ class PredictiveLaw:
             self.feed = np.tile([held.get(name, 0.0) for name in model.inputs], (N + 1, 1))
         self.first_inputs = self.feed[0]
 
-    def set_costs(
-        self, weights: Mapping[str, float], effort: float | Values, end: float | str
-    ) -> None:
+    def set_costs(self, weights: Values | None, effort: float | Values, end: float | str) -> None:
         """Q, R and the cost at the end."""
         model, T = self.model, self.period
-        model.check_names(weights, "weights")
-        given = effort if isinstance(effort, Mapping) else dict.fromkeys(model.inputs, effort)
-        efforts = numbers_by_name(given)
-        self.weights = np.array([weights.get(name, 1.0) for name in model.names]) * T
-        self.efforts = np.array([efforts.get(name, 1.0) for name in model.inputs]) * T
-        if np.min(self.weights) < 0 or np.min(self.efforts) <= 0:
-            raise ModelError(
-                "A weight is at least 0, and an effort positive", f"{weights} {efforts}"[:80],
-                "weigh by other numbers",
-            )  # fmt: skip
+        states, inputs = quadratic_weights(model.names, model.inputs, weights, effort)
+        self.weights, self.efforts = states * T, inputs * T
         self.end = self._riccati() if end == "riccati" else np.diag(self.weights) * real_number(end)
 
     def _riccati(self) -> Array:

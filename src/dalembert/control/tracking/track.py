@@ -16,7 +16,7 @@ gains act on the projection of the deviation to it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +26,11 @@ from ...analysis.stability.linear_field import FieldValue, LinearField
 from ...errors import ModelError, RunError
 from ...integrate.motion import Motion
 from ...integrate.sampling.loop import SampledLoop, sampled
-from ...model.values import numbers_by_name, real_number
+from ...model.values import real_number
 from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array, BySymbol, Values
+from ..quadratic_weights import quadratic_weights
+from .discrete_model import states_shown
 
 if TYPE_CHECKING:
     from ...runtime.kernel import Kernel
@@ -89,7 +91,7 @@ def track(
     True
     """
     plan = Plan(motion, period)
-    gains = plan.gains(numbers_by_name(weights), effort, real_number(end_weight))
+    gains = plan.gains(weights, effort, real_number(end_weight))
     states = sympy.symbols([f"ref_{name}" for name in plan.names], real=True)
     schedule: dict[sympy.Symbol, Array] = dict(zip(states, plan.states[:-1].T, strict=True))
     law: dict[sympy.Symbol, sympy.Expr] = {}
@@ -150,15 +152,8 @@ class Plan:
             )  # fmt: skip
         steps = math.floor(count * (1 + 1e-12))
         self.times: Array = first + self.period * np.arange(steps + 1, dtype=float)
-        shown = [symbol.name for symbol in motion.state]
-        if missing := [name for name in self.names if name not in shown]:
-            raise ModelError(
-                "The motion does not show the whole state of its form", missing[0],
-                'simulate with form="lagrange"',
-            )  # fmt: skip
-        places = [shown.index(name) for name in self.names]
         points = np.minimum(first + 0.5 * self.period * np.arange(2 * steps + 1), last)
-        states = motion.sol(points).T[:, places]
+        states = states_shown(motion, self.names, points)
         values = np.array([motion.parameters[s.name] for s in kernel.parameters])
         field, callback = LinearField(kernel, values), context.callback
         self.states = states[::2]
@@ -196,26 +191,15 @@ class Plan:
         end = start + h / 6.0 * (k1 + 2 * k2 + 2 * k3 + k4)
         return end[:, :, :n], end[:, :, n:]
 
-    def gains(
-        self, weights: Mapping[str, float], effort: float | Values, end_weight: float
-    ) -> Array:
+    def gains(self, weights: Values | None, effort: float | Values, end_weight: float) -> Array:
         """K (K, m, n) by the recursion of Riccati from the end."""
-        given = effort if isinstance(effort, Mapping) else {u.name: effort for u in self.inputs}
-        efforts = numbers_by_name(given)
         known = [u.name for u in self.inputs]
-        for name in (*weights, *efforts):
-            if name not in (*self.names, *known):
-                raise ModelError(
-                    f"There is no `{name}` here", ", ".join([*self.names, *known])[:120],
-                    "weigh symbols of the state, and inputs",
-                )  # fmt: skip
-        Q = np.diag([weights.get(name, 1.0) for name in self.names]) * self.period
-        R = np.diag([efforts.get(name, 1.0) for name in known]) * self.period
-        if np.min(np.diag(Q)) < 0 or np.min(np.diag(R)) <= 0 or end_weight < 0:
+        states, efforts = quadratic_weights(self.names, known, weights, effort)
+        Q, R = np.diag(states) * self.period, np.diag(efforts) * self.period
+        if not end_weight >= 0:
             raise ModelError(
-                "A weight is at least 0, and an effort positive",
-                f"{dict(weights)} and {efforts}"[:80], "weigh by other numbers",
-            )  # fmt: skip
+                "The weight of the end is at least 0", f"{end_weight:g}", "pass end_weight=1"
+            )
         P = Q / self.period * end_weight
         P = self.projections[-1].T @ P @ self.projections[-1]
         found = np.zeros((len(self.held), len(known), len(self.names)))
