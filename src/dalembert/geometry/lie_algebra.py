@@ -20,7 +20,7 @@ from ..typing import Array, ArrayLike
 from .subspaces import annihilator, span
 
 if TYPE_CHECKING:
-    from .lie_identify import Identification
+    from .lie_identify import DirectSum
 
 __all__ = ["LieAlgebra"]
 
@@ -224,7 +224,7 @@ class LieAlgebra:
         basis_names = tuple(names or (f"e{k + 1}" for k in range(r)))
         return LieAlgebra(basis_names, (table - np.swapaxes(table, 0, 1)) / 2)
 
-    def identify(self) -> Identification:
+    def identify(self) -> DirectSum:
         """Its name, as a direct sum of known ones; see `dalembert.geometry.lie_identify`."""
         from .lie_identify import identify
 

@@ -24,7 +24,7 @@ from ..typing import Array
 from .lie_algebra import LieAlgebra
 from .subspaces import annihilator, complement, span
 
-__all__ = ["Factor", "Identification", "identify"]
+__all__ = ["DirectSum", "Factor", "identify"]
 
 #: Eigenvalues of a generic element of the centroid nearer than this belong to one summand.
 APART = 1e-3
@@ -52,7 +52,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Identification:
+class DirectSum:
     """A Lie algebra as a direct sum.
 
     Attributes
@@ -72,7 +72,7 @@ class Identification:
         return all(factor.known for factor in self.factors)
 
 
-def identify(algebra: LieAlgebra) -> Identification:
+def identify(algebra: LieAlgebra) -> DirectSum:
     """The direct sum of known algebras that this one is isomorphic to.
 
     >>> gl2 = LieAlgebra.from_brackets(
@@ -83,7 +83,7 @@ def identify(algebra: LieAlgebra) -> Identification:
     """
     d = algebra.dimension
     if d == 0:
-        return Identification("0", ())
+        return DirectSum("0", ())
     flat, rest = _split_abelian(algebra)
     factors, r = [], flat.shape[1]
     if r:
@@ -91,7 +91,7 @@ def identify(algebra: LieAlgebra) -> Identification:
     if rest.shape[1]:
         named = [_named(algebra, ideal) for ideal in _summands(algebra, rest)]
         factors += sorted(named, key=lambda factor: factor.name)
-    return Identification(" + ".join(factor.name for factor in factors), tuple(factors))
+    return DirectSum(" + ".join(factor.name for factor in factors), tuple(factors))
 
 
 # -- direct sums -----------------------------------------------------------------------------------

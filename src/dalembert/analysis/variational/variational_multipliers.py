@@ -36,7 +36,7 @@ from .helmholtz_conditions import (
     conditions,
 )
 
-__all__ = ["Multiplied", "Solved", "search_multiplier", "solved_accelerations"]
+__all__ = ["Multiplied", "SolvedAccelerations", "search_multiplier", "solved_accelerations"]
 
 ZERO, ONE = sympy.S.Zero, sympy.S.One
 #: The most degrees of freedom for a constant matrix, and terms of the equations for it.
@@ -72,7 +72,7 @@ def search_multiplier(equations: SecondOrder) -> Multiplied | None:
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedAccelerations:
     """a = F, and (dR/da)^-1 with its determinant."""
 
     accelerations: list[sympy.Expr]
@@ -80,7 +80,7 @@ class Solved:
     determinant: sympy.Expr
 
 
-def solved_accelerations(equations: SecondOrder) -> Solved | None:
+def solved_accelerations(equations: SecondOrder) -> SolvedAccelerations | None:
     """The equations solved for the accelerations, where they are affine in them and few."""
     n, a = len(equations.coordinates), equations.accelerations
     metric = accelerations_matrix(equations)
@@ -98,7 +98,7 @@ def solved_accelerations(equations: SecondOrder) -> Solved | None:
     inverse = metric.adjugate() / determinant
     if metric.is_diagonal():
         inverse = sympy.diag(*(1 / entry for entry in metric.diagonal()))
-    return Solved([simplify(entry) for entry in inverse @ force], inverse, determinant)
+    return SolvedAccelerations([simplify(entry) for entry in inverse @ force], inverse, determinant)
 
 
 def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
@@ -114,7 +114,7 @@ def _scaled(equations: SecondOrder, matrix: sympy.Matrix) -> SecondOrder | None:
 # -- scalings --------------------------------------------------------------------------------------
 
 
-def _scalings(equations: SecondOrder, solved: Solved) -> Iterator[sympy.Matrix]:
+def _scalings(equations: SecondOrder, solved: SolvedAccelerations) -> Iterator[sympy.Matrix]:
     """Matrices to try before a constant one, on the equations as they are given."""
     n, v = len(equations.coordinates), equations.velocities
     identity = sympy.eye(n)

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import ModelError
 from ...model.drawing import Drawing
 from ...plotting.motion_samples import Array
-from ...plotting.scenes.solids import Solid, scaled_arrows, solids_of, zigzag
+from ...plotting.scenes.solids import SceneSolid, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
@@ -60,7 +60,7 @@ def scene_of(motion: Motion, drawing: Drawing, times: Array) -> dict[str, Any]:
     }
 
 
-def _shape(solid: Solid, decimals: int) -> dict[str, Any]:
+def _shape(solid: SceneSolid, decimals: int) -> dict[str, Any]:
     """One solid as the page draws it, whatever shape of the drawing it comes from."""
     part, points = solid.part, solid.points
     found: dict[str, Any] = {"color": part.color}
@@ -122,7 +122,7 @@ def _spring(ends: Array, coils: int) -> Array:
     )
 
 
-def _box(drawing: Drawing, solids: Sequence[Solid], dimension: int) -> tuple[Array, Array]:
+def _box(drawing: Drawing, solids: Sequence[SceneSolid], dimension: int) -> tuple[Array, Array]:
     """Corners of what the scene shows."""
     if drawing.limits is not None:
         limits = np.asarray(drawing.limits, dtype=float)[:dimension]

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import ModelError
 from ...model.drawing import Drawing, Trace
 from ..motion_samples import Array
-from .solids import RIM, ScenePart, Solid, arrowed, scaled_arrows, solids_of, zigzag
+from .solids import RIM, ScenePart, SceneSolid, arrowed, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
@@ -105,8 +105,12 @@ def build_scene(
 
 
 def _plane(
-    drawing: Drawing, times: Array, finer: int, solids: Sequence[Solid], tracks: Sequence[Solid]
-) -> Scene:
+    drawing: Drawing,
+    times: Array,
+    finer: int,
+    solids: Sequence[SceneSolid],
+    tracks: Sequence[SceneSolid],
+) -> Scene:  # fmt: skip
     fixed = None if drawing.limits is None else _both(drawing.limits)
     shown = [s.points[:, :1] if s.arrow else _flat(s, 0.0).points for s in (*solids, *tracks)]
     size = diagonal(fixed or _window(shown)) / np.sqrt(2)
@@ -123,12 +127,12 @@ def _without_texts(
     return tuple(p for p in parts if p.kind != "text"), tuple(p for p in parts if p.kind == "text")
 
 
-def _flat(solid: Solid, size: float) -> ScenePart:
+def _flat(solid: SceneSolid, size: float) -> ScenePart:
     points, depth = _outlined(solid, solid.points, size), np.zeros(len(solid.points))
     return replace(solid.part, points=points, depth=depth)
 
 
-def _outlined(solid: Solid, points: Array, size: float) -> Array:
+def _outlined(solid: SceneSolid, points: Array, size: float) -> Array:
     """A solid in the picture's plane: springs get their coils, arrows their tips."""
     if solid.coils:
         return zigzag(points, solid.coils)
@@ -136,8 +140,8 @@ def _outlined(solid: Solid, points: Array, size: float) -> Array:
 
 
 def _spatial(
-    drawing: Drawing, camera: Camera, times: Array, finer: int, solids: Sequence[Solid],
-    tracks: Sequence[Solid],
+    drawing: Drawing, camera: Camera, times: Array, finer: int, solids: Sequence[SceneSolid],
+    tracks: Sequence[SceneSolid],
 ) -> Scene:  # fmt: skip
     tails = [replace(s, points=s.points[:, :1]) if s.arrow else s for s in solids]
     low, high = _box(drawing, [*tails, *tracks])
@@ -173,7 +177,7 @@ def _ends_at(line: ScenePart, dot: ScenePart, distance: float) -> bool:
     return bool((np.nanmax(gaps, axis=0) < distance).any())
 
 
-def _seen(solid: Solid, camera: Camera, level: float, size: float) -> ScenePart:
+def _seen(solid: SceneSolid, camera: Camera, level: float, size: float) -> ScenePart:
     """A solid through the camera, with its shadow straight below on the floor."""
     fallen = solid.points.copy()
     fallen[..., 2] = level
@@ -189,7 +193,7 @@ def _seen(solid: Solid, camera: Camera, level: float, size: float) -> ScenePart:
     return seen if seen.is_ground or seen.kind == "text" else replace(seen, shadow=shadow)
 
 
-def _box(drawing: Drawing, solids: Sequence[Solid]) -> tuple[Array, Array]:
+def _box(drawing: Drawing, solids: Sequence[SceneSolid]) -> tuple[Array, Array]:
     """Corners of the box that holds the scene."""
     if drawing.limits is not None:
         limits = np.asarray(drawing.limits, dtype=float)

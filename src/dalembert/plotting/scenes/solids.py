@@ -37,7 +37,7 @@ from ..motion_samples import Array, evaluate, through
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
 
-__all__ = ["ScenePart", "Solid", "arrowed", "scaled_arrows", "solids_of", "zigzag"]
+__all__ = ["ScenePart", "SceneSolid", "arrowed", "scaled_arrows", "solids_of", "zigzag"]
 
 RIM = np.linspace(0.0, 2 * np.pi, 73)
 #: The longest arrow of a group, as a share of the picture.
@@ -90,7 +90,7 @@ class ScenePart:
 
 
 @dataclass(frozen=True)
-class Solid:
+class SceneSolid:
     """A part before the camera: points (nt, k, d).
 
     An arrow has its tail and its components, k = 2, until `scaled_arrows` makes them tail and tip.
@@ -104,7 +104,9 @@ class Solid:
     scale: float | None = None
 
 
-def solids_of(motion: Motion, shapes: Sequence[Shape], times: Array, dimension: int) -> list[Solid]:
+def solids_of(
+    motion: Motion, shapes: Sequence[Shape], times: Array, dimension: int
+) -> list[SceneSolid]:
     """The pieces that shapes are made of, at `times`.
 
     Raises
@@ -118,7 +120,7 @@ def solids_of(motion: Motion, shapes: Sequence[Shape], times: Array, dimension: 
         expressions += [entry for vector in _vectors(shape, dimension) for entry in vector]
         expressions += _numbers(shape)
     table = evaluate(motion, expressions, times) if expressions else np.empty((0, times.size))
-    found: list[Solid] = []
+    found: list[SceneSolid] = []
     row = 0
     for shape in shapes:
         count, numbers = dimension * len(_vectors(shape, dimension)), len(_numbers(shape))
@@ -175,7 +177,7 @@ def _numbers(shape: Shape) -> list[Expression]:
     return []
 
 
-def _solids(shape: Shape, value: Array, numbers: Array) -> Iterator[Solid]:
+def _solids(shape: Shape, value: Array, numbers: Array) -> Iterator[SceneSolid]:
     """The pieces of one shape: `value` (nt, k, d) holds its vectors, `numbers` (nt, m) the rest."""
     nothing = np.empty(0)
 
@@ -184,49 +186,49 @@ def _solids(shape: Shape, value: Array, numbers: Array) -> Iterator[Solid]:
 
     match shape:
         case Point():
-            yield Solid(part("dot", shape.color, shape.size), value)
+            yield SceneSolid(part("dot", shape.color, shape.size), value)
         case Link():
-            yield Solid(part("line", shape.color, shape.width), value)
+            yield SceneSolid(part("line", shape.color, shape.width), value)
         case Spring():
-            yield Solid(part("line", shape.color, 1.4), value, coils=max(int(shape.coils), 1))
+            yield SceneSolid(part("line", shape.color, 1.4), value, coils=max(int(shape.coils), 1))
         case Polyline():
             outline = np.concatenate([value, value[:, :1]], axis=1) if shape.closed else value
             kind, fill = ("area", 0.25) if shape.closed else ("line", 0.0)
-            yield Solid(part(kind, shape.color, shape.width, fill), outline)
+            yield SceneSolid(part(kind, shape.color, shape.width, fill), outline)
         case Circle():
             yield from _circle(shape, value, numbers[:, 0, None, None])
         case Wheel():
             yield from _wheel(shape, value, numbers)
         case BodyShape():
             outline = _posed(value, numbers[:, 0], _outline(shape, numbers[:, 1:]))
-            yield Solid(part("area", shape.color, 2.0, 0.25), outline)
+            yield SceneSolid(part("area", shape.color, 2.0, 0.25), outline)
         case Vector() | ReactionArrow():
             line = part("line", shape.color, shape.width)
-            yield Solid(line, value, arrow=shape.group, scale=shape.scale)
+            yield SceneSolid(line, value, arrow=shape.group, scale=shape.scale)
         case Ground():
             ground = hatched(value) if value.shape[2] == 2 else value
-            yield Solid(part("line", shape.color, 1.2), ground)
+            yield SceneSolid(part("line", shape.color, 1.2), ground)
         case TextLabel():
-            yield Solid(part("text", shape.color, shape.size, words=shape.text), value)
+            yield SceneSolid(part("text", shape.color, shape.size, words=shape.text), value)
         case Trace():
-            yield Solid(part("trace", shape.color, 1.6), value)
+            yield SceneSolid(part("trace", shape.color, 1.6), value)
 
 
 # -- outlines --------------------------------------------------------------------------------------
 
 
-def _circle(shape: Circle, value: Array, radius: Array) -> Iterator[Solid]:
+def _circle(shape: Circle, value: Array, radius: Array) -> Iterator[SceneSolid]:
     """A rim in the plane of the axes, or of the picture; in space the outline of a ball."""
     rim = ScenePart("area", np.empty(0), np.empty(0), shape.color, 2.0, 0.22)
     center = value[:, :1]
     if value.shape[2] == 3 and shape.axes is None:
-        yield Solid(replace(rim, fill=0.8), center, ball=radius[:, 0, 0])
+        yield SceneSolid(replace(rim, fill=0.8), center, ball=radius[:, 0, 0])
         return
     unit = np.stack([np.cos(RIM), np.sin(RIM)], axis=-1)
-    yield Solid(rim, _posed(value, np.zeros(len(value)), radius * unit))
+    yield SceneSolid(rim, _posed(value, np.zeros(len(value)), radius * unit))
 
 
-def _wheel(shape: Wheel, value: Array, numbers: Array) -> Iterator[Solid]:
+def _wheel(shape: Wheel, value: Array, numbers: Array) -> Iterator[SceneSolid]:
     """A rim, its spokes as one line there and back, and a mark on the first of them."""
     radius, angle = numbers[:, 0, None, None], numbers[:, 1]
     nothing = np.empty(0)
@@ -239,7 +241,7 @@ def _wheel(shape: Wheel, value: Array, numbers: Array) -> Iterator[Solid]:
     looks = (("area", color, 2.4, 0.12), ("line", color, 1.1, 0.0), ("dot", "accent", 5.0, 0.0))
     for (kind, own, width, fill), outline in zip(looks, (rim, spokes, mark), strict=True):
         part = ScenePart(kind, nothing, nothing, own, width, fill)
-        yield Solid(part, _posed(value, angle, radius * outline))
+        yield SceneSolid(part, _posed(value, angle, radius * outline))
 
 
 def _outline(shape: BodyShape, numbers: Array) -> Array:
@@ -307,7 +309,7 @@ def hatched(ends: Array) -> Array:
 # -- arrows ----------------------------------------------------------------------------------------
 
 
-def scaled_arrows(solids: Sequence[Solid], size: float) -> list[Solid]:
+def scaled_arrows(solids: Sequence[SceneSolid], size: float) -> list[SceneSolid]:
     """Solids whose arrows end at a tip; without a scale the longest has a usual length."""
     longest: dict[str, float] = {}
     for solid in solids:
@@ -317,7 +319,7 @@ def scaled_arrows(solids: Sequence[Solid], size: float) -> list[Solid]:
             most = float(lengths.max()) if lengths.size else 0.0
             longest[solid.arrow] = max(longest.get(solid.arrow, 0.0), most)
 
-    def tipped(solid: Solid) -> Solid:
+    def tipped(solid: SceneSolid) -> SceneSolid:
         if not solid.arrow:
             return solid
         scale = solid.scale
