@@ -8,8 +8,7 @@ and the symbols A; Hamel's the quasi-velocities; and so on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
 
 import sympy
 
@@ -17,25 +16,31 @@ from ..algebra.lazy import entries_of, now
 from ..algebra.protocol import Algebra, Block, Scalar
 from ..errors import ModelError
 from ..formulations.constraint_equations import velocity_level
-from ..formulations.forms import (
-    constrained_lagrangian,
-    gibbs_appell,
-    hamel,
-    hamilton,
-    lagrange,
-    voronets,
-)
-from ..formulations.forms.bates_sniatycki import ConstraintManifold
-from ..formulations.forms.canonical_voronets import canonical_symbols
-from ..formulations.forms.hamel_orthonormal import orthonormal_frame
-from ..formulations.independent_velocities import Reduction, VelocityFrame
-from ..model.legendre import conjugate
-from .document_layout import paragraph
+from ..formulations.forms import hamilton, lagrange
 from .document_writer import TOO_LONG, DerivationWriter
+from .quasi_velocity_steps import (
+    canonical_hamiltonian_step,
+    canonical_step,
+    definitions_step,
+    hamel_symbols_step,
+    manifold_step,
+    orthonormal_step,
+    quasi_lagrangian_step,
+)
+from .reduced_steps import (
+    appell_step,
+    connection_step,
+    curvature_step,
+    dependent_momenta_step,
+    drift_step,
+    eliminated_step,
+    frame_step,
+    kane_forces_step,
+    restricted_step,
+    solved_step,
+    symbols_step,
+)
 from .typeset import symbol_latex
-
-if TYPE_CHECKING:
-    from ..formulations.equations import Equations
 
 __all__ = ["derivation_steps"]
 
@@ -128,278 +133,13 @@ def _in_momenta(writer: DerivationWriter) -> str:
     return writer.lines(list(zip(names, writer.entries(phi), strict=True)))
 
 
-# -- independent velocities ------------------------------------------------------------------------
-
-
-def reduction_of(equations: Equations, algebra: Algebra) -> Reduction:
-    """The reduction that the equations were derived on."""
-    return Reduction(equations.system, algebra, equations.choice)
-
-
-def _on(writer: DerivationWriter) -> Reduction:
-    return reduction_of(writer.equations, writer.algebra)
-
-
-def _independent(reduction: Reduction) -> list[Any]:
-    return [reduction.system.coordinates[k] for k in reduction.split.independent]
-
-
-def _names(symbols: Iterable[Any]) -> str:
-    return ", ".join(f"${symbol_latex(symbol)}$" for symbol in symbols)
-
-
-def _dependent(reduction: Reduction) -> list[Any]:
-    return [reduction.system.coordinates[k] for k in reduction.split.dependent]
-
-
-def _solved(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    speeds = entries_of(reduction.independent)
-    if reduction.is_implicit:
-        return paragraph(
-            f"The speeds are {_names(speeds)}. They determine the other velocities on the"
-            " constraints, by the implicit function theorem; all velocities stay in the equations."
-        )
-    if isinstance(reduction.choice, VelocityFrame):
-        table = zip(reduction.system.velocities, writer.entries(reduction.velocities), strict=True)
-        lines = [(symbol_latex(v), e) for v, e in table if e != v]
-        return paragraph(f"The speeds are {_names(speeds)}; the velocities are") + writer.lines(
-            lines
-        )
-    chosen = _names(speeds)
-    pairs = [
-        (symbol_latex(q.dot), e)
-        for q, e in zip(_dependent(reduction), writer.entries(reduction.solved), strict=True)
-    ]
-    if not pairs:
-        return paragraph(f"There is nothing to solve: all velocities are independent, {chosen}.")
-    return paragraph(f"The independent velocities are {chosen}; the others follow,") + writer.lines(
-        pairs
-    )
-
-
-def _frame(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    return writer.table(r"\mathsf{F}", reduction.frame) if reduction.choice.rows else ""
-
-
-def _drift(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    pairs = [
-        (f"d_{{{symbol_latex(q)}}}", e)
-        for q, e in zip(reduction.system.coordinates, writer.entries(reduction.drift), strict=True)
-        if e != 0
-    ]
-    if not pairs:
-        return ""
-    rest = paragraph("The others vanish.") if len(pairs) < len(reduction.system.coordinates) else ""
-    return writer.lines(pairs) + rest
-
-
-def _restricted(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    return writer.lines(
-        [("L_c", writer.short(entries_of(reduction.here(reduction.lagrangian))[0]))]
-    )
-
-
-def _dependent_momenta(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    algebra = reduction.algebra
-    momenta = algebra.part(
-        reduction.here(reduction.momenta_at_velocity), reduction.split.dependent, [0]
-    )
-    names = [
-        rf"\frac{{\partial L}}{{\partial {symbol_latex(q.dot)}}}" for q in _dependent(reduction)
-    ]
-    return writer.lines(list(zip(names, writer.entries(momenta), strict=True)))
-
-
-def _symbols(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    if not reduction.split.dependent:
-        return ""
-    table = now(voronets.transitivity(reduction))
-    pairs = [
-        (f"A^{{{symbol_latex(a)}}}_{{{symbol_latex(s)}}}", writer.short(table[i, j]))
-        for j, a in enumerate(_dependent(reduction))
-        for i, s in enumerate(_independent(reduction))
-    ]
-    kept = [pair for pair in pairs if pair[1] != 0]
-    if not kept:
-        return paragraph("All $A_s^a$ vanish: the constraints are integrable.")
-    rest = paragraph("The others vanish.") if len(kept) < len(pairs) else ""
-    return writer.lines(kept) + rest
-
-
-def _connection(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    return writer.table("A", constrained_lagrangian.connection(reduction))
-
-
-def _curvature(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    bases = _independent(reduction)
-    pairs = []
-    for b, bend in zip(
-        _dependent(reduction), constrained_lagrangian.curvature(reduction), strict=True
-    ):
-        table = now(bend)
-        for i, first in enumerate(bases):
-            for j in range(i + 1, len(bases)):
-                entry = writer.short(table[i, j])
-                if entry != 0:
-                    lower = f"{symbol_latex(first)}{symbol_latex(bases[j])}"
-                    pairs.append((f"B^{{{symbol_latex(b)}}}_{{{lower}}}", entry))
-    if not pairs:
-        return paragraph("The curvature vanishes: the constraints are integrable.")
-    return writer.lines(pairs) + paragraph(
-        "$B$ is skew in its lower indices; components that are not listed vanish."
-    )
-
-
-def _appell(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    whole = entries_of(gibbs_appell.appell_function(reduction))[0]
-    rest = whole.xreplace(dict.fromkeys(entries_of(reduction.z), sympy.S.Zero))
-    moving = writer.short(sympy.expand(whole) - sympy.expand(rest))
-    return writer.lines([("S", moving)]) + paragraph("up to terms without accelerations.")
-
-
-def _forces_of_kane(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    algebra, system, here = reduction.algebra, reduction.system, reduction.here
-    kinetic, potential = algebra.scalar(system.kinetic), algebra.scalar(system.potential)
-    momenta = here(algebra.gradient(kinetic, reduction.v))
-    inertia = reduction.frame.T @ (
-        here(algebra.gradient(kinetic, reduction.q)) - reduction.rate(momenta)
-    )
-    active = reduction.applied - reduction.frame.T @ here(algebra.gradient(potential, reduction.q))
-    places = {v: q for q, v in zip(system.coordinates, system.velocities, strict=True)}
-    symbols = [places.get(speed, speed) for speed in entries_of(reduction.independent)]
-    return writer.column("F", symbols, active) + writer.column("F^*", symbols, inertia)
-
-
-def _eliminated(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    algebra, split = reduction.algebra, reduction.split
-    gone = algebra.part(reduction.q, split.dependent, [0])
-    constraints = algebra.part(reduction.level.holonomic, split.rows, [0])
-    zero = algebra.zeros(len(split.dependent))
-    derivative = algebra.substitute(algebra.jacobian(constraints, gone), gone, zero)
-    solved = algebra.solve_square(derivative, -algebra.substitute(constraints, gone, zero))
-    return writer.lines(
-        [
-            (symbol_latex(q), e)
-            for q, e in zip(_dependent(reduction), writer.entries(solved), strict=True)
-        ]
-    )
-
-
-# -- quasi-velocities, momenta on the constraints --------------------------------------------------
-
-
-def _quasi(writer: DerivationWriter) -> Reduction | None:
-    """The quasi-velocities of the form; None where the velocities were given in terms of them."""
-    return None if writer.equations.options.get("velocities") is not None else _on(writer)
-
-
-def _definitions(writer: DerivationWriter) -> str:
-    quasi = _quasi(writer)
-    if quasi is None:
-        given = {
-            str(getattr(q, "name", q)): value
-            for q, value in writer.equations.options["velocities"].items()
-        }
-        pairs = [
-            (symbol_latex(q.dot), writer.short(given[q.name]))
-            for q in writer.equations.system.coordinates
-        ]
-        return paragraph(
-            "The velocities are given in terms of the quasi-velocities:"
-        ) + writer.lines(pairs)
-    names = [symbol_latex(s) for s in entries_of(quasi.independent)]
-    bound = [writer.show(writer.short(s)) for s in hamel.bound_symbols(quasi)]
-    pairs = list(zip([*names, *bound], writer.entries(quasi.definition), strict=True))
-    new = [pair for pair in pairs if writer.show(pair[1]) != pair[0]]
-    kept = [name for name, value in pairs if writer.show(value) == name]
-    say = "The quasi-velocities are" if not kept else "The free quasi-velocities are"
-    if kept and len(kept) == quasi.freedom:
-        say = "The free quasi-velocities are the independent velocities; the bound ones are"
-    elif kept:
-        say = f"The quasi-velocities are ${', '.join(kept)}$ and"
-    return paragraph(say) + writer.lines(new)
-
-
-def _in_quasi_velocities(writer: DerivationWriter) -> str:
-    quasi = _quasi(writer)
-    if quasi is None:
-        return ""
-    known = hamel.is_extendable(quasi)
-    found = hamel.extended_lagrangian(quasi)[0] if known else quasi.here(quasi.lagrangian)
-    return writer.lines([("L^*", writer.short(entries_of(found)[0]))])
-
-
-def _hamel_symbols(writer: DerivationWriter) -> str:
-    quasi = _quasi(writer)
-    if quasi is None or writer.equations.options.get("kind", "first") != "first":
-        return ""
-    table = now(hamel.transitivity(quasi))
-    names = [
-        writer.show(writer.short(s))
-        for s in (*entries_of(quasi.independent), *hamel.bound_symbols(quasi))
-    ]
-    pairs = [
-        (f"W^{{{names[r]}}}_{{{names[s]}}}", writer.short(table[r, s]))
-        for r in range(table.shape[0])
-        for s in range(table.shape[1])
-    ]
-    kept = [pair for pair in pairs if pair[1] != 0]
-    if kept:
-        return writer.lines(kept) + paragraph("The others vanish.")
-    return paragraph("All of them vanish.")
-
-
-def _orthonormal(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    return writer.table(r"\mathsf{e}", reduction.frame @ orthonormal_frame(reduction))
-
-
-def _canonical(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    symbols = canonical_symbols(reduction.system, reduction.choice).state
-    momenta = reduction.map.speed_gradient(reduction.here(reduction.lagrangian))
-    return writer.lines(
-        [(symbol_latex(y), e) for y, e in zip(symbols, writer.entries(momenta), strict=True)]
-    )
-
-
-def _canonical_hamiltonian(writer: DerivationWriter) -> str:
-    reduction = _on(writer)
-    if reduction.is_implicit:
-        return ""
-    algebra = reduction.algebra
-    y = algebra.vector(canonical_symbols(reduction.system, reduction.choice).state)
-    function, _ = conjugate(algebra, reduction.here(reduction.lagrangian), reduction.independent, y)
-    return writer.lines([("H", writer.short(entries_of(function)[0]))])
-
-
-def _manifold(writer: DerivationWriter) -> str:
-    manifold = ConstraintManifold(_on(writer))
-    momenta = writer.entries(manifold.momenta)
-    pairs = [
-        (symbol_latex(p), e) for p, e in zip(writer.equations.system.momenta, momenta, strict=True)
-    ]
-    return writer.lines([*pairs, ("H", writer.short(entries_of(manifold.hamiltonian)[0]))])
-
-
 # -- speeds ----------------------------------------------------------------------------------------
 
 
 def _image(writer: DerivationWriter) -> str:
     system = writer.equations.system
     if system.image is None:
-        return _solved(writer) + _frame(writer).replace(r"\mathsf{F}", r"\mathsf{E}")
+        return solved_step(writer) + frame_step(writer).replace(r"\mathsf{F}", r"\mathsf{E}")
     return writer.lines(
         [
             (symbol_latex(q.dot), writer.short(system.image.velocities[q]))
@@ -431,19 +171,19 @@ def _on_speeds(writer: DerivationWriter) -> str:
     return writer.lines([("L^*", writer.short(entries_of(found)[0]))])
 
 
-_SOLVE: tuple[str, Step] = ("", _solved)
+_SOLVE: tuple[str, Step] = ("", solved_step)
 _FRAME: tuple[str, Step] = (
     "so that the virtual displacements are spanned by the columns of",
-    _frame,
+    frame_step,
 )
-_RESTRICT: tuple[str, Step] = ("The Lagrangian on the constraints is", _restricted)
+_RESTRICT: tuple[str, Step] = ("The Lagrangian on the constraints is", restricted_step)
 _BOUND: tuple[str, Step] = (
     "The momenta of the dependent velocities, on the constraints, are",
-    _dependent_momenta,
+    dependent_momenta_step,
 )
 _SYMBOLS: tuple[str, Step] = (
     "The symbols that tell the constraints from integrable ones are",
-    _symbols,
+    symbols_step,
 )
 _MASS: tuple[str, Step] = ("The mass matrix is", _mass)
 _PUSH: tuple[str, Step] = (
@@ -457,10 +197,10 @@ _ROWS: tuple[str, Step] = (
 )
 _DRIFT: tuple[str, Step] = (
     r"The accelerations are $\ddot q = \mathsf{F}\,\dot v_I + d$ with",
-    _drift,
+    drift_step,
 )
-_QUASI: tuple[str, Step] = ("", _definitions)
-_STAR: tuple[str, Step] = ("In these symbols the Lagrangian is", _in_quasi_velocities)
+_QUASI: tuple[str, Step] = ("", definitions_step)
+_STAR: tuple[str, Step] = ("In these symbols the Lagrangian is", quasi_lagrangian_step)
 
 _STEPS: dict[str, Sequence[tuple[str, Step]]] = {
     "lagrange": (_MOMENTA, _MASS, _PUSH, _ROWS),
@@ -483,50 +223,50 @@ _STEPS: dict[str, Sequence[tuple[str, Step]]] = {
     "chaplygin": (_SOLVE, _FRAME, _RESTRICT, _BOUND, _SYMBOLS),
     "constrained-lagrangian": (
         _SOLVE,
-        ("The coefficients of the connection are the entries of", _connection),
+        ("The coefficients of the connection are the entries of", connection_step),
         _RESTRICT,
         _BOUND,
-        ("Its curvature has the components", _curvature),
+        ("Its curvature has the components", curvature_step),
     ),
     "hamel": (
         _SOLVE,
         _QUASI,
         _STAR,
-        (r"The symbols $W_s^r$, with $\eta_a = 0$, are", _hamel_symbols),
+        (r"The symbols $W_s^r$, with $\eta_a = 0$, are", hamel_symbols_step),
     ),
     "hamel-orthonormal": (
         _SOLVE,
-        ("The vectors of the orthonormal frame are the columns of", _orthonormal),
+        ("The vectors of the orthonormal frame are the columns of", orthonormal_step),
     ),
-    "gibbs-appell": (_SOLVE, _FRAME, _DRIFT, ("The function of Gibbs and Appell is", _appell)),
+    "gibbs-appell": (_SOLVE, _FRAME, _DRIFT, ("The function of Gibbs and Appell is", appell_step)),
     "kane": (
         _SOLVE,
-        ("The partial velocities are the columns of", _frame),
-        ("Active and inertia forces are", _forces_of_kane),
+        ("The partial velocities are the columns of", frame_step),
+        ("Active and inertia forces are", kane_forces_step),
     ),
     "poincare-chetaev": (
         ("The velocities in the frame are", _velocities),
         ("In its speeds the Lagrangian is", _on_speeds),
         _ROWS,
     ),
-    "elimination": (("The constraints give", _eliminated), _SOLVE),
+    "elimination": (("The constraints give", eliminated_step), _SOLVE),
     "canonical-voronets": (
         _SOLVE,
         _RESTRICT,
-        ("Its momenta are", _canonical),
-        ("and its Hamiltonian is", _canonical_hamiltonian),
+        ("Its momenta are", canonical_step),
+        ("and its Hamiltonian is", canonical_hamiltonian_step),
         _SYMBOLS,
     ),
     "canonical-quasi": (
         _SOLVE,
         _QUASI,
         _STAR,
-        ("The momenta of the free quasi-velocities, on the constraints, are", _canonical),
+        ("The momenta of the free quasi-velocities, on the constraints, are", canonical_step),
     ),
     "bates-sniatycki": (
         _SOLVE,
-        ("The chart of $M$ is", _canonical),
-        ("On $M$, momenta and energy are", _manifold),
+        ("The chart of $M$ is", canonical_step),
+        ("On $M$, momenta and energy are", manifold_step),
     ),
     "implicit-lagrangian": (("The allowed velocities are", _image),),
     "implicit-hamiltonian": (("The allowed velocities are", _image),),

@@ -22,7 +22,7 @@ from dalembert.formulations.forms import lagrange
 from dalembert.formulations.registry import _FORMS
 from dalembert.model.io.files import loads
 from dalembert.presentation import document_steps, document_writer
-from dalembert.presentation.document import _conserved_by_extremals, _reactions
+from dalembert.presentation.document_conserved import conserved_by_extremals, reactions_section
 from dalembert.presentation.document_forms import PRINCIPLES, principle_of
 from dalembert.presentation.document_layout import (
     ROOM,
@@ -243,13 +243,13 @@ def test_what_extremals_conserve_is_read_off_the_extended_lagrangian() -> None:
         and "it is free of $x$ and $y$" in told
         and r"\dot{y}$ are conserved." in told
     )
-    sprung = _conserved_by_extremals(particle().replacing(potential=y**2))
+    sprung = conserved_by_extremals(particle().replacing(potential=y**2))
     assert r"it is free of $x$, and $\partial\Lambda/\partial \dot{x}$ is conserved." in sprung
     for working in (
         particle().replacing(forces={x: -x.dot}),
         particle().replacing(dissipation=x.dot**2),
     ):
-        said = _conserved_by_extremals(working)
+        said = conserved_by_extremals(working)
         assert "the applied forces do work" in said and "it is free" not in said
 
 
@@ -372,7 +372,7 @@ def test_reactions_that_are_too_long_say_so(monkeypatch: pytest.MonkeyPatch) -> 
 
     equations = da.derive(particle(), "maggi")
     monkeypatch.setattr(lagrange, "derive_with", refused)
-    said = _reactions(SimpleNamespace(equations=equations, algebra=None), equations.system)
+    said = reactions_section(SimpleNamespace(equations=equations, algebra=None), equations.system)
     assert said.startswith("\nThe reaction is the generalised force") and said.endswith(
         document_steps.TOO_LONG + "\n"
     )
