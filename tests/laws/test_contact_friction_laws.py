@@ -14,7 +14,8 @@ from sympy import cos, sin
 
 import dalembert as da
 from contact_specimens import broken_laws, followed
-from dalembert.integrate.contact.coulomb import CoulombContact, NoSolutionError, solve_contacts
+from dalembert.integrate.contact.coulomb import solve_contacts
+from dalembert.integrate.contact.coulomb_states import CoulombContact, NoSolutionError
 from dalembert.integrate.contact.impact_laws import moreau_impact, poisson_impact
 
 

@@ -32,7 +32,8 @@ from ..outcome import Outcome, Termination
 from .contact_events import ContactEvent, contact_columns, contact_events, phases_of
 from .contact_modes import ContactLog, several_solutions, undetermined
 from .contact_values import ContactValues
-from .coulomb import CoulombContact, NoSolutionError, solve_contacts
+from .coulomb import solve_contacts
+from .coulomb_states import CoulombContact, NoSolutionError
 from .impact_laws import Impact, jam, moreau_impact, poisson_impact
 from .instant import Instant
 from .resting import held_contacts, held_records, labels_of, stopped_state

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...errors import DalembertError
 from ...model.constraints.held_contacts import ContactPhase
 from ..outcome import Outcome, Termination
-from .coulomb import ContactSolution
+from .coulomb_states import ContactSolution
 
 __all__ = [
     "ContactChange",

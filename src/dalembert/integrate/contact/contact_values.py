@@ -18,7 +18,7 @@ from ...model.forces import rate
 from ...runtime.gauss.constrained_solve import solve
 from ...typing import Array
 from ..outcome import Outcome, Termination
-from .coulomb import CoulombContact
+from .coulomb_states import CoulombContact
 from .instant import Gap, Instant, contact_space
 
 if TYPE_CHECKING:

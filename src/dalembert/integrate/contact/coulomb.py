@@ -20,7 +20,7 @@ several (Painleve).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -29,99 +29,14 @@ import numpy as np
 from ...errors import ContradictionError, SingularError
 from ...runtime.gauss.constrained_solve import rank, solve_rows
 from ...typing import Array
+from .coulomb_states import NOISE, OPEN, ContactSolution, CoulombContact, Grip, NoSolutionError
 
-__all__ = [
-    "ContactSolution",
-    "CoulombContact",
-    "Grip",
-    "NoSolutionError",
-    "every_solution",
-    "solve_contacts",
-    "solve_rows_of",
-]
+__all__ = ["every_solution", "solve_contacts", "solve_rows_of"]
 
-#: What is below this part of its terms is rounding.
-NOISE = 1e-11
 #: The most exchanges of states, states that are tried, and steps of Newton's iteration.
 MOST_EXCHANGES, MOST_STATES, MOST_NEWTON, MOST_SWEEPS = 100, 4096, 20, 300
 #: Directions from which the slip of a contact in space is searched where it starts.
 ANGLES = 6
-
-
-class NoSolutionError(SingularError):
-    """No state of the contacts obeys Coulomb's law."""
-
-
-@dataclass(frozen=True)
-class CoulombContact:
-    """A contact that touches, a two-sided constraint that presses, or a friction limit.
-
-    Attributes
-    ----------
-    name : str
-    normal : int
-        Its row in contact space; of a friction limit that whose force is its load, or -1.
-    tangents : tuple of int
-        The rows of its tangent directions; none without friction.
-    kinetic, static : float
-        The coefficients of friction.
-    direction : array (k,) or None
-        The unit direction of its slip, where it slips.
-    base : float
-        The normal force that acts in any case; the load of a friction limit without a row for it.
-    grips : bool
-        Whether it may stick.
-    kind : "contact", "held" or "limit"
-    """
-
-    name: str
-    normal: int
-    tangents: tuple[int, ...] = ()
-    kinetic: float = 0.0
-    static: float = 0.0
-    direction: Array | None = None
-    base: float = 0.0
-    grips: bool = True
-    kind: str = "contact"
-
-
-@dataclass(frozen=True)
-class Grip:
-    """The state of a contact: closed or not; sticking, or slipping in a direction, or neither.
-
-    `side` is the sign of the force of a two-sided constraint that presses.
-    """
-
-    closed: bool
-    sticks: bool = False
-    slip: tuple[float, ...] | None = None
-    side: int = 1
-
-    @property
-    def key(self) -> tuple[bool, bool, bool, int]:
-        """What distinguishes states, up to the direction."""
-        return (self.closed, self.sticks, self.slip is not None, self.side)
-
-
-OPEN = Grip(False)
-
-
-@dataclass(frozen=True)
-class ContactSolution:
-    """Forces and accelerations in contact space, and the state of each contact.
-
-    Attributes
-    ----------
-    states : mapping of name to Grip
-    forces, accelerations : arrays (m,)
-    others : tuple of ContactSolution
-        Further solutions of the same problem, where it has several.
-    """
-
-    states: Mapping[str, Grip]
-    forces: Any
-    accelerations: Any
-    others: tuple[ContactSolution, ...] = field(default=(), repr=False)
 
 
 def solve_contacts(

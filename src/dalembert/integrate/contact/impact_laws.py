@@ -23,7 +23,8 @@ import numpy as np
 
 from ...errors import SingularError
 from ...typing import Array
-from .coulomb import ContactSolution, CoulombContact, every_solution, solve_contacts
+from .coulomb import every_solution, solve_contacts
+from .coulomb_states import ContactSolution, CoulombContact
 
 __all__ = ["Impact", "jam", "moreau_impact", "poisson_impact"]
 

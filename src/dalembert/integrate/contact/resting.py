@@ -13,7 +13,8 @@ from ...errors import SingularError
 from ...model.constraints.held_contacts import ContactPhase
 from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array
-from .coulomb import NOISE, ContactSolution, CoulombContact, solve_contacts, solve_rows_of
+from .coulomb import solve_contacts, solve_rows_of
+from .coulomb_states import NOISE, ContactSolution, CoulombContact
 from .instant import Instant
 
 __all__ = ["StickRows", "held_contacts", "held_records", "labels_of", "stopped_state"]
