@@ -11,7 +11,7 @@ It follows that g nabla^k Phi is symmetric for every k: linear equations for the
 each point. For two degrees of freedom Douglas (1941) told four cases apart by their rank:
 
     I    rank 0, Phi = lambda 1         there are multipliers
-    II   rank 1                         some have, some have not
+    II   rank 1                         some have, some have not, see `douglas_second_case.py`
     III  rank 2, g = mu g_0             all derivatives of ln mu are determined, see below
     IV   rank 3                         there is none
 
@@ -34,6 +34,7 @@ from ...algebra.verdicts import Rank, Verdict
 from ...geometry.vanishing import vanish
 from ...model.symbols import t
 from ..hamilton_jacobi.primitives import potential
+from .douglas_second_case import second_case
 from .helmholtz_conditions import SecondOrder
 
 __all__ = ["DouglasConditions", "douglas"]
@@ -89,8 +90,11 @@ def douglas(equations: SecondOrder, accelerations: Sequence[sympy.Expr]) -> Doug
         words = "case I of Douglas: Phi is a multiple of the identity"
         return DouglasConditions("I", rank, Verdict("proved", words, holds_to_rounding=True), None)
     if rank.value < 2:
-        words = "case II of Douglas: the rank of the algebraic conditions is 1"
-        return DouglasConditions("II", rank, Verdict("not established", words), None)
+        words = "case II of Douglas, unless the rank is more than the 1 found at samples"
+        decided = Verdict("not established", words)
+        if rank.at_most == 1:
+            decided = second_case(equations.velocities, rows[0])
+        return DouglasConditions("II", rank, decided, None)
     existence, multiplier = _third_case(equations, F, rows)
     return DouglasConditions("III", rank, existence, multiplier)
 
