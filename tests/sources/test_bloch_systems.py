@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 from sympy import cos, sin
 
 import dalembert as da
-from differences import Record, apart
+from recorded_differences import Record, apart
 from sympy_multipliers import Multipliers, of_system
 
 u = da.inputs("u")

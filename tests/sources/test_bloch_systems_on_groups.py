@@ -12,7 +12,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.lie import LieGroup
-from differences import apart
+from recorded_differences import apart
 
 
 def test_the_rigid_body_on_so5_is_reduced_and_reconstructed(record_property):

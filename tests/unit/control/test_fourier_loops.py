@@ -11,7 +11,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import FormError, RunError
-from differences import Record, apart
+from recorded_differences import Record, apart
 
 v, w, u1, u2, u3 = da.inputs("v w u1 u2 u3")
 

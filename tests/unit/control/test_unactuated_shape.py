@@ -14,7 +14,7 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert.errors import FormError
-from differences import Record, apart
+from recorded_differences import Record, apart
 
 u = da.inputs("u")
 
