@@ -15,7 +15,6 @@ tangential impact stops the slip. Where it has several, contacts open that can. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -34,9 +33,10 @@ from .contact_modes import ContactLog, several_solutions, undetermined
 from .contact_values import ContactValues
 from .coulomb import solve_contacts
 from .coulomb_states import CoulombContact, NoSolutionError
-from .impact_laws import Impact, jam, moreau_impact, poisson_impact
+from .impact_laws import jam
 from .instant import Instant
 from .resting import held_contacts, held_records, labels_of, stopped_state
+from .simultaneous_impacts import struck_together
 from .slip_end import slip_end
 
 if TYPE_CHECKING:
@@ -280,12 +280,12 @@ class Contacts:
                 for n in self.constraints
                 if n in closed or n in hitting or (at_once != {"newton"} and n in touching)
             )
-            after, opened = self._struck(driver, together, hitting, t, after)
+            after, opened = struck_together(self.values, driver, together, hitting, t, after)
             closed = tuple(n for n in closed if n not in opened)
             hit += [n for n in hitting if n not in hit]
             hitting = self._approaching(driver, closed, t, after, fastest)
         touching = self._touching(driver, t, after)
-        after, opened = self._struck(driver, touching, (), t, after)
+        after, opened = struck_together(self.values, driver, touching, (), t, after)
         return tuple(hit), tuple(n for n in closed if n not in opened), after
 
     def _loaded(self, driver: Driver, t: float, y: Array) -> tuple[str, ...]:
@@ -297,42 +297,6 @@ class Contacts:
         forces = held_contacts(instant, closed).forces
         noise = 1e-12 * np.abs(forces).max(initial=0.0)
         return tuple(n for n in closed if forces[instant.normal(n)] > noise)
-
-    def _struck(
-        self,
-        driver: Driver,
-        together: tuple[str, ...],
-        hitting: tuple[str, ...],
-        t: float,
-        y: Array,
-    ) -> tuple[Any, frozenset[str]]:
-        """The state after an impact of some contacts together, and those that open by it."""
-        instant, values = (
-            self.values.instant(driver, together, t, y),
-            self.values.coefficients(driver, t, y),
-        )
-        contacts = [
-            replace(self.values.record(instant, name, values[name]), static=float(values[name][2]))
-            for name in (*together, *self.values.active_limits(together))
-            if name in together or self.values.limits[name].normal
-        ] + held_records(instant)
-        laws = {self.constraints[name].law for name in hitting or together}
-        if len(laws) > 1:
-            raise ModelError(
-                "Contacts that hit at one instant need one impact law",
-                seen=", ".join(f"`{n}`: {self.constraints[n].law}" for n in hitting),
-                remedy="give them the same law",
-            )
-        bouncing = hitting if laws == {"newton"} or not hitting else together
-        bounce = {name: values[name][0] for name in bouncing}
-        matrix, before = instant.velocity_matrix, instant.velocity
-        found: Impact
-        if laws == {"poisson"} and hitting:
-            found = poisson_impact(matrix, before, contacts, bounce)
-        else:
-            grips = {name: values[name][1] for name in bouncing}
-            found = moreau_impact(matrix, before, contacts, bounce, grips)
-        return y + instant.change(found.impulses), found.opened
 
     def _approaching(
         self, driver: Driver, closed: tuple[str, ...], t: float, y: Array, fastest: float
