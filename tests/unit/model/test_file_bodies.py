@@ -343,7 +343,9 @@ WILD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))]
+)
 def test_wild_values_end_in_a_sentence_or_a_model(seed: int) -> None:
     """Each value of two models is replaced by each wild one in turn, by twelfths."""
     count = 0
