@@ -56,7 +56,7 @@ class _ShapeProblem:
     chi: sympy.Dummy
 
     @property
-    def slope(self) -> float:
+    def push_derivative(self) -> float:
         """The derivative of the push at the equilibrium."""
         return float(self.push.diff(self.chi).subs(self.chi, 0))
 
@@ -93,10 +93,10 @@ def _diagonal(given: _ShapeProblem) -> Shaped:
     mixed = here.metric[i, j]
     if mixed != 0 or a.has(x) or b.degree() != 2 or float(b.coeff_monomial(x)):
         raise UnsuitedError("the metric is not diag(a, A + B x^2)")
-    mu = float(np.sign(given.slope))
+    mu = float(np.sign(given.push_derivative))
     square, least = 2 * b.coeff_monomial(x**2) / a, 2 * b.coeff_monomial(1) / a
     if mu == 0 or square <= 0:
-        raise UnsuitedError("U has no slope along the unactuated coordinate")
+        raise UnsuitedError("U has no derivative along the unactuated coordinate")
     across = sympy.sqrt(least + square * x**2)
     turn = sympy.asinh(x * sympy.sqrt(square / least)) / sympy.sqrt(square)
     field = _column(i, across, sympy.Float(mu))
@@ -111,7 +111,7 @@ def _two_links(given: _ShapeProblem) -> Shaped:
     rest = simplify(here.metric[j, j] - c - 2 * b)
     if c.has(x) or rest.has(x) or not b.has(x):
         raise UnsuitedError("the metric is not that of two links")
-    if given.slope >= 0:
+    if given.push_derivative >= 0:
         raise UnsuitedError("U is not greatest at the equilibrium along the unactuated coordinate")
     places = 2 * np.pi * np.arange(SAMPLES) / SAMPLES
     table = tabulated([x], [b])
@@ -177,8 +177,8 @@ def _assembled(
     bare = bare - bare.xreplace(dict.fromkeys(here.coordinates, sympy.Integer(0)))
     row = here.metric.row(i).T
     pairing = (row.T * field)[0]
-    slope = field[j] / field[i]
-    normal = _column(i, -slope, sympy.Integer(1))
+    ratio = field[j] / field[i]
+    normal = _column(i, -ratio, sympy.Integer(1))
     spring = eta**2 / 2
     along, across = row * row.T / pairing, normal * normal.T
     # A small weight decays fastest, but asks for gains without bound.

@@ -222,7 +222,7 @@ class PhaseLink:
         column = before.dynamics.lower([self.relabelled(s) for s in self.symbols])
         values = before.values(column, state)
         for k, symbol in enumerate(self.symbols):
-            words = f"the passage of {symbol.name} to the next phase"
+            words = f"the jump of {symbol.name} to the next phase"
             found.append((words, ZERO, after.symbol(symbol.name) - values[k]))
         return found
 

@@ -104,9 +104,9 @@ def solve_in_plane(w: Reals, b: Reals, kinetic: float, static: float, p: Reals) 
     # u_n = 0 with the friction on either side of the cone; the one that opposes its slip.
     for way in range(2):
         sign = 1.0 if (way == 0) == (p[1] > 0.0) else -1.0
-        slope = w[0] + sign * kinetic * w[1]
-        if slope > 0.0:
-            push = -b[0] / slope
+        response = w[0] + sign * kinetic * w[1]
+        if response > 0.0:
+            push = -b[0] / response
             slip = b[1] + (w[3] + sign * kinetic * w[4]) * push
             if slip * sign <= 0.0 or way == 1:
                 p[0], p[1] = push, sign * kinetic * push
