@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from sympy import Expr, Matrix, cos, sin, sqrt
 
 from ..model.constraints import Constraint
-from ..model.drawing import Circle, Drawing, Link, Point, Shape, Spring, Trace
+from ..model.drawing import Circle, Drawing, Link, PointMark, Shape, Spring, Trace
 from ..model.forces import particle
 from ..model.symbols import Coordinate, coordinates, parameters
 from ..model.system import System
@@ -77,7 +77,7 @@ class ElasticPendulum:
                 Link((-support, 0), (support, 0), width=4.0, color="ground"),
                 Trace(self.position),
                 Spring((0, 0), self.position),
-                Point(self.position, size=14.0),
+                PointMark(self.position, size=14.0),
             )
         )
 
@@ -132,7 +132,7 @@ class TiltedWheel:
             Link(tuple(center - cross), tuple(center + cross), width=1.0),
             Link(tuple(center - spoke), tuple(center), width=1.0),
             Link(tuple(center), tuple(center + spoke), color="accent"),
-            Point(tuple(self.ground), size=5.0, color="ground"),
+            PointMark(tuple(self.ground), size=5.0, color="ground"),
         )
 
 

@@ -27,7 +27,7 @@ from .drawing import (
     Drawn,
     Ground,
     Link,
-    Point,
+    PointMark,
     Polyline,
     ReactionArrow,
     Spring,
@@ -58,15 +58,15 @@ __all__ = [
 ]
 
 
-def point(at: Components, *, size: float = 10.0, color: str = "body", name: str = "") -> Point:
+def point(at: Components, *, size: float = 10.0, color: str = "body", name: str = "") -> PointMark:
     """A mass or a joint: a dot of `size` points.
 
     With a `name`, its position is a column of every motion: ``name_x``, ``name_y``, ``name_z``.
 
     >>> point((0, 1), size=6)
-    Point(position=(0, 1), size=6, color='body')
+    PointMark(position=(0, 1), size=6, color='body')
     """
-    return Point(_position(at, "point"), size, color, name)
+    return PointMark(_position(at, "point"), size, color, name)
 
 
 def link(start: Components, end: Components, *, width: float = 2.5, color: str = "link") -> Link:

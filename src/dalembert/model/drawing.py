@@ -7,7 +7,7 @@ position has two components (x to the right, y up) or three.
 >>> import sympy
 >>> theta = coordinates("theta")
 >>> bob = (sympy.sin(theta), -sympy.cos(theta))
->>> Drawing(shapes=(Link((0, 0), bob), Point(bob), Trace(bob))).dimension
+>>> Drawing(shapes=(Link((0, 0), bob), PointMark(bob), Trace(bob))).dimension
 2
 """
 
@@ -36,7 +36,7 @@ __all__ = [
     "Drawn",
     "Ground",
     "Link",
-    "Point",
+    "PointMark",
     "Polyline",
     "ReactionArrow",
     "Shape",
@@ -54,7 +54,7 @@ Position = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class Point:
+class PointMark:
     """A mass or a joint: a dot of `size` points. The position of one with a name is an output."""
 
     position: Position
@@ -195,7 +195,7 @@ class Trace:
 #: What a user may pass for a drawing: one, a shape, or shapes in lists, nested as they come.
 Drawn: TypeAlias = "Drawing | Shape | Sequence[Drawn]"
 Shape = (
-    Point
+    PointMark
     | Link
     | Spring
     | Polyline
@@ -210,7 +210,7 @@ Shape = (
 )
 
 #: Every kind of shape by its name in files.
-_NAMES = {BodyShape: "Body", ReactionArrow: "Reaction", TextLabel: "Text"}
+_NAMES = {BodyShape: "Body", PointMark: "Point", ReactionArrow: "Reaction", TextLabel: "Text"}
 KINDS: dict[str, Any] = {_NAMES.get(kind, kind.__name__): kind for kind in get_args(Shape)}
 
 
@@ -304,8 +304,8 @@ class Drawing:
 def as_drawing(value: Drawn | None) -> Drawing | None:
     """A drawing from what a user may pass: a `Drawing`, a shape, or nested lists of shapes.
 
-    >>> as_drawing([Point((0, 0)), [Trace((0, 0))]]).shapes
-    (Point(position=(0, 0), size=10.0, color='body'), Trace(position=(0, 0), color='trace'))
+    >>> as_drawing([PointMark((0, 0)), [Trace((0, 0))]]).shapes
+    (PointMark(position=(0, 0), size=10.0, color='body'), Trace(position=(0, 0), color='trace'))
     """
     if value is None or isinstance(value, Drawing):
         return value
@@ -350,7 +350,7 @@ def default_drawing(system: System) -> Drawing | None:
     ]
     if not points or len(points) > 50:
         return None
-    return Drawing(shapes=tuple(Trace(p) for p in points) + tuple(Point(p) for p in points))
+    return Drawing(shapes=tuple(Trace(p) for p in points) + tuple(PointMark(p) for p in points))
 
 
 def _axes(group: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import Faults, ModelError
 from ..typing import Values
-from .drawing import Drawing, Point
+from .drawing import Drawing, PointMark
 from .names import check_name
 
 __all__ = ["drawn_outputs", "merged_outputs", "position_outputs"]
@@ -34,7 +34,7 @@ def drawn_outputs(drawing: Drawing | None) -> dict[str, Any]:
     shapes = () if drawing is None else drawing.shapes
     found: dict[str, Any] = {}
     for shape in shapes:
-        if isinstance(shape, Point) and shape.name:
+        if isinstance(shape, PointMark) and shape.name:
             found |= position_outputs(shape.name, shape.position)
     return found
 

@@ -21,12 +21,12 @@ _CAPITAL = {
     "Φ": "Phi",
 }
 
-#: The command of each Greek letter that a name may have.
+#: The command of each Greek character that a name may have.
 GREEK = {
     chr(0x3B1 + place): rf"\{word}" for place, word in enumerate(_SMALL.split()) if word != "o"
 }
 GREEK |= {symbol: rf"\{word}" for symbol, word in (_CAPITAL | {"Ψ": "Psi", "Ω": "Omega"}).items()}
-#: The names of the lower-case letters, longer ones before those that they contain.
+#: The names of the lower-case ones, longer ones before those that they contain.
 GREEK_NAMES = tuple(
     sorted({c[1:] for c in GREEK.values() if c[1:].islower()}, key=lambda word: (-len(word), word))
 )

@@ -15,7 +15,7 @@ from dalembert.model.drawing import (
     Circle,
     Ground,
     Link,
-    Point,
+    PointMark,
     Polyline,
     ReactionArrow,
     Spring,
@@ -108,7 +108,7 @@ def test_every_shape_is_read():
     kinds = [type(shape) for shape in drawing.shapes]
     assert kinds == [
         *(
-            Point,
+            PointMark,
             Link,
             Spring,
             Polyline,
@@ -166,7 +166,7 @@ def test_the_drawing_of_a_system_is_written_too():
     system = da.System(
         [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, drawing=[da.draw.point((x, 2 * y))]
     )
-    assert loads(dumps(da.Scenario(system))).drawing.shapes == (Point((x, 2 * y)),)
+    assert loads(dumps(da.Scenario(system))).drawing.shapes == (PointMark((x, 2 * y)),)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 
 import dalembert as da
-from dalembert.model.drawing import Circle, Drawing, Link, Point, Polyline, Spring, Trace
+from dalembert.model.drawing import Circle, Drawing, Link, PointMark, Polyline, Spring, Trace
 from dalembert.model.scenario import Scenario
 
 
@@ -91,7 +91,7 @@ def oscillator(end: float = 4.0, steps: int = 21, drawn: bool = True) -> KnownMo
         Trace((x, 0)),
         Spring((-2, 0), (x, 0)),
         Polyline([(x, -0.2), (x + 0.3, -0.2), (x + 0.3, 0.2), (x, 0.2)], closed=True),
-        Point((x, 0)),
+        PointMark((x, 0)),
     )
     return KnownMotion(
         system,
@@ -146,7 +146,7 @@ def wheel(end: float = 6.0, steps: int = 61) -> KnownMotion:
         Link((x, y, r), spoke, color="accent"),
         Spring((0, 0, 2 * r), (x, y, r)),
         Circle((0, 0, 2 * r), r / 4),
-        Point((x, y, 0), color="ground"),
+        PointMark((x, y, 0), color="ground"),
     )
     force = 2.0 * radius * w * v
     zero = np.zeros_like(t)

@@ -14,7 +14,7 @@ from picture_motions import oscillator, wheel
 from PIL import Image
 
 from dalembert.errors import FileError, ModelError, RunError
-from dalembert.model.drawing import Drawing, Link, Point
+from dalembert.model.drawing import Drawing, Link, PointMark
 from dalembert.plotting import animate, motion_strip
 from dalembert.plotting.scenes.animation import usual_fps
 from dalembert.plotting.scenes.movie_writers import gif_delay, movie_palette
@@ -179,7 +179,7 @@ def test_shapes_are_where_the_motion_is():
 def test_a_bob_is_painted_over_its_rod_wherever_it_swings():
     motion = wheel()
     x, y, *_ = motion.system.coordinates
-    drawing = Drawing((Link((0, 0, 2), (x, y, 0)), Point((x, y, 0)), Point((0, 0, 2))))
+    drawing = Drawing((Link((0, 0, 2), (x, y, 0)), PointMark((x, y, 0)), PointMark((0, 0, 2))))
     rod, bob, pivot = build_scene(motion, drawing, np.linspace(0, 6, 40)).parts
     assert (bob.depth > rod.depth).all() and (pivot.depth > rod.depth).all()
 
@@ -217,11 +217,11 @@ def test_mixed_dimensions_and_unknown_symbols_are_named():
     x = motion.system.coordinates[0]
     times = np.linspace(0, 1, 3)
     with pytest.raises(ModelError, match="all be plane or all spatial"):
-        build_scene(motion, Drawing((Point((x, 0)), Link((0, 0, 0), (x, 0, 0)))), times)
+        build_scene(motion, Drawing((PointMark((x, 0)), Link((0, 0, 0), (x, 0, 0)))), times)
     with pytest.raises(ModelError, match="no quantity `z`"):
         import dalembert as da
 
-        build_scene(motion, Drawing((Point((da.coordinates("z"), 0)),)), times)
+        build_scene(motion, Drawing((PointMark((da.coordinates("z"), 0)),)), times)
     with pytest.raises(ModelError, match="no shapes"):
         build_scene(motion, Drawing(()), times)
 

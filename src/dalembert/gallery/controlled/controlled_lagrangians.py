@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sympy import Expr, Matrix, cos, diff, sin
 
-from ...model.drawing import Drawing, Link, Point, Polyline, Trace
+from ...model.drawing import Drawing, Link, PointMark, Polyline, Trace
 from ...model.forces import gravity, particle
 from ...model.symbols import Coordinate, Input, Parameter, coordinates, inputs, parameters
 from ...model.system import System
@@ -129,6 +129,6 @@ class CartPendulum:
                 Trace(self.bob),
                 Polyline(box, width=2.0),
                 Link((s, 0), self.bob, width=2.5),
-                Point(self.bob, size=12.0, color="accent"),
+                PointMark(self.bob, size=12.0, color="accent"),
             )
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sympy import Expr, Matrix, cos, diff, sin, sqrt
 
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, inputs, parameters, t
 from ...model.system import System
@@ -77,9 +77,9 @@ def scenario() -> Scenario:
                 Trace((x1, y1)),
                 Trace((x2, y2), color="accent"),
                 Link((x1, y1), (x2, y2), width=1.0),
-                Point((0, 0), size=22.0, color="ground"),
-                Point((x1, y1)),
-                Point((x2, y2), size=7.0, color="accent"),
+                PointMark((0, 0), size=22.0, color="ground"),
+                PointMark((x1, y1)),
+                PointMark((x2, y2), size=7.0, color="accent"),
             )
         ),
     )

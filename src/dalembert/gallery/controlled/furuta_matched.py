@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from sympy import Matrix, atan, cos, sin, sqrt
 
-from ...model.drawing import Circle, Drawing, Link, Point, Trace
+from ...model.drawing import Circle, Drawing, Link, PointMark, Trace
 from ...model.forces import gravity, particle
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, inputs, parameters
@@ -74,7 +74,7 @@ def scenario() -> Scenario:
                 Trace(bob),
                 Link((0, 0, 0), elbow, width=3.0),
                 Link(elbow, bob, width=2.5, color="accent"),
-                Point(bob, size=12.0, color="accent"),
+                PointMark(bob, size=12.0, color="accent"),
             )
         ),
     )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from sympy import Expr, Max, Min, cos, sin, sqrt
 
-from ...model.drawing import Drawing, Point, Trace
+from ...model.drawing import Drawing, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import parameters, t
 from ..shared_parts import BLOCH, segment_along
@@ -63,7 +63,7 @@ def scenario() -> Scenario:
             shapes=(
                 Trace((x, y)),
                 segment_along((x, y), blade, 0.4, width=5.0, color="body"),
-                Point((x + blade[0] / 5, y + blade[1] / 5), size=6.0, color="accent"),
+                PointMark((x + blade[0] / 5, y + blade[1] / 5), size=6.0, color="accent"),
             )
         ),
     )

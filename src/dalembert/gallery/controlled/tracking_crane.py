@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from sympy import Expr, Matrix, Symbol, cos, diff, sin, tan
 
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, inputs, parameters, t
 from ...model.system import System
@@ -78,8 +78,8 @@ def scenario() -> Scenario:
                 Trace(tuple(load)),
                 Link((x, 0), tuple(load), width=1.2),
                 Link((x - M / 12, 0), (x + M / 12, 0), width=8.0, color="body"),
-                Point((across, up), size=6.0, color="accent"),
-                Point(tuple(load), size=12.0),
+                PointMark((across, up), size=6.0, color="accent"),
+                PointMark(tuple(load), size=12.0),
             ),
             limits=((-2.7, 2.7), (-2.9, 0.5)),
         ),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from sympy import Expr, Matrix, cos, diff, sin
 
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, inputs, parameters, t
 from ...model.system import System
@@ -93,10 +93,10 @@ def scenario() -> Scenario:
                 Trace(tuple(tip)),
                 Link((0, 0), joint),
                 Link(joint, tuple(tip)),
-                Point((0, 0), size=5.0, color="ground"),
-                Point(joint),
-                Point(target, size=6.0, color="accent"),
-                Point(tuple(tip)),
+                PointMark((0, 0), size=5.0, color="ground"),
+                PointMark(joint),
+                PointMark(target, size=6.0, color="accent"),
+                PointMark(tuple(tip)),
             ),
             limits=((-1.3, 1.3), (-2.1, 0.4)),
         ),

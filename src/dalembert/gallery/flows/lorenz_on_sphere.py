@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sympy import Expr, Matrix, diff, sqrt
 
-from ...model.drawing import Circle, Drawing, Point, Trace
+from ...model.drawing import Circle, Drawing, PointMark, Trace
 from ...model.flow_system import Flow
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, inputs, parameters
@@ -44,8 +44,9 @@ def scenario() -> Scenario:
     closed = flow.driven(dict(zip(flow.inputs, law, strict=True)))
     x, y, z = flow.coordinates
     tilt = sqrt(2) / 2
+    outputs = {"error_sphere": phi, "effort": (u.T * u)[0]}
     return Scenario(
-        closed.replacing(outputs={"error_sphere": phi, "effort": (u.T * u)[0]}),  # type: ignore[arg-type]
+        closed.replacing(outputs=outputs),  # type: ignore[arg-type]
         parameters={"s": 3.0, "r": 14.0, "b": 1.0, "R": 10.0, "k": 2.0},
         start={"x": 3.0, "y": 4.0, "z": 10.0},
         simulate={"span": (0.0, 15.0), "rtol": 1e-10},
@@ -60,7 +61,7 @@ def scenario() -> Scenario:
                 Circle((0, 0, r), R, axes=((1, 0, 0), (0, 1, 0)), color="ground"),
                 Circle((0, 0, r), R, axes=((tilt, tilt, 0), (0, 0, 1)), color="ground"),
                 Trace((x, y, z)),
-                Point((x, y, z)),
+                PointMark((x, y, z)),
             )
         ),
     )

@@ -15,7 +15,7 @@ from math import pi
 
 from sympy import cos, sin
 
-from ...model.drawing import Drawing, Link, Point
+from ...model.drawing import Drawing, Link, PointMark
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters, speeds
 from ...model.system import System
@@ -46,8 +46,8 @@ def scenario() -> Scenario:
             shapes=(
                 Link((-1.3 * l, tip[1]), (1.3 * l, tip[1]), width=6.0, color="body"),
                 Link((0, 0), tip),
-                Point((0, 0), size=6.0, color="ground"),
-                Point(tip, size=7.0, color="accent"),
+                PointMark((0, 0), size=6.0, color="ground"),
+                PointMark(tip, size=7.0, color="accent"),
             ),
             limits=((-1.5, 1.5), (-1.3, 1.3)),
         ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from sympy import cos, sin
 
 from ...model.constraints import momentum
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters, t
 from ...model.system import System
@@ -57,9 +57,9 @@ def scenario() -> Scenario:
                 Trace(tip),
                 Link((0, 0), elbow),
                 Link(elbow, tip),
-                Point((0, 0), size=5.0, color="ground"),
-                Point(elbow),
-                Point(tip),
+                PointMark((0, 0), size=5.0, color="ground"),
+                PointMark(elbow),
+                PointMark(tip),
             ),
             limits=((-2.2, 2.2), (-2.2, 0.6)),
         ),

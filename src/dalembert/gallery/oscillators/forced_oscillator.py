@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import cos
 
-from ...model.drawing import Drawing, Link, Point, Spring
+from ...model.drawing import Drawing, Link, PointMark, Spring
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters, t
 from ...model.system import System
@@ -36,7 +36,7 @@ def scenario() -> Scenario:
                 Link((-1, -0.08), (1, -0.08), color="ground"),
                 Link((-1, -0.08), (-1, 0.2), width=4.0, color="ground"),
                 Spring((-1, 0), (u, 0)),
-                Point((u, 0), size=22.0),
+                PointMark((u, 0), size=22.0),
             ),
             limits=((-1.1, 1.0), (-0.5, 0.5)),
         ),

@@ -13,7 +13,7 @@ in three unknowns.
 from __future__ import annotations
 
 from ...model.builders.circuits import lc_circuit
-from ...model.drawing import Drawing, Link, Point, Spring
+from ...model.drawing import Drawing, Link, PointMark, Spring
 from ...model.scenario import Scenario
 from ...model.symbols import Coordinate, parameters
 from ..shared_parts import MOREAU
@@ -69,7 +69,7 @@ def scenario() -> Scenario:
                 Link((-0.5, 0), (2.5, 0), width=4.0, color="ground"),
                 *(Spring((place, 0), (place, height)) for place, height in heights),
                 *(Link(heights[k - 1], heights[k], width=1.0) for k in range(3)),
-                *(Point(position, size=13.0) for position in heights),
+                *(PointMark(position, size=13.0) for position in heights),
             ),
             labels=("node", "flux", "z"),
         ),

@@ -8,7 +8,7 @@ Energy and the vertical angular momentum x p_y - y p_x are conserved.
 from __future__ import annotations
 
 from ...model.constraints import holonomic
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
@@ -38,8 +38,8 @@ def scenario() -> Scenario:
             shapes=(
                 Trace(bob),
                 Link((0, 0, 0), bob),
-                Point((0, 0, 0), size=5.0, color="ground"),
-                Point(bob, size=12.0),
+                PointMark((0, 0, 0), size=5.0, color="ground"),
+                PointMark(bob, size=12.0),
             ),
             limits=((-1.1, 1.1), (-1.1, 1.1), (-1.1, 0.3)),
         ),

@@ -8,7 +8,7 @@ for any eps is q = 1, q_dot = eps/2.
 
 from __future__ import annotations
 
-from ...model.drawing import Drawing, Link, Point
+from ...model.drawing import Drawing, Link, PointMark
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
@@ -33,7 +33,7 @@ def scenario() -> Scenario:
         source=f"{BLOCH}, section 2.1",
         summary="A potential that falls too fast: the motion ends at t = 1.",
         drawing=Drawing(
-            shapes=(Link((0, 0), (20, 0), width=1.0, color="ground"), Point((q, 0))),
+            shapes=(Link((0, 0), (20, 0), width=1.0, color="ground"), PointMark((q, 0))),
             limits=((0.0, 20.0), (-2.0, 2.0)),
         ),
     )

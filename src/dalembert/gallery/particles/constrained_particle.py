@@ -8,7 +8,7 @@ from __future__ import annotations
 from sympy import sqrt
 
 from ...model.constraints import velocity
-from ...model.drawing import Drawing, Point, Trace
+from ...model.drawing import Drawing, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import parameters
 from ...model.system import System
@@ -38,7 +38,7 @@ def scenario() -> Scenario:
             shapes=(
                 Trace(place),
                 segment_along(place, (1, 0, y), 0.8, color="accent"),
-                Point(place),
+                PointMark(place),
             )
         ),
     )

@@ -10,7 +10,7 @@ particles to the origin.
 from __future__ import annotations
 
 from ...model.constraints import image
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.forces import gravity, particle
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters, speeds
@@ -51,8 +51,8 @@ def scenario() -> Scenario:
                 Trace(first),
                 Trace(second),
                 Link(first, second),
-                Point(first),
-                Point(second, size=13.0),
+                PointMark(first),
+                PointMark(second, size=13.0),
             )
         ),
     )

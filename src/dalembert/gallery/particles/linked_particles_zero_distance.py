@@ -7,7 +7,7 @@ speed is, while the kernel of the same constraint says 0 = 0 and would let the p
 
 from __future__ import annotations
 
-from ...model.drawing import Drawing, Point, Spring, Trace
+from ...model.drawing import Drawing, PointMark, Spring, Trace
 from ...model.scenario import Scenario
 from ..shared_parts import MOREAU
 from . import linked_particles
@@ -29,9 +29,9 @@ def scenario() -> Scenario:
                 Trace((x1, x2)),
                 Spring((0, 0), (x1, x2)),
                 Spring((0, 0), (x3, x4), coils=7),
-                Point((0, 0), size=5.0, color="ground"),
-                Point((x1, x2), size=14.0),
-                Point((x3, x4), size=8.0, color="accent"),
+                PointMark((0, 0), size=5.0, color="ground"),
+                PointMark((x1, x2), size=14.0),
+                PointMark((x3, x4), size=8.0, color="accent"),
             )
         ),
     )

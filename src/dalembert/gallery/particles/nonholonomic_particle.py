@@ -12,7 +12,7 @@ from __future__ import annotations
 from sympy import sqrt
 
 from ...model.constraints import momentum
-from ...model.drawing import Drawing, Point, Trace
+from ...model.drawing import Drawing, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
@@ -46,5 +46,5 @@ def nonholonomic_particle_drawing(x: object, y: object, z: object) -> Drawing:
     place = (x, y, z)
     allowed = (1, z**2, 0)  # type: ignore[operator]
     return Drawing(
-        shapes=(Trace(place), segment_along(place, allowed, 0.8, color="accent"), Point(place))
+        shapes=(Trace(place), segment_along(place, allowed, 0.8, color="accent"), PointMark(place))
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sympy import sqrt
 
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import parameters
 from ...model.system import System
@@ -42,7 +42,7 @@ def scenario() -> Scenario:
                 Link((-1, 0), (1, 0), width=1.0, color="ground"),
                 Link((0, -1), (0, 1), width=1.0, color="ground"),
                 Trace(place),
-                Point(place),
+                PointMark(place),
             )
         ),
     )

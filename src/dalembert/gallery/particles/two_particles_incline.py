@@ -14,7 +14,7 @@ from __future__ import annotations
 from sympy import Expr, sin
 
 from ...model.constraints import holonomic, momentum
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
@@ -61,7 +61,7 @@ def _drawing(first: tuple[Expr, Expr], second: tuple[Expr, Expr], length: Expr) 
             Link(first, second),
             segment_along(first, across, 3 * length / 5, width=4.0, color="accent"),
             segment_along(second, across, 3 * length / 5, width=4.0, color="accent"),
-            Point(first),
-            Point(second, size=13.0),
+            PointMark(first),
+            PointMark(second, size=13.0),
         )
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from sympy import sqrt
 
 from ...model.constraints import velocity
-from ...model.drawing import Drawing, Link, Point, Trace
+from ...model.drawing import Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import parameters
 from ...model.system import System
@@ -45,7 +45,7 @@ def scenario() -> Scenario:
                 Trace(place),
                 Trace(shadow, color="ground"),
                 Link(shadow, place, width=1.0, color="ground"),
-                Point(place),
+                PointMark(place),
             )
         ),
     )

@@ -17,7 +17,7 @@ from __future__ import annotations
 from sympy import cos, pi, sin
 
 from ...model.constraints import velocity
-from ...model.drawing import Circle, Drawing, Point, Trace
+from ...model.drawing import Circle, Drawing, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters, t
 from ...model.system import System
@@ -61,7 +61,7 @@ def scenario() -> Scenario:
                 ),
                 Trace((x, y, 0)),
                 Circle((x, y, r), r),
-                Point((x, y, 0), size=5.0, color="accent"),
+                PointMark((x, y, 0), size=5.0, color="accent"),
             )
         ),
     )

@@ -19,7 +19,7 @@ from __future__ import annotations
 from sympy import Expr, Matrix, atan, cos, sin
 
 from ...model.constraints import velocity
-from ...model.drawing import Circle, Drawing, Link, Point, Trace
+from ...model.drawing import Circle, Drawing, Link, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
@@ -89,6 +89,6 @@ def _drawing(
             Link(tuple(front_hub), tuple(head)),
             Link(tuple(rear_hub), tuple(mass)),
             Link(tuple(head), tuple(mass)),
-            Point(tuple(mass), size=14.0),
+            PointMark(tuple(mass), size=14.0),
         )
     )

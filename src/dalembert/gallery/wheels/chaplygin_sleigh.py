@@ -13,7 +13,7 @@ from __future__ import annotations
 from sympy import cos, sin
 
 from ...model.constraints import velocity
-from ...model.drawing import Drawing, Point, Polyline, Trace
+from ...model.drawing import Drawing, PointMark, Polyline, Trace
 from ...model.forces import body
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters
@@ -54,7 +54,7 @@ def scenario() -> Scenario:
                 Trace(center, color="accent"),
                 Polyline([place(-0.3, 0.0), place(1.5, 0.5), place(1.5, -0.5)], closed=True),
                 segment_along((x, y), ahead, 0.5 * a, width=5.0, color="link"),
-                Point(center, color="accent"),
+                PointMark(center, color="accent"),
             )
         ),
     )

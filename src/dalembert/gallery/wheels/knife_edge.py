@@ -12,7 +12,7 @@ from __future__ import annotations
 from sympy import cos, sin
 
 from ...model.constraints import velocity
-from ...model.drawing import Drawing, Point, Trace
+from ...model.drawing import Drawing, PointMark, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, inputs, parameters, t
 from ...model.system import System
@@ -47,7 +47,7 @@ def scenario() -> Scenario:
             shapes=(
                 Trace((x, y)),
                 segment_along((x, y), blade, 0.6, width=5.0, color="body"),
-                Point((x + 3 * blade[0] / 10, y + 3 * blade[1] / 10), size=6.0, color="accent"),
+                PointMark((x + 3 * blade[0] / 10, y + 3 * blade[1] / 10), size=6.0, color="accent"),
             )
         ),
     )

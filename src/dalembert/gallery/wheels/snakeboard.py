@@ -17,7 +17,7 @@ from __future__ import annotations
 from sympy import Expr, cos, sin
 
 from ...model.constraints import velocity
-from ...model.drawing import Drawing, Link, Point, Shape, Trace
+from ...model.drawing import Drawing, Link, PointMark, Shape, Trace
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, parameters
 from ...model.system import System
@@ -83,8 +83,8 @@ def _drawing(x: Expr, y: Expr, theta: Expr, psi: Expr, phi: Expr, r: Expr) -> Dr
     ends = ((x - arm[0], y - arm[1]), (x + arm[0], y + arm[1]))
     shapes += [
         Link(*ends, color="accent"),
-        Point(ends[0], size=7.0, color="accent"),
-        Point(ends[1], size=7.0, color="accent"),
-        Point((x, y), size=5.0, color="ground"),
+        PointMark(ends[0], size=7.0, color="accent"),
+        PointMark(ends[1], size=7.0, color="accent"),
+        PointMark((x, y), size=5.0, color="ground"),
     ]
     return Drawing(shapes=tuple(shapes))

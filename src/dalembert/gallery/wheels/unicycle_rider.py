@@ -17,7 +17,7 @@ from __future__ import annotations
 from sympy import Matrix, cos, sin
 
 from ...model.constraints import velocity
-from ...model.drawing import Drawing, Link, Point
+from ...model.drawing import Drawing, Link, PointMark
 from ...model.forces import gravity, particle
 from ...model.scenario import Scenario
 from ...model.symbols import coordinates, inputs, parameters
@@ -89,9 +89,9 @@ def scenario() -> Scenario:
             shapes=(
                 *wheel.shapes(R),
                 Link(tuple(hub), tuple(shoulder), width=3.0),
-                Point(tuple(rider), size=14.0),
+                PointMark(tuple(rider), size=14.0),
                 Link(tuple(shoulder), tuple(limb), color="accent"),
-                Point(tuple(limb), size=10.0, color="accent"),
+                PointMark(tuple(limb), size=10.0, color="accent"),
             )
         ),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from ..drawing import Circle, Drawing, Link, Point, Polyline, Shape, Trace
+from ..drawing import Circle, Drawing, Link, PointMark, Polyline, Shape, Trace
 
 __all__ = ["bars", "brick", "vectors_on_sphere"]
 
@@ -38,7 +38,7 @@ def brick(rotation: sympy.Matrix, sides: Sequence[float]) -> Drawing:
             Polyline(face(-1), closed=True),
             Polyline(face(1), closed=True, color="accent"),
             *edges,
-            Point(tip, size=6.0, color="accent"),
+            PointMark(tip, size=6.0, color="accent"),
             Trace(tip),
         ),
         limits=((-reach, reach),) * 3,
@@ -56,7 +56,7 @@ def vectors_on_sphere(vectors: Sequence[Sequence[Any]], radius: float = 1.0) -> 
         color = ("accent", "body", "link")[number % 3]
         shapes += [
             Link((0, 0, 0), tuple(vector), color=color),
-            Point(tuple(vector), size=7.0, color=color),
+            PointMark(tuple(vector), size=7.0, color=color),
             Trace(tuple(vector)),
         ]
     return Drawing(shapes=(*circles, *shapes), limits=((-1.1 * radius, 1.1 * radius),) * 3)
@@ -68,10 +68,10 @@ def bars(values: Sequence[Any], between: Sequence[Any] = (), height: float = 1.0
     for k, value in enumerate(values, start=1):
         shapes += [
             Link((k, 0), (k, value), width=6.0, color="body"),
-            Point((k, value), size=7.0, color="body"),
+            PointMark((k, value), size=7.0, color="body"),
         ]
     shapes += [
-        Point((k + 0.5, value), size=7.0, color="accent")
+        PointMark((k + 0.5, value), size=7.0, color="accent")
         for k, value in enumerate(between, start=1)
     ]
     return Drawing(

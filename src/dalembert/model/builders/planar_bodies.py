@@ -38,7 +38,7 @@ from sympy import Expr, Matrix, cos, sin
 
 from ...errors import ModelError
 from ...typing import Expression
-from ..drawing import Drawing, Link, Point, Shape, Trace
+from ..drawing import Drawing, Link, PointMark, Shape, Trace
 from ..symbols import Coordinate, Parameter, as_expression
 from ..system import System
 
@@ -363,8 +363,8 @@ class PlanarBodies:
                 shapes.append(Link(tuple(places[i] + arm), tuple(places[i]), width=5.0))
         hinges = [(parent, child) for child, parent in enumerate(self.parents, start=2)]
         shapes += [
-            Point(tuple(places[i] + arms[i, j]), size=6.0, color="ground") for i, j in hinges
+            PointMark(tuple(places[i] + arms[i, j]), size=6.0, color="ground") for i, j in hinges
         ]
-        shapes += [Point(tuple(place)) for place in places.values()]
-        shapes.append(Point((0, 0), size=4.0, color="accent"))
+        shapes += [PointMark(tuple(place)) for place in places.values()]
+        shapes.append(PointMark((0, 0), size=4.0, color="accent"))
         return Drawing(shapes=tuple(shapes))

@@ -19,7 +19,7 @@ from ...model.drawing import (
     Circle,
     Ground,
     Link,
-    Point,
+    PointMark,
     Polyline,
     ReactionArrow,
     Shape,
@@ -139,7 +139,7 @@ def _vectors(shape: Shape, dimension: int) -> list[Sequence[Expression]]:
     match shape:
         case Vector():
             found = [shape.position, shape.components]
-        case Point() | Trace() | TextLabel() | ReactionArrow():
+        case PointMark() | Trace() | TextLabel() | ReactionArrow():
             found = [shape.position]
         case Link() | Spring() | Ground():
             found = [shape.start, shape.end]
@@ -185,7 +185,7 @@ def _solids(shape: Shape, value: Array, numbers: Array) -> Iterator[SceneSolid]:
         return ScenePart(kind, nothing, nothing, color, width, fill, text=words)
 
     match shape:
-        case Point():
+        case PointMark():
             yield SceneSolid(part("dot", shape.color, shape.size), value)
         case Link():
             yield SceneSolid(part("line", shape.color, shape.width), value)
