@@ -71,7 +71,7 @@ class Case:
         )
 
     def backward(self) -> Any:
-        return da.gradient(
+        return da.analysis.gradient(
             self.equations,
             self.names,
             self.start,
@@ -82,7 +82,7 @@ class Case:
         )
 
     def forward(self) -> Any:
-        found = da.sensitivities(
+        found = da.analysis.sensitivities(
             self.equations,
             self.names,
             self.start,

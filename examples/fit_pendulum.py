@@ -31,7 +31,7 @@ seen = np.arctan2(film["x"], -film["y"]) + 0.01 * np.random.default_rng(4).norma
 seen[90:110] = np.nan  # someone walked through the picture
 
 guess = {"m": 1.0, "l": 1.4, "g": 9.0, "c": 0.2}
-found = da.fit(
+found = da.analysis.fit(
     equations,
     {"t": film.t, "angle": seen},
     [l, g, c],
@@ -48,12 +48,14 @@ for name, value in truth.items():
             " errors"
         )
 
-last = da.gradient(equations, [l, g, c, y], {y: -1.0}, (0, 10), parameters=truth, final=angle)
+last = da.analysis.gradient(
+    equations, [l, g, c, y], {y: -1.0}, (0, 10), parameters=truth, final=angle
+)
 print(
     "the last angle moves by",
     ", ".join(f"{value:.4f} per {name}" for name, value in zip(last.wrt, last.values, strict=True)),
 )
-ahead = da.sensitivities(equations, [l, g, c, y], {y: -1.0}, (0, 10), parameters=truth).of(angle)[
-    :, -1
-]
+ahead = da.analysis.sensitivities(equations, [l, g, c, y], {y: -1.0}, (0, 10), parameters=truth).of(
+    angle
+)[:, -1]
 print(f"forward and backward differ by {np.max(np.abs(ahead - last.values)):.1e}")

@@ -210,7 +210,7 @@ def slopes(folder: Path, seed: int) -> Cycle:
         system = da.System(
             coordinates=[x], kinetic=m * x.dot**2 / 2, potential=float(random.uniform(1, 2)) * x**2
         )
-        da.sensitivities(system, ["m"], {"x": 0.3}, (0, 0.2), parameters={"m": 1.0})
+        da.analysis.sensitivities(system, ["m"], {"x": 0.3}, (0, 0.2), parameters={"m": 1.0})
 
     return cycle
 

@@ -513,13 +513,13 @@ class WideTrial:
         known, change = (np.array(part) for part in zip(*columns, strict=True))
         span = (first / clock, (first + SPAN) / clock)
         options = {"parameters": values, "rtol": RTOL, "atol": self.units.atol(RTOL)}
-        found = da.sensitivities(given, wrt, start, span, at=[span[1]], **options)
+        found = da.analysis.sensitivities(given, wrt, start, span, at=[span[1]], **options)
         there = np.array([found.of(s)[:, 0] for s in symbols]).T * sizes
         there[len(values) :] /= np.array([[sizes[int(k)]] for k in free]).reshape(len(free), 1)
         size = max(1.0, float(np.abs(known).max()))
         self.by_differences("sensitivities", there, Difference(known, change), size, "forward")
         place = int(self.random.integers(0, 2 * n))
-        back = da.gradient(given, wrt, start, span, final=symbols[place], **options)
+        back = da.analysis.gradient(given, wrt, start, span, final=symbols[place], **options)
         pulled = back.values * sizes[place]
         pulled[len(values) :] /= np.array([sizes[int(k)] for k in free])
         self.by_differences(

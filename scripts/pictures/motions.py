@@ -9,7 +9,7 @@ from PIL import Image
 from sympy import cos, sin
 
 import dalembert as da
-from dalembert.model.drawing import Drawing, Link, Point, Trace
+from dalembert.model.drawing import Drawing, Link, PointMark, Trace
 from dalembert.plotting.scenes.movie_writers import movie_palette
 from dalembert.plotting.style import LIGHT, Picture
 
@@ -70,7 +70,7 @@ def pendulum() -> None:
         parameters={"l": 1.0, "g": 9.81},
         start={"theta": 2.0},
         simulate={"span": (0, 5)},
-        drawing=Drawing((Link((0, 0), bob), Point(bob), Trace(bob))),
+        drawing=Drawing((Link((0, 0), bob), PointMark(bob), Trace(bob))),
     )
     still("pendulum.png", da.simulate(scenario).animate().overlay())
 

@@ -14,11 +14,11 @@ from ._version import __version__ as __version__
 
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-#: Namespace -> names that stood at the top in version 0.1; they go in version 0.3.
+#: Namespace -> names that stood at the top before; they go in version 0.3.
 _MOVED = {
     "analysis": (
-        "bifurcation_diagram existence_bound find_zeros floquet gridded_input linearise_along "
-        "lyapunov separatrices"
+        "bifurcation_diagram existence_bound find_zeros fit floquet gradient gridded_input "
+        "linearise_along lyapunov sensitivities separatrices"
     ),
     "control": (
         "brockett_form brockett_law controllability controllable_part energy_balance feedback "

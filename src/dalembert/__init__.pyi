@@ -12,9 +12,6 @@ from . import variational as variational
 from ._version import __version__ as __version__
 from .analysis.overview.comparison import compare as compare
 from .analysis.overview.description import describe as describe
-from .analysis.sensitivity.adjoint import gradient as gradient
-from .analysis.sensitivity.fit import fit as fit
-from .analysis.sensitivity.forward import sensitivities as sensitivities
 from .analysis.stability.equilibria import equilibria as equilibria
 from .analysis.stability.linearisation import linearise as linearise
 from .analysis.stability.stability import stability as stability

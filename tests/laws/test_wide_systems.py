@@ -260,7 +260,7 @@ def test_systems_that_switch_beside_a_difference(
     """
     row = look(number)
     assert row["faults"] == [] and max(row["gaps"].values()) < 1e-7
-    eigenvalues, gradient = da.linearise, da.gradient
+    eigenvalues, gradient = da.linearise, da.analysis.gradient
 
     def changed(*a: Any, **b: Any) -> Any:
         found = eigenvalues(*a, **b)
@@ -268,7 +268,7 @@ def test_systems_that_switch_beside_a_difference(
 
     monkeypatch.setattr(da, "linearise", changed)
     monkeypatch.setattr(
-        da,
+        da.analysis,
         "gradient",
         lambda *a, **b: replace(f := gradient(*a, **b), values=f.values * (1 + 1e-4)),
     )

@@ -77,9 +77,13 @@ def test_ten_parameters_of_a_thousand_steps() -> None:
         )
         return np.sin(motion["a"][-1] + motion["b"][-1]) + motion["c_dot"][-1] ** 2 / 10
 
-    found = da.gradient(equations, names, start, (0, 20), parameters=values, final=final, **options)
+    found = da.analysis.gradient(
+        equations, names, start, (0, 20), parameters=values, final=final, **options
+    )
     assert found.motion.statistics["steps"] >= 1000
-    forward = da.sensitivities(equations, names, start, (0, 20), parameters=values, **options)
+    forward = da.analysis.sensitivities(
+        equations, names, start, (0, 20), parameters=values, **options
+    )
     size = np.max(np.abs(found.values))
     np.testing.assert_allclose(found.values, forward.of(final)[:, -1], atol=1e-9 * size)
     np.testing.assert_allclose(
@@ -96,7 +100,7 @@ def test_ten_parameters_of_a_thousand_steps() -> None:
 
     plain = cost(lambda: da.simulate(equations, start, (0, 20), parameters=values, **options))
     both = cost(
-        lambda: da.gradient(
+        lambda: da.analysis.gradient(
             equations, names, start, (0, 20), parameters=values, final=final, **options
         )
     )
@@ -121,7 +125,9 @@ def test_every_kind_of_objective_on_a_holonomic_constraint(form: str) -> None:
     def gradient(numbers: Any, wrt: list[str]) -> Any:
         table = dict(zip(names, numbers, strict=True))
         start = {name: table.pop(name) for name in ("x", "x_dot")}
-        return da.gradient(equations, wrt, start, (0, 3), parameters=table, rtol=1e-12, **objective)
+        return da.analysis.gradient(
+            equations, wrt, start, (0, 3), parameters=table, rtol=1e-12, **objective
+        )
 
     found = gradient(values, names)
     assert found.value == pytest.approx(sum(found.parts.values())) and len(found.parts) == 3
@@ -139,8 +145,8 @@ def test_the_rolling_disk_backwards_agrees_with_forwards() -> None:
             disk.system, start, (0, 3), parameters=disk.parameters, rtol=1e-10, form=form
         )
         final = disk.system.coordinates[3] ** 2 + disk.system.velocities[0]
-        back = da.gradient(motion, wrt, final=final, given=list(start))
-        ahead = da.sensitivities(motion, wrt, given=list(start))
+        back = da.analysis.gradient(motion, wrt, final=final, given=list(start))
+        ahead = da.analysis.sensitivities(motion, wrt, given=list(start))
         np.testing.assert_allclose(back.values, ahead.of(final)[:, -1], rtol=1e-10, atol=1e-10)
 
 
@@ -164,12 +170,14 @@ def test_the_projection_is_part_of_the_gradient() -> None:
         project=False,
     )
     rod = x**2 + y**2 - l**2
-    kept, left = (da.sensitivities(one, [l], given=["x"]).of(rod) for one in (motion, drifting))
+    kept, left = (
+        da.analysis.sensitivities(one, [l], given=["x"]).of(rod) for one in (motion, drifting)
+    )
     assert np.max(np.abs(kept)) < 1e-12 < 1e-6 < np.max(np.abs(left))
     for one in (motion, drifting):
-        back = da.gradient(one, [l, g], given=["x"], final=x)
+        back = da.analysis.gradient(one, [l, g], given=["x"], final=x)
         np.testing.assert_allclose(
-            back.values, da.sensitivities(one, [l, g], given=["x"])["x"][:, -1], rtol=1e-9
+            back.values, da.analysis.sensitivities(one, [l, g], given=["x"])["x"][:, -1], rtol=1e-9
         )
 
 
@@ -180,10 +188,12 @@ def test_at_an_equilibrium_the_derivative_chooses_its_own_steps() -> None:
     )
     motion = da.simulate(rest, {x: 0.0}, (0, 10), parameters={m: 0.0})
     assert np.max(np.diff(motion.segments[0].step_t)) > 2.0
-    found = da.gradient(motion, [x, m], final=x)
+    found = da.analysis.gradient(motion, [x, m], final=x)
     exact = [np.cos(30.0), (np.sin(70.0) - 7 / 3 * np.sin(30.0)) / (9 - 49)]
     np.testing.assert_allclose(found.values, exact, atol=1e-8)
-    np.testing.assert_allclose(da.sensitivities(motion, [x, m])["x"][:, -1], exact, atol=1e-8)
+    np.testing.assert_allclose(
+        da.analysis.sensitivities(motion, [x, m])["x"][:, -1], exact, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("kind", ["linear", "constant"])
@@ -199,7 +209,7 @@ def test_inputs_on_a_grid(kind: str) -> None:
 
     def gradient(values: Any, wrt: Any) -> Any:
         parameters = grid.values(values) | {"m": 1.2}
-        return da.gradient(
+        return da.analysis.gradient(
             equations,
             wrt,
             {x: 0.3},
@@ -221,15 +231,15 @@ def test_inputs_on_a_grid(kind: str) -> None:
 
 def test_backwards_in_time_and_what_is_refused() -> None:
     spring = da.System([x], kinetic=m / 2 * x.dot**2, potential=x**2 / 2)
-    found = da.gradient(spring, [m, x], {x: 1.0}, (2, 0), parameters={m: 1.0}, final=x)
+    found = da.analysis.gradient(spring, [m, x], {x: 1.0}, (2, 0), parameters={m: 1.0}, final=x)
     np.testing.assert_allclose(found.values, [np.sin(2.0), np.cos(2.0)], atol=1e-9)
     with pytest.raises(da.errors.ModelError, match="nothing to differentiate"):
-        da.gradient(spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0})
+        da.analysis.gradient(spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0})
     with pytest.raises(da.errors.ModelError, match="function of the state"):
-        da.gradient(spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0}, final=x.ddot**2)
+        da.analysis.gradient(spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0}, final=x.ddot**2)
     with pytest.raises(da.errors.ModelError, match="did you mean x_dot"):
-        da.gradient(spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0}, final="x_ddot")
+        da.analysis.gradient(spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0}, final="x_ddot")
     with pytest.raises(da.errors.ModelError, match="outside the motion"):
-        da.gradient(
+        da.analysis.gradient(
             spring, [m], {x: 1.0}, (0, 2), parameters={m: 1.0}, data={"t": [3.0], "x": [1.0]}
         )

@@ -34,7 +34,7 @@ def measured(noise: float, seed: int = 0) -> dict[str, Any]:
 
 
 def fitted(data: Any, unknown: Any = ("k", "c", "x"), **options: Any) -> Any:
-    return da.fit(
+    return da.analysis.fit(
         SPRING, data, list(unknown), {x: 0.8}, parameters={"m": 1.0, "k": 3.0, "c": 0.1}, **options
     )
 
@@ -138,7 +138,7 @@ def test_a_pendulum_in_the_plane_finds_the_length_of_its_rod() -> None:
     values = {"m": 1.0, "l": 1.3, "g": 9.81}
     truth = da.simulate(equations, {y: -1.2}, (0, 4), parameters=values, at=np.linspace(0, 4, 25))
     data = {"t": truth.t, "angle": np.arctan2(truth["x"], -truth["y"])}
-    found = da.fit(
+    found = da.analysis.fit(
         equations,
         data,
         [l, g],

@@ -35,7 +35,7 @@ def differences(
 def test_a_bouncing_ball_by_its_restitution_and_height() -> None:
     floor = da.unilateral(Y >= 0, restitution=E, name="floor")
     ball = da.System([Y], kinetic=Y.dot**2 / 2, potential=G * Y, constraints=[floor])
-    found = da.sensitivities(ball, [E, Y], {Y: 1.0}, (0, 1), parameters={E: 0.8}, at=[1.0])
+    found = da.analysis.sensitivities(ball, [E, Y], {Y: 1.0}, (0, 1), parameters={E: 0.8}, at=[1.0])
     h, e = sympy.symbols("h e")
     first = sympy.sqrt(2 * h / G)
     flight = 1 - first
@@ -43,7 +43,7 @@ def test_a_bouncing_ball_by_its_restitution_and_height() -> None:
     for key, symbol in ((E, e), (Y, h)):
         exact = float(sympy.diff(height, symbol).subs({h: 1, e: 0.8}))
         assert found["y", key][-1] == pytest.approx(exact, abs=1e-9)
-    pulled = da.gradient(ball, [E, Y], {Y: 1.0}, (0, 1), parameters={E: 0.8}, final=Y)
+    pulled = da.analysis.gradient(ball, [E, Y], {Y: 1.0}, (0, 1), parameters={E: 0.8}, final=Y)
     assert pulled.values == pytest.approx(found["y"][:, -1], abs=1e-9)
 
 
@@ -57,7 +57,7 @@ def test_a_ball_that_slides_and_then_rolls() -> None:
     )
     start, values = {X.dot: 2.0, TURN.dot: -10.0, Y: 0.1}, {MU: 0.3, M: 1.5}
     wrt = [MU, M, X.dot, TURN.dot]
-    found = da.sensitivities(ball, wrt, start, (0, 1), parameters=values, at=[1.0])
+    found = da.analysis.sensitivities(ball, wrt, start, (0, 1), parameters=values, at=[1.0])
     v, w, mu = sympy.symbols("v w mu")
     ends = (v - w / 10) / (sympy.Rational(7, 2) * mu * G)
     rolls = v - mu * G * ends
@@ -73,7 +73,9 @@ def test_a_ball_that_slides_and_then_rolls() -> None:
 def test_sticking_with_a_larger_static_friction_and_slipping() -> None:
     slide = da.friction_loss(X.dot, MU, name="slide", static=1.5)
     system = da.System([X], kinetic=X.dot**2 / 2, forces={X: E * da.t}, constraints=[slide])
-    found = da.sensitivities(system, [MU, E], {}, (0, 4), parameters={MU: 1.0, E: 0.5}, at=[4.0])
+    found = da.analysis.sensitivities(
+        system, [MU, E], {}, (0, 4), parameters={MU: 1.0, E: 0.5}, at=[4.0]
+    )
     # It slips from t0 = 1.5/e on: v = e (t^2 - t0^2)/2 - mu (t - t0).
     e, mu = sympy.symbols("e mu")
     begins = sympy.Rational(3, 2) / e
@@ -97,7 +99,7 @@ def test_a_plank_that_hits_the_floor_with_friction() -> None:
     values = {E: 0.5, MU: 0.2}
     end = 0.5
     wrt = [MU, E, Y, TURN, X.dot, TURN.dot]
-    found = da.sensitivities(plank, wrt, start, (0, end), parameters=values, at=[end])
+    found = da.analysis.sensitivities(plank, wrt, start, (0, end), parameters=values, at=[end])
     assert len(found.motion.impacts) == 1
     for k, name in enumerate(map(str, wrt)):
         exact = differences(plank, name, start, end, values)
@@ -109,7 +111,7 @@ def test_what_is_not_differentiated_says_so() -> None:
     floor = da.unilateral(Y >= 0, restitution=0.5, name="floor")
     ball = da.System([Y], kinetic=Y.dot**2 / 2, potential=G * Y, constraints=[floor])
     with pytest.raises(ModelError, match="infinitely many impacts"):
-        da.sensitivities(ball, [Y], {Y: 1.0}, (0, 3))
+        da.analysis.sensitivities(ball, [Y], {Y: 1.0}, (0, 3))
     z = da.coordinates("z")
     table = da.unilateral(z >= 0, friction=0.3, tangent=(X.dot, Y.dot), name="table")
     puck = da.System(
@@ -119,14 +121,14 @@ def test_what_is_not_differentiated_says_so() -> None:
         constraints=[table],
     )
     with pytest.raises(ModelError, match="slip in space"):
-        da.sensitivities(puck, [X.dot], {X.dot: 1.0, Y.dot: 0.2}, (0, 1))
+        da.analysis.sensitivities(puck, [X.dot], {X.dot: 1.0, Y.dot: 0.2}, (0, 1))
 
 
 def test_the_period_of_a_bounce_is_that_of_its_height() -> None:
     """A ball that is differentiated over two impacts, by its closed form."""
     floor = da.unilateral(Y >= 0, restitution=0.9, name="floor")
     ball = da.System([Y], kinetic=Y.dot**2 / 2, potential=G * Y, constraints=[floor])
-    found = da.sensitivities(ball, [Y], {Y: 1.0}, (0, 1.5), at=[1.5])
+    found = da.analysis.sensitivities(ball, [Y], {Y: 1.0}, (0, 1.5), at=[1.5])
     assert len(found.motion.impacts) == 2
     h = sympy.symbols("h")
     fall = sympy.sqrt(2 * h / G)

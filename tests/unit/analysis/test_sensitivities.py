@@ -27,7 +27,7 @@ HANGING = {"m": 1.3, "l": 1.1, "g": 9.8}
 
 
 def test_the_oscillator_has_the_derivatives_of_its_closed_form() -> None:
-    found = da.sensitivities(
+    found = da.analysis.sensitivities(
         OSCILLATOR, [m, k, x, x.dot], {x: 0.7, x.dot: -0.4}, (0, 3), parameters={m: 2.0, k: 3.0}
     )
     symbols = sympy.symbols("m k a b t", positive=True)
@@ -48,7 +48,7 @@ def test_the_flow_of_hamilton_is_symplectic() -> None:
         potential=8 * u**2 - 9 * stretch * sympy.cos(theta),
     )
     symbols = [theta, u, theta.momentum, u.momentum]
-    found = da.sensitivities(
+    found = da.analysis.sensitivities(
         system, symbols, {"theta": 1.1, "p_u": 0.3}, (0, 5), form="hamilton", rtol=1e-12
     )
     flow = found.table([symbol.name for symbol in symbols])[-1]
@@ -73,7 +73,9 @@ def test_starts_are_differentiated_as_they_are_made_consistent(
     names = ["m", "l", "g", *start]
     equations = da.derive(PENDULUM, form)
     options: dict[str, Any] = {"rtol": 1e-12, "at": [0.0, 1.0, 2.0]}
-    found = da.sensitivities(equations, names, start, (0, 2), parameters=HANGING, **options)
+    found = da.analysis.sensitivities(
+        equations, names, start, (0, 2), parameters=HANGING, **options
+    )
 
     def motion(values: Any) -> Any:
         table = dict(zip(names, values, strict=True))
@@ -93,12 +95,12 @@ def test_the_plane_pendulum_agrees_with_its_angle() -> None:
     polar = da.System(
         [theta], kinetic=m * l**2 / 2 * theta.dot**2, potential=-m * g * l * sympy.cos(theta)
     )
-    turned = da.sensitivities(
+    turned = da.analysis.sensitivities(
         polar, [g, theta], {theta: 0.5}, (0, 4), parameters=HANGING, rtol=1e-12, at=[4.0]
     )
     angle = 0.5
     start = {"x": 1.1 * np.sin(angle), "y": -1.1 * np.cos(angle)}
-    plane = da.sensitivities(
+    plane = da.analysis.sensitivities(
         PENDULUM, [g, x, y], start, (0, 4), parameters=HANGING, rtol=1e-12, at=[4.0]
     )
     np.testing.assert_allclose(plane["x", g], turned.of(l * sympy.sin(theta))[0], atol=1e-9)
@@ -113,7 +115,7 @@ def test_forms_of_the_rolling_disk_agree() -> None:
     wrt = ["m", "r", "C", "theta", "psi_dot", "phi"]
     tables = []
     for form in ("maggi", "lagrange"):
-        found = da.sensitivities(
+        found = da.analysis.sensitivities(
             disk.system,
             wrt,
             start,
@@ -149,15 +151,15 @@ def test_another_choice_of_independent_velocities_changes_nothing() -> None:
     )
     options: dict[str, Any] = {"parameters": {m: 1.0, k: 0.3}, "rtol": 1e-11, "at": [4.0]}
     given, wrt = {theta: 0.4, x.dot: 0.3, theta.dot: 1.1}, [m, k, theta, x.dot]
-    one = da.sensitivities(skate, wrt, given, (0, 4), form="voronets", **options)
+    one = da.analysis.sensitivities(skate, wrt, given, (0, 4), form="voronets", **options)
     assert one.motion.switches
     for form in ("lagrange", "maggi", "hamel"):
-        other = da.sensitivities(skate, wrt, given, (0, 4), form=form, **options)
+        other = da.analysis.sensitivities(skate, wrt, given, (0, 4), form=form, **options)
         assert not other.motion.switches
         np.testing.assert_allclose(
             one.table(["x", "y", "x_dot"]), other.table(["x", "y", "x_dot"]), rtol=1e-8, atol=1e-8
         )
-    back = da.gradient(one.motion, wrt, given=list(given), final=x * y.dot)
+    back = da.analysis.gradient(one.motion, wrt, given=list(given), final=x * y.dot)
     np.testing.assert_allclose(back.values, one.of(x * y.dot)[:, -1], rtol=1e-10, atol=1e-10)
 
 
@@ -173,8 +175,8 @@ def test_rows_that_depend_on_each_other_do_no_harm() -> None:
     )
     start = {"x": 0.6, "x_dot": 0.5}
     options: dict[str, Any] = {"parameters": HANGING, "form": "lagrange", "at": [1.5]}
-    found = da.sensitivities(twice, [g, l], start, (0, 1.5), **options)
-    once = da.sensitivities(PENDULUM, [g, l], start, (0, 1.5), **options)
+    found = da.analysis.sensitivities(twice, [g, l], start, (0, 1.5), **options)
+    once = da.analysis.sensitivities(PENDULUM, [g, l], start, (0, 1.5), **options)
     np.testing.assert_allclose(found.table(["x", "y_dot"]), once.table(["x", "y_dot"]), atol=1e-8)
 
 
@@ -182,29 +184,31 @@ def test_what_cannot_be_differentiated_is_refused() -> None:
     start, options = {x: 1.0}, {"parameters": {m: 1.0, k: 1.0}}
     motion = da.simulate(OSCILLATOR, start, (0, 1), **options)
     with pytest.raises(da.errors.ModelError, match="did you mean"):
-        da.sensitivities(motion, ["x_dott"])
+        da.analysis.sensitivities(motion, ["x_dott"])
     with pytest.raises(da.errors.ModelError, match="as it is"):
-        da.sensitivities(motion, [m], start)
+        da.analysis.sensitivities(motion, [m], start)
     with pytest.raises(da.errors.ModelError, match="dop853"):
-        da.sensitivities(OSCILLATOR, [m], start, (0, 1), method="gauss4", step=0.1, **options)
+        da.analysis.sensitivities(
+            OSCILLATOR, [m], start, (0, 1), method="gauss4", step=0.1, **options
+        )
     with pytest.raises(da.errors.ModelError, match="event"):
-        da.sensitivities(
+        da.analysis.sensitivities(
             OSCILLATOR, [m], start, (0, 9), events=[da.event(x, terminal=True)], **options
         )
     hanging = da.simulate(PENDULUM, {"x": 0.6}, (0, 1), parameters=HANGING)
     with pytest.raises(da.errors.ModelError, match="given"):
-        da.sensitivities(hanging, [g])
-    again = da.sensitivities(hanging, [g], given=["x"])
-    fresh = da.sensitivities(PENDULUM, [g], {"x": 0.6}, (0, 1), parameters=HANGING)
+        da.analysis.sensitivities(hanging, [g])
+    again = da.analysis.sensitivities(hanging, [g], given=["x"])
+    fresh = da.analysis.sensitivities(PENDULUM, [g], {"x": 0.6}, (0, 1), parameters=HANGING)
     np.testing.assert_allclose(again["y"], fresh["y"], atol=1e-12)
     u = da.inputs("u")
     driven = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
     with pytest.raises(da.errors.ModelError, match="Python function"):
-        da.sensitivities(driven, [x], {x: 0.0}, (0, 1), inputs={u: lambda t, state: 1.0})
+        da.analysis.sensitivities(driven, [x], {x: 0.0}, (0, 1), inputs={u: lambda t, state: 1.0})
     ball = da.System(
         [x], kinetic=x.dot**2 / 2, potential=9 * x, constraints=[da.unilateral(-x, name="floor")]
     )
-    rests = da.sensitivities(ball, [x], {x: 1.0}, (0, 1), at=[0.1, 1])
+    rests = da.analysis.sensitivities(ball, [x], {x: 1.0}, (0, 1), at=[0.1, 1])
     assert rests["x", x] == pytest.approx([1.0, 0.0], abs=1e-12)
     with pytest.raises(da.errors.ModelError, match="Lyapunov"):
         da.analysis.lyapunov(ball, {x: 1.0}, (0, 1))
@@ -223,7 +227,7 @@ def test_outputs_that_a_start_gives_are_held_and_differentiated_by() -> None:
         outputs={"flow": along * (1 + x**2), "turning": theta.dot},
     )
     start = {"x": 0.5, "y": 0.0, "theta": 0.3, "flow": 1.0, "turning": 0.4}
-    found = da.sensitivities(sleigh, ["x", "flow"], start, (0, 1))
+    found = da.analysis.sensitivities(sleigh, ["x", "flow"], start, (0, 1))
 
     def end(name: str, change: float) -> float:
         moved = {**start, name: start[name] + change}
@@ -233,7 +237,9 @@ def test_outputs_that_a_start_gives_are_held_and_differentiated_by() -> None:
         difference = (end(name, 1e-5) - end(name, -1e-5)) / 2e-5
         np.testing.assert_allclose(found["y", name][-1], difference, rtol=1e-7)
     motion = da.simulate(sleigh, start, (0, 1))
-    again = da.sensitivities(motion, "flow", given=list(start))
+    again = da.analysis.sensitivities(motion, "flow", given=list(start))
     np.testing.assert_allclose(again["y", "flow"][-1], found["y", "flow"][-1], rtol=1e-9)
     with pytest.raises(da.errors.RunError, match="more than is independent"):
-        da.sensitivities(motion, "flow", given=["x", "y", "theta", "x_dot", "y_dot", "theta_dot"])
+        da.analysis.sensitivities(
+            motion, "flow", given=["x", "y", "theta", "x_dot", "y_dot", "theta_dot"]
+        )

@@ -82,17 +82,17 @@ def test_a_change_of_rank_is_refused_with_its_time(label: str) -> None:
     options = {"parameters": {a: 0.5}, "form": "lagrange"}
     for span in ((0, 2), (0, 1.5)):
         with pytest.raises(ModelError, match=refused) as caught:
-            da.sensitivities(system, [a], start, span, **options)
+            da.analysis.sensitivities(system, [a], start, span, **options)
         assert time_of(caught) == pytest.approx(when, abs=1e-6)
     with pytest.raises(ModelError, match=refused):
-        da.gradient(system, [a], start, (0, 2), final=y, **options)
+        da.analysis.gradient(system, [a], start, (0, 2), final=y, **options)
     with pytest.raises(ModelError, match=refused):
-        da.fit(
+        da.analysis.fit(
             system, {"t": np.array([0.0, 2.0]), "x": np.array([0.0, 1.0])}, [a], start, **options
         )
     with pytest.raises(ModelError, match=refused):
         da.analysis.lyapunov(system, start, (0, 2), interval=0.01, **options)
-    before = da.sensitivities(system, [a], start, (0, 0.9 * when), **options)
+    before = da.analysis.sensitivities(system, [a], start, (0, 0.9 * when), **options)
     assert np.all(np.isfinite(before.of(x)))
 
 
@@ -103,7 +103,7 @@ def test_a_row_that_vanishes_at_the_start_alone_is_refused() -> None:
     start = {x: 0.0, y: 0.0, x.dot: 1.0, y.dot: 0.5}
     assert da.simulate(system, start, (0, 1), parameters={a: 0.5}, form="lagrange").success
     with pytest.raises(ModelError, match="becomes independent along the motion") as caught:
-        da.sensitivities(system, [a], start, (0, 1), parameters={a: 0.5}, form="lagrange")
+        da.analysis.sensitivities(system, [a], start, (0, 1), parameters={a: 0.5}, form="lagrange")
     assert time_of(caught) == pytest.approx(0.0, abs=1e-6)
 
 
@@ -113,7 +113,7 @@ def test_a_row_that_always_follows_from_another_is_differentiated() -> None:
     system = da.System([x, y], kinetic=PLANE, potential=a * y, constraints=repeated)
     once = system.replacing(constraints=repeated[:1])
     found, wanted = (
-        da.sensitivities(
+        da.analysis.sensitivities(
             s, [a], {x: 0.6, y: -0.8}, (0, 5), parameters={a: 0.5}, form="lagrange", at=[5.0]
         ).of(y)
         for s in (system, once)
@@ -146,12 +146,12 @@ def test_a_jump_of_the_rates_is_refused_with_its_time(label: str) -> None:
     """
     system, start, when = JUMPS[label]
     with pytest.raises(ModelError, match="The equations jump along the motion") as caught:
-        da.sensitivities(system, [x.dot], start, (0, 2), parameters={a: 0.5})
+        da.analysis.sensitivities(system, [x.dot], start, (0, 2), parameters={a: 0.5})
     assert time_of(caught) == pytest.approx(when, abs=1e-6)
     for call in (
-        lambda: da.gradient(system, [a], start, (0, 2), parameters={a: 0.5}, final=x),
+        lambda: da.analysis.gradient(system, [a], start, (0, 2), parameters={a: 0.5}, final=x),
         lambda: da.analysis.lyapunov(system, start, (0, 2), parameters={a: 0.5}, interval=0.01),
-        lambda: da.fit(
+        lambda: da.analysis.fit(
             system,
             {"t": np.array([0.0, 2.0]), "x": np.array([0.0, 1.0])},
             [a],
@@ -161,14 +161,16 @@ def test_a_jump_of_the_rates_is_refused_with_its_time(label: str) -> None:
     ):
         with pytest.raises(ModelError, match="The equations jump"):
             call()
-    done = da.sensitivities(system, [x.dot], start, (0, time_of(caught) / 2), parameters={a: 0.5})
+    done = da.analysis.sensitivities(
+        system, [x.dot], start, (0, time_of(caught) / 2), parameters={a: 0.5}
+    )
     assert np.all(np.isfinite(done.of(x)))
 
 
 def test_a_motion_backwards_in_time_is_looked_at_too() -> None:
     system = JUMPS["a piece of another force"][0]
     with pytest.raises(ModelError, match="The equations jump") as caught:
-        da.sensitivities(system, [x], {x: 3.0, x.dot: 1.0}, (2, 0), parameters={a: 0.5})
+        da.analysis.sensitivities(system, [x], {x: 3.0, x.dot: 1.0}, (2, 0), parameters={a: 0.5})
     assert time_of(caught) == pytest.approx(2 - 2 * (np.sqrt(3) - 1), abs=1e-6)
 
 
@@ -178,10 +180,12 @@ def test_a_time_of_switching_is_felt_only_by_what_it_depends_on() -> None:
     """
     switched = line(sympy.Piecewise((a, da.t < c), (0, True)))
     values = {a: 0.5, c: 1.0}
-    by_strength = da.sensitivities(switched, [a], RIGHT, (0, 2), parameters=values, at=[2.0])
+    by_strength = da.analysis.sensitivities(
+        switched, [a], RIGHT, (0, 2), parameters=values, at=[2.0]
+    )
     assert by_strength.of(x).item() == pytest.approx(1.5, abs=1e-7)
     with pytest.raises(ModelError, match="jump") as caught:
-        da.sensitivities(switched, [a, c], RIGHT, (0, 2), parameters=values)
+        da.analysis.sensitivities(switched, [a, c], RIGHT, (0, 2), parameters=values)
     assert time_of(caught) == pytest.approx(1.0, abs=1e-9)
 
 
@@ -189,8 +193,10 @@ def test_an_integrand_that_jumps_is_refused() -> None:
     free = line(a)
     late = sympy.Piecewise((1, x > 1), (0, True))
     with pytest.raises(ModelError, match="jump"):
-        da.gradient(free, [a], RIGHT, (0, 2), parameters={a: 0.5}, integral=late)
-    smooth = da.gradient(free, [a], RIGHT, (0, 2), parameters={a: 0.5}, integral=late * (x - 1))
+        da.analysis.gradient(free, [a], RIGHT, (0, 2), parameters={a: 0.5}, integral=late)
+    smooth = da.analysis.gradient(
+        free, [a], RIGHT, (0, 2), parameters={a: 0.5}, integral=late * (x - 1)
+    )
     assert np.isfinite(smooth[a])
 
 
@@ -208,7 +214,7 @@ def test_an_integrand_that_jumps_is_refused() -> None:
 )
 def test_kinks_are_differentiated(system: da.System) -> None:
     """The derivative is continuous where the rates are, whatever switches there."""
-    found = da.sensitivities(
+    found = da.analysis.sensitivities(
         system, [x.dot], RIGHT, (0, 3), parameters={a: 0.5}, at=[3.0], rtol=1e-12
     )
     assert found.of(x).item() == pytest.approx(
@@ -219,7 +225,7 @@ def test_kinks_are_differentiated(system: da.System) -> None:
 def test_many_kinks_are_told_from_jumps() -> None:
     """A ball between springs with play, over a hundred crossings."""
     system = line(-40 * a * (Max(x - 1, 0) - Max(-x - 1, 0)))
-    found = da.sensitivities(
+    found = da.analysis.sensitivities(
         system, [x.dot], {x: 0.0, x.dot: 2.0}, (0, 60), parameters={a: 0.5}, at=[60.0]
     )
     assert found.of(x).item() == pytest.approx(

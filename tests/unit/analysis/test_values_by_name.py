@@ -35,13 +35,15 @@ BY_PARAMETERS: dict[str, Callable[[Any], Any]] = {
     "existence_bound": lambda p: da.analysis.existence_bound(
         PENDULUM, -20.0, 0.0, {theta: 1.0}, parameters=p
     ),
-    "fit": lambda p: da.fit(PENDULUM, DATA, [l], {theta: 1.0}, parameters=p),
+    "fit": lambda p: da.analysis.fit(PENDULUM, DATA, [l], {theta: 1.0}, parameters=p),
     "hamilton_jacobi": lambda p: da.variational.hamilton_jacobi(PENDULUM, p),
     "linearise": lambda p: da.linearise(PENDULUM, parameters=p),
     "lqr": lambda p: da.control.lqr(DRIVEN, parameters=p),
     "match": lambda p: da.control.match(DRIVEN, parameters=p),
     "phase_portrait": lambda p: da.plotting.phase_portrait(PENDULUM, p),
-    "sensitivities": lambda p: da.sensitivities(PENDULUM, [l], {theta: 1.0}, (0, 1), parameters=p),
+    "sensitivities": lambda p: da.analysis.sensitivities(
+        PENDULUM, [l], {theta: 1.0}, (0, 1), parameters=p
+    ),
     "separatrices": lambda p: da.analysis.separatrices(PENDULUM, p),
     "sweep": lambda p: da.sweep(PENDULUM, {theta: [1.0, 2.0]}, span=(0, 1), parameters=p),
 }
@@ -51,8 +53,10 @@ BY_PLACE: dict[str, Callable[[Any], Any]] = {
     "existence_bound": lambda at: da.analysis.existence_bound(
         PENDULUM, -20.0, 0.0, at, parameters=VALUES
     ),
-    "fit": lambda at: da.fit(PENDULUM, DATA, [l], at, parameters=VALUES),
-    "gradient": lambda at: da.gradient(PENDULUM, [l], at, (0, 1), parameters=VALUES, final=theta),
+    "fit": lambda at: da.analysis.fit(PENDULUM, DATA, [l], at, parameters=VALUES),
+    "gradient": lambda at: da.analysis.gradient(
+        PENDULUM, [l], at, (0, 1), parameters=VALUES, final=theta
+    ),
     "linearise": lambda at: da.linearise(PENDULUM, at, VALUES),
     "place_poles": lambda at: da.control.place_poles(DRIVEN, [-1, -2], at, parameters=VALUES),
     "simulate with arrays": lambda at: da.simulate(
@@ -113,7 +117,9 @@ def test_what_is_masked_was_not_measured() -> None:
     unmeasured = np.array([1.0, 0.95, 0.8, np.nan])
     times = [0.0, 0.1, 0.2, 0.3]
     found, wanted = (
-        da.fit(PENDULUM, {"t": times, "theta": column}, [l], {theta: 1.0}, parameters=VALUES)
+        da.analysis.fit(
+            PENDULUM, {"t": times, "theta": column}, [l], {theta: 1.0}, parameters=VALUES
+        )
         for column in (masked, unmeasured)
     )
     assert found[l] == wanted[l]
@@ -132,10 +138,10 @@ WRONG_CALLS: dict[str, Callable[[], Any]] = {
     "a pole that is no number": lambda: da.control.place_poles(
         DRIVEN, [-1, float("nan")], parameters=VALUES
     ),
-    "a bound that is no pair": lambda: da.fit(
+    "a bound that is no pair": lambda: da.analysis.fit(
         PENDULUM, DATA, [l], {theta: 1}, parameters=VALUES, bounds={l: 3}
     ),
-    "an observation given twice": lambda: da.fit(
+    "an observation given twice": lambda: da.analysis.fit(
         PENDULUM,
         DATA,
         [l],

@@ -1,4 +1,4 @@
-"""Identification by the transcribed program: against truths, SciPy, `da.fit` and a smoother."""
+"""Identification by the transcribed program: against truths, SciPy, `fit` and a smoother."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_it_agrees_with_fit() -> None:
         inputs={u: drive},
         tolerance=1e-8,
     )
-    other = da.fit(
+    other = da.analysis.fit(
         system.driven({u: drive_u}), data, [w2, c, th, th.dot], {th: 1.0, th.dot: 0.0},
         parameters={w2: 4.0, c: 0.3},
     )  # fmt: skip
@@ -115,7 +115,7 @@ def test_a_poor_guess_does_no_harm() -> None:
     noise = 0.02 * np.random.default_rng(3).normal(size=times.size)
     data = {"t": times, "x": np.cos(2 * times) + noise}
     data["x"][50:80] = np.nan
-    stuck = da.fit(spring, data, [k], {x: 1.0}, parameters={k: 20.0})
+    stuck = da.analysis.fit(spring, data, [k], {x: 1.0}, parameters={k: 20.0})
     found = identify(spring, data, {k: (0.01, 40)}, guess={k: 20.0})
     assert abs(stuck.parameters["k"] - 4.0) > 1.0
     assert abs(found.parameters["k"] - 4.0) < 4 * found.uncertainty["k"]

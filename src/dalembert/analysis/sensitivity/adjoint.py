@@ -112,7 +112,8 @@ def gradient(
     >>> x = da.coordinates("x")
     >>> k = da.parameters("k", positive=True)
     >>> oscillator = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
-    >>> found = da.gradient(oscillator, [k, x], {x: 1.0}, (0, 1), parameters={k: 4.0}, final=x**2)
+    >>> run = {"start": {x: 1.0}, "span": (0, 1), "parameters": {k: 4.0}}
+    >>> found = da.analysis.gradient(oscillator, [k, x], **run, final=x**2)
     >>> import numpy as np
     >>> bool(np.allclose(found.values, [-np.cos(2)*np.sin(2)/2, 2*np.cos(2)**2], atol=1e-10))
     True

@@ -106,7 +106,7 @@ def fit(
     >>> times, values = np.linspace(0, 5, 30), {k: 4.0, c: 0.3}
     >>> truth = da.simulate(system, {x: 1.0}, (0, 5), parameters=values, at=times)
     >>> data, guess = {"t": truth.t, "x": truth["x"]}, {k: 3.0, c: 0.1}
-    >>> found = da.fit(system, data, [k, c], {x: 1.0}, parameters=guess)
+    >>> found = da.analysis.fit(system, data, [k, c], {x: 1.0}, parameters=guess)
     >>> {name: round(value, 6) for name, value in found.parameters.items()}
     {'k': 4.0, 'c': 0.3}
     """

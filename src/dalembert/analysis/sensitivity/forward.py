@@ -151,7 +151,8 @@ def sensitivities(
     >>> x = da.coordinates("x")
     >>> k = da.parameters("k", positive=True)
     >>> model = da.System([x], kinetic=x.dot**2/2, potential=k/2*x**2)
-    >>> found = da.sensitivities(model, [k, x], {x: 1.0}, (0, 1), parameters={k: 4.0}, at=[0, 1])
+    >>> run = {"start": {x: 1.0}, "span": (0, 1), "parameters": {k: 4.0}}
+    >>> found = da.analysis.sensitivities(model, [k, x], **run, at=[0, 1])
     >>> import numpy as np
     >>> bool(np.allclose(found["x", k][-1], -np.sin(2)/4, atol=1e-10))      # x = cos(sqrt(k) t)
     True

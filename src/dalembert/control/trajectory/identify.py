@@ -54,7 +54,7 @@ class Identification:
     ----------
     fit : Fit
         Values, uncertainties, intervals, covariance, undetermined combinations and residuals, as
-        `da.fit` gives them; unknown starts stand among the parameters.
+        `da.analysis.fit` gives them; unknown starts stand among the parameters.
     inputs : mapping of name to InputTable
         The known inputs, and the estimates of the unknown ones.
     t, states : arrays (N + 1,), (n, N + 1)
@@ -131,14 +131,14 @@ def identify(
 ) -> Identification:
     """Estimate parameters, starts and inputs of a model from data.
 
-    `da.fit` follows motions from the start; here states are unknowns as well, which is robust
-    against poor guesses, and inputs can be estimated.
+    `da.analysis.fit` follows motions from the start; here states are unknowns as well, which is
+    robust against poor guesses, and inputs can be estimated.
 
     Parameters
     ----------
     model : System, Flow or Equations
     data : Motion, Dataset, DataFrame, or mapping of names to arrays
-        As in `da.fit`: times under ``t``, NaN where nothing was measured.
+        As in `da.analysis.fit`: times under ``t``, NaN where nothing was measured.
     parameters : mapping of symbol to a number or (least, most)
         A pair makes a parameter an unknown; None in it is no bound.
     start : mapping of symbol to a number or (least, most)
@@ -149,7 +149,7 @@ def identify(
         The unknown ones, with the intensity s of white noise that they are before the data: the
         integral of such a force over a time T has the standard deviation s sqrt(T).
     observe, sigma, confidence
-        As in `da.fit`.
+        As in `da.analysis.fit`.
     priors : mapping of parameter to (mean, standard deviation)
     bounds : mapping of symbol or expression to (least, most)
         Along the trajectory.

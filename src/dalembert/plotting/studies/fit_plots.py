@@ -24,7 +24,7 @@ def plot_fit(
     Parameters
     ----------
     fit : Fit
-        Of `da.fit`.
+        Of `da.analysis.fit`.
     path : path, optional
         A .png, .svg or .pdf to write.
     style : "light", "dark" or Style
