@@ -347,6 +347,7 @@ def test_a_tippe_top_keeps_jelletts_invariant_and_grips() -> None:
 # -- impacts ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_tippe_top_that_starts_tilted_inverts() -> None:
     """Most starts grip before the top is level; this one was found by a scan of starts."""
     m, r = 0.02, 0.02

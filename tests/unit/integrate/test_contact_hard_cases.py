@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from contact_specimens import broken_laws, followed
 from dalembert.errors import StartError
 
 G = 9.81
@@ -135,3 +136,42 @@ def test_a_stack_at_rest_at_the_origin_is_not_violated_by_rounding() -> None:
     assert motion.outcome is da.Outcome.FINISHED, motion.message
     assert abs(float(motion["x_dot"][-1]) - float(motion["z_dot"][-1])) < 1e-9  # momentum is shared
     assert abs(float(motion["x_dot"][-1]) - (0.0843 - 0.9997 / 3) / (4 / 3)) < 1e-9
+
+
+def test_blocks_that_fall_together_stay_together_without_a_force() -> None:
+    """Their contact has no force until the lower one lands: rounding must not open and close it."""
+    motion = followed(1032)
+    assert motion.outcome is da.Outcome.FINISHED, motion.message
+    assert broken_laws(motion) == []
+
+
+@pytest.mark.parametrize("number", [276, 929])
+def test_forces_of_contacts_that_share_directions_are_inside_their_cones(number: int) -> None:
+    """A ball in a corner with resistance to rolling, and a puck on a table beside a wall."""
+    motion = followed(number)
+    assert motion.outcome is da.Outcome.FINISHED, motion.message
+    assert broken_laws(motion) == []
+
+
+def test_a_wall_takes_over_where_the_table_alone_cannot_hold() -> None:
+    """A block in a corner pressed on the wall: what a rough table cannot hold, the wall holds."""
+    contacts = [
+        da.unilateral(Y >= 0, friction=0.1, tangent=(X.dot, Z.dot), name="table"),
+        da.unilateral(X >= 0, friction=0.5, tangent=(Z.dot, Y.dot), name="wall"),
+    ]
+    pull = 3.0 * da.t
+    system = da.System(
+        [X, Y, Z],
+        kinetic=(X.dot**2 + Y.dot**2 + Z.dot**2) / 2,
+        potential=G * Y,
+        forces={X: -10.0, Z: pull},
+        constraints=contacts,
+    )
+    motion = da.simulate(system, {}, (0, 1.5))
+    # Both together hold 0.1 g + 0.5 * 10, which the pull reaches after 1.99 s.
+    assert motion.outcome is da.Outcome.FINISHED, motion.message
+    assert np.abs(motion["z"]).max() < 1e-12
+    for name, friction in (("table", 0.1), ("wall", 0.5)):
+        history = motion.contacts[name]
+        rub = np.linalg.norm(history.friction, axis=0)
+        assert (rub <= friction * history.normal * (1 + 1e-9) + 1e-9).all(), name

@@ -203,6 +203,18 @@ class Contacts:
             closed.remove(name)
         touching = tuple(n for n in phases if n in self.constraints)
         instant = self.values.instant(driver, touching, t, y)
+        reasons = {
+            "release": "its normal force vanished",
+            "slide": "its friction reached the limit",
+            "stop": "its slip ended",
+            "turn": "its slip turned",
+            "reverse": "the force that presses on it changed its sign",
+        }
+        if any(p.carried for p in phases.values()) and event.what in ("release", "slide"):
+            # Others may take over what leaves its cone in this split of the forces.
+            found, after = self._closing(driver, instant, touching, t, y)
+            if found != tuple(driver.mode):
+                return found, after, reasons[event.what]
         mode, y = self._closing(
             driver,
             instant,
@@ -212,13 +224,6 @@ class Contacts:
             stopped=[name] if event.what == "stop" else [],
             sliding=together if event.what == "slide" else (),
         )
-        reasons = {
-            "release": "its normal force vanished",
-            "slide": "its friction reached the limit",
-            "stop": "its slip ended",
-            "turn": "its slip turned",
-            "reverse": "the force that presses on it changed its sign",
-        }
         return mode, y, reasons[event.what]
 
     def _switch(

@@ -24,6 +24,10 @@ Stated = UnilateralConstraint | FrictionLimit
 ABOUT_TO_STOP = 1e-12
 #: Another direction of the slip leads where the square of its velocity is this much larger.
 TURNED = 2.0
+#: What is below this part of the terms of a force is rounding.
+ROUNDING = 1e-13
+#: What keeps quotients finite whose terms vanish.
+TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,14 @@ def _kinds(
 ) -> tuple[str, ...]:
     """The events of a contact or a limit in a phase, in the order of their columns."""
     if isinstance(constraint, FrictionLimit):
-        if phase is None or phase.leader:
+        if phase is None:
             return ()
         first = ("reverse",) if phase.leading and is_held(constraint, contacts) else ()
     else:
         if phase is None:
             return ("impact",)
         first = ("release",)
-    if phase.leading is None or phase.leader:
+    if phase.leading is None or phase.is_carried_by_others(len(constraint.tangent)):
         return first
     if phase.leading == 0:
         return (*first, "slide")
@@ -101,16 +105,37 @@ def contact_columns(
             columns += [] if isinstance(c, FrictionLimit) else [kernel.lower([c.expression])]
             continue
         if not isinstance(c, FrictionLimit):
-            columns.append(solved.multipliers[names.index(c.name)])
+            place = names.index(c.name)
+            columns.append(solved.multipliers[place] - force_noise(kernel, solved, place))
         elif phase.leading and is_held(c, contacts):
             columns.append(phase.side * solved.multipliers[names.index(c.normal)])
-        if phase.leading == 0 and not phase.leader:
+        if phase.is_carried_by_others(len(c.tangent)):
+            continue
+        if phase.leading == 0:
             columns.append(_beyond_cone(kernel, solved, c, phases, contacts))
         elif phase.start is not None:
             columns += _start_columns(kernel, c, *phase.start)
         elif phase.leading:
             columns += _slip_columns(kernel, solved, c, phase.leading, span)
     return [column - loop.JUST_OFF for column in columns]
+
+
+def force_noise(kernel: Kernel, solved: Any, row: int) -> ca.SX:
+    """What rounding makes of the force of a row: that of its terms over the inertia in its way.
+
+    Contacts that touch without a force, as of blocks that fall together, would else open and close
+    by rounding.
+    """
+    graph = kernel.graph
+    size, response = ca.fabs(graph.right[row]), ca.SX(0)
+    for j in range(graph.metric.shape[0]):
+        entry, inertia = graph.rows[row, j], graph.metric[j, j] + TINY
+        if entry.is_zero():
+            continue
+        size += ca.fabs(entry) * (ca.fabs(solved.z[j]) + ca.fabs(graph.force[j] / inertia))
+        response += entry**2 / inertia
+    noise: ca.SX = ROUNDING * size / (response + TINY)
+    return noise
 
 
 def _beyond_cone(
@@ -122,11 +147,10 @@ def _beyond_cone(
 ) -> ca.SX:
     """|P_t|^2 - (mu_s N)^2, with the limits of the contacts whose friction it carries."""
     names = kernel.equations.row_names
-    rubbing = [
-        solved.multipliers[names.index(f"{contact.name}_tangent{k + 1}")]
-        for k in range(len(contact.tangent))
-    ]
-    limit = ca.SX(0)
+    held = [k for k in range(1, len(contact.tangent) + 1) if k not in phases[contact.name].carried]
+    rows = [names.index(f"{contact.name}_tangent{k}") for k in held]
+    rubbing = [solved.multipliers[row] for row in rows]
+    limit = sum((force_noise(kernel, solved, row) for row in rows), ca.SX(0))
     for other in contacts:
         phase = phases.get(other.name)
         if phase is not None and contact.name in (other.name, phase.leader):

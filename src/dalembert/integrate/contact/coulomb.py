@@ -30,6 +30,7 @@ from ...errors import ContradictionError, SingularError
 from ...runtime.gauss.constrained_solve import rank, solve_rows
 from ...typing import Array
 from .coulomb_states import NOISE, OPEN, ContactSolution, CoulombContact, Grip, NoSolutionError
+from .force_split import ContactCones
 
 __all__ = ["every_solution", "solve_contacts", "solve_rows_of"]
 
@@ -372,12 +373,25 @@ class _Problem:
         forces = given
         if kept:
             basis = np.array(columns).T
-            forces = given + basis @ solve_rows_of(
-                (self.matrix @ basis)[kept], -(self.free + self.matrix @ given)[kept]
-            )
+            held = (self.matrix @ basis)[kept]
+            forces = given + basis @ solve_rows_of(held, -(self.free + self.matrix @ given)[kept])
+            if kind is float:
+                forces = self._split(states, forces, basis, held)
         speeds = self.free + self.matrix @ forces
         speeds[kept] = 0.0
         return forces, speeds
+
+    def _split(self, states: Mapping[str, Grip], forces: Any, basis: Any, held: Any) -> Any:
+        """The forces inside the cones, where contacts that depend on each other leave a choice."""
+        size = np.sqrt(np.abs(np.diag(held)))
+        size = np.where(size > 0, size, 1.0)
+        null = rank(held / np.outer(size, size)).null_space
+        if not null.size:
+            return forces
+        closed = [c for c in self.contacts if states[c.name].closed or c.kind == "limit"]
+        sticking = {name for name, grip in states.items() if grip.sticks}
+        cones = ContactCones(self.matrix, closed, sticking)
+        return cones.inside(forces, basis @ (null / size[:, None]))
 
 
 def solve_rows_of(matrix: Any, right: Any) -> Any:

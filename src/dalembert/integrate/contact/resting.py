@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
 
 from ...errors import SingularError
 from ...model.constraints.held_contacts import ContactPhase
-from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array
 from .coulomb import solve_contacts, solve_rows_of
 from .coulomb_states import NOISE, ContactSolution, CoulombContact
+from .force_split import ContactCones, independent_rank, is_independent
 from .instant import Instant
 
 __all__ = ["StickRows", "held_contacts", "held_records", "labels_of", "stopped_state"]
 
-#: A row is independent of others where this part of it is outside their span.
-INDEPENDENT = 1e-9
+#: Of contacts that stick and depend on each other, so many orders are tried.
+MOST_ORDERS = 24
 #: The speed from which a slip in space has a direction of its own: what friction does in this part
 #: of the span.
 START = 1e-9
@@ -49,12 +50,11 @@ def labels_of(
     is until the slip has a speed.
     """
     phases: list[ContactPhase] = []
-    zero: list[int] = []
-    kept: list[tuple[str, list[int]]] = []
     closed = [c for c in contacts if _is_closed(c, contacts, found)]
-    zero += [c.normal for c in closed if c.kind != "limit"]
+    zero = [c.normal for c in closed if c.kind != "limit"]
     noise = NOISE * (np.abs(instant.matrix) @ np.abs(found.forces) + np.abs(instant.free))
     sides = {c.normal: found.states[c.name].side for c in contacts if c.kind == "held"}
+    sticking: list[CoulombContact] = []
     for c in (each for each in closed if each.kind != "held"):
         rows = list(c.tangents)
         if not rows:
@@ -65,10 +65,7 @@ def labels_of(
         speeding = float(np.linalg.norm(found.accelerations[rows]))
         creeping = c.grips and c.direction is None and speeding <= 10 * noise[rows].max()
         if state.sticks or creeping:
-            leader = _leader(instant, kept, rows)
-            zero += rows if not leader else []
-            kept += [(c.name, rows)] if not leader else []
-            phases.append(ContactPhase(c.name, 0, leader))
+            sticking.append(c)
             continue
         way = np.array(state.slip)
         if c.direction is None and len(rows) == 2:
@@ -81,9 +78,13 @@ def labels_of(
         place = int(np.argmax(np.abs(way)))
         leading = (place + 1) * (1 if way[place] > 0 else -1)
         phases.append(ContactPhase(c.name, leading, side=side))
-    if any(phase.leading for phase in phases):
-        _check_independent(instant, zero)
-    return StickRows(tuple(phase.label for phase in phases), tuple(zero))
+    slips = any(phase.leading for phase in phases)
+    held = _held_rows(instant, closed, sticking, zero, found, slips)
+    if slips:
+        _check_independent(instant, held.zero)
+    order = {c.name: k for k, c in enumerate(contacts)}
+    phases = sorted([*phases, *held.phases], key=lambda phase: order[phase.name])
+    return StickRows(tuple(phase.label for phase in phases), held.zero)
 
 
 def _is_closed(
@@ -99,45 +100,130 @@ def _is_closed(
 
 def _check_independent(instant: Instant, rows: Sequence[int]) -> None:
     """Refuse rows that depend on each other beside a slip, whose friction needs every force."""
-    scale = np.sqrt(np.diag(instant.matrix)[list(rows)])
-    scale = np.where(scale > 0, scale, 1.0)
-    found = rank(instant.matrix[np.ix_(rows, rows)] / np.outer(scale, scale), INDEPENDENT).rank
-    if found < len(rows):
+    if not is_independent(instant.matrix, rows):
         raise SingularError(
             "The friction of contacts that slip is not determined, as their normal forces are not",
-            seen=f"{len(rows)} directions in contact, of which {found} are independent",
+            seen=f"{len(rows)} directions in contact that depend on each other",
             remedy="remove contacts that depend on others",
         )
 
 
-def _leader(instant: Instant, kept: Iterable[tuple[str, list[int]]], rows: list[int]) -> str:
-    """The contact that sticks already and whose tangent row this one depends on; "" if none.
+@dataclass(frozen=True)
+class _HeldRows:
+    """The phases of contacts that stick, and all rows that a mode holds."""
+
+    phases: tuple[ContactPhase, ...]
+    zero: tuple[int, ...]
+
+
+def _held_rows(
+    instant: Instant,
+    closed: Sequence[CoulombContact],
+    sticking: Sequence[CoulombContact],
+    zero: Sequence[int],
+    found: ContactSolution,
+    slips: bool,
+) -> _HeldRows:
+    """Rows of contacts that stick, independent of others, with forces inside the cones.
+
+    If all tangent rows are independent, they are held. Else those that others hold already are
+    left out, in the order of the contacts that leaves the most room in the cones.
 
     Raises
     ------
     SingularError
-        Where the row depends on several others.
+        Where no order has its forces inside.
     """
-    known = list(kept)
-    if not known:
-        return ""
-    every = [row for _, own in known for row in own]
-    scale = np.sqrt(np.diag(instant.matrix))
-    scale = np.where(scale > 0, scale, 1.0)
-    scaled = instant.matrix / np.outer(scale, scale)
-    both = [*every, *rows]
-    found = rank(scaled[np.ix_(both, both)], INDEPENDENT).rank
-    if found == len(both):
-        return ""
-    for name, own in known:
-        pair = [*own, *rows]
-        if rank(scaled[np.ix_(pair, pair)], INDEPENDENT).rank == len(own):
-            return name
-    raise SingularError(
-        "The friction of several contacts that stick is not determined",
-        seen=f"{len(both)} tangent directions, of which {found} are independent",
-        remedy="remove contacts that depend on others",
+    every = [*zero, *(row for c in sticking for row in c.tangents)]
+    normals = _independent(instant, zero)
+    if slips or is_independent(instant.matrix, every):
+        orders = iter([tuple(sticking)])
+    else:
+        orders = islice(permutations(sticking), MOST_ORDERS)
+    best: tuple[float, _HeldRows] | None = None
+    for order in orders:
+        phases, kept, carriers = [], list(normals), dict[str, CoulombContact]()
+        for c in order:
+            phase = _stick_phase(instant, c, kept, carriers.values())
+            phases.append(phase)
+            if not phase.leader:
+                carriers[c.name] = c
+                kept += [r for k, r in enumerate(c.tangents, 1) if k not in phase.carried]
+        tangents = tuple(row for row in kept if row not in normals)
+        held = _HeldRows(tuple(phases), (*zero, *tangents))
+        if len(every) == len(held.zero):
+            return held
+        space = _room(instant, closed, phases, kept, found, slips)
+        if best is None or space > best[0]:
+            best = space, held
+    assert best is not None
+    if best[0] < -1e-9:
+        raise SingularError(
+            "The friction of contacts that stick and depend on each other is not determined",
+            seen=f"{len(every)} directions in contact, of which {len(normals)} and"
+            f" {len(best[1].zero) - len(zero)} are independent, with forces outside of their cones",
+            remedy="remove contacts that depend on others",
+        )
+    return best[1]
+
+
+def _independent(instant: Instant, rows: Sequence[int]) -> list[int]:
+    """The first of some rows that do not depend on those before."""
+    kept: list[int] = []
+    for row in rows:
+        if is_independent(instant.matrix, [*kept, row]):
+            kept.append(row)
+    return kept
+
+
+def _stick_phase(
+    instant: Instant, c: CoulombContact, kept: Sequence[int], carriers: Iterable[CoulombContact]
+) -> ContactPhase:
+    """How a contact sticks beside rows that are held: by its own, or by those of others."""
+    rows = list(c.tangents)
+    if is_independent(instant.matrix, [*kept, *rows]):
+        return ContactPhase(c.name, 0)
+    for other in carriers:
+        pair = [*other.tangents, *rows]
+        if set(other.tangents) <= set(kept) and independent_rank(instant.matrix, pair) == len(
+            other.tangents
+        ):
+            return ContactPhase(c.name, 0, other.name)
+    own, carried = list(kept), []
+    for k, row in enumerate(rows, 1):
+        if is_independent(instant.matrix, [*own, row]):
+            own.append(row)
+        else:
+            carried.append(k)
+    return ContactPhase(c.name, 0, carried=tuple(carried))
+
+
+def _room(
+    instant: Instant,
+    closed: Sequence[CoulombContact],
+    phases: Sequence[ContactPhase],
+    kept: Sequence[int],
+    found: ContactSolution,
+    slips: bool,
+) -> float:
+    """How far the forces of the rows that are held are inside their cones."""
+    if slips:  # friction of what slips acts beside them
+        return 0.0
+    forces = np.zeros(len(instant.free))
+    forces[list(kept)] = solve_rows_of(
+        instant.matrix[np.ix_(kept, kept)], -instant.free[list(kept)]
     )
+    by_name = {c.name: c for c in closed}
+    cones = []
+    for c in closed:
+        shared = [by_name[p.name] for p in phases if p.leader == c.name]
+        if shared:  # their limits add up
+            loads = [o.base if o.normal < 0 else abs(forces[o.normal]) for o in (c, *shared)]
+            total = sum(o.static * load for o, load in zip((c, *shared), loads, strict=True))
+            c = replace(c, static=total / loads[0] if loads[0] > 0 else 0.0)
+        cones.append(c)
+    sticking = {p.name for p in phases if not p.leader}
+    return ContactCones(instant.matrix, cones, sticking).room(forces)
 
 
 def held_contacts(instant: Instant, closed: Sequence[str]) -> ContactSolution:

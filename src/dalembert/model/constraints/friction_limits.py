@@ -75,6 +75,7 @@ class FrictionLimit(Constraint):
             return tuple(
                 TangentConstraint(value, f"{self.name}_tangent{k}", {}, self.name)
                 for k, value in enumerate(self.tangent, start=1)
+                if k not in phase.carried
             )
         angle = None if phase.start is None else phase.start[0]
         return (

@@ -18,7 +18,8 @@ __all__ = ["ContactPhase", "SlidingContact", "SlidingFriction"]
 
 #: The phases of a closed contact with friction by their word in a mode: the leading direction.
 _LEADING = {"sticks": 0, "slips+1": 1, "slips-1": -1, "slips+2": 2, "slips-2": -2}
-FOLLOWS, STARTS, REVERSED = "sticks with ", "starts ", " reversed"
+FOLLOWS, WITHOUT, STARTS = "sticks with ", "sticks without ", "starts "
+REVERSED = " reversed"
 _WORDS = {leading: word for word, leading in _LEADING.items()}
 
 
@@ -40,6 +41,9 @@ class ContactPhase(NamedTuple):
     side : 1 or -1
         Where its load is the reaction of a two-sided constraint: -1 if the multiplier of that is
         positive. One-sided constraints push with a negative one.
+    carried : tuple of int
+        Where it sticks: the numbers of the tangent directions that other closed contacts hold
+        already, and in which it has no friction of its own.
     """
 
     name: str
@@ -47,6 +51,7 @@ class ContactPhase(NamedTuple):
     leader: str = ""
     start: tuple[float, float] | None = None
     side: int = 1
+    carried: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -54,22 +59,30 @@ class ContactPhase(NamedTuple):
         end = REVERSED if self.side < 0 else ""
         if self.leader:
             return f"{self.name} {FOLLOWS}{self.leader}"
+        if self.carried:
+            return f"{self.name} {WITHOUT}{' '.join(map(str, self.carried))}"
         if self.start is not None:
             return f"{self.name} {STARTS}{self.start[0]!r} {self.start[1]!r}{end}"
         return self.name if self.leading is None else f"{self.name} {_WORDS[self.leading]}{end}"
+
+    def is_carried_by_others(self, directions: int) -> bool:
+        """Whether other contacts hold all of its tangent directions."""
+        return bool(self.leader) or 0 < len(self.carried) == directions
 
     @classmethod
     def of(cls, label: str, name: str) -> ContactPhase | None:
         """The phase of a contact that an entry of a mode says, or None if it is another's.
 
         >>> ContactPhase.of("floor slips-1", "floor")
-        ContactPhase(name='floor', leading=-1, leader='', start=None, side=1)
+        ContactPhase(name='floor', leading=-1, leader='', start=None, side=1, carried=())
         """
         if label == name:
             return cls(name)
         word = label.removeprefix(f"{name} ")
         if word != label and word.startswith(FOLLOWS):
             return cls(name, 0, word.removeprefix(FOLLOWS))
+        if word != label and word.startswith(WITHOUT):
+            return cls(name, 0, carried=tuple(map(int, word.removeprefix(WITHOUT).split())))
         side = -1 if word.endswith(REVERSED) else 1
         word = word.removesuffix(REVERSED)
         if word != label and word.startswith(STARTS):

@@ -79,6 +79,7 @@ class UnilateralConstraint(Constraint):
         rows = [
             TangentConstraint(value, f"{self.name}_tangent{k}", {}, self.name)
             for k, value in enumerate(self.tangent, start=1)
+            if k not in phase.carried
         ]
         return (HolonomicConstraint(self.expression, self.name), *rows)
 
