@@ -133,6 +133,7 @@ class ContactFields(Record):
     n_simultaneous: int
     n_sweeps: int
     worst: float
+    mix_best: float
     # Components, and the rows that position residuals belong to.
     members: Integers
     member_first: Integers
@@ -174,6 +175,10 @@ class ContactFields(Record):
     impulses: Reals
     impulses_before: Reals
     directions: Reals
+    history: Reals
+    mix_products: Reals
+    mix_factor: Reals
+    mix_weights: Reals
     pushes: Reals
     remembered_impulses: Reals
     # States of a step.

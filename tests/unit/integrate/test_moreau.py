@@ -28,6 +28,7 @@ def ball_on_floor():
     return da.System([x, y, theta], kinetic=kinetic, potential=G * y, constraints=[floor])
 
 
+@pytest.mark.long
 def test_a_ball_with_back_spin_ends_rolling():
     start = {"x_dot": 2, "theta_dot": -10, "y": 0.1}
     motion = moved(ball_on_floor(), start, (0, 2), 1e-2)

@@ -132,6 +132,7 @@ def test_balls_on_boxes_and_capsules():
     assert motion["b1_z"] == pytest.approx(0.8, abs=1e-6)
 
 
+@pytest.mark.long
 def test_random_spheres_do_not_overlap_and_lose_energy():
     rng = np.random.default_rng(3)
     balls = free_bodies([b.ball(0.1)] * 8, inertia=0.004)

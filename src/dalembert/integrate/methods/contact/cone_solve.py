@@ -9,7 +9,7 @@ If b_n >= 0 the contact opens. Else it sticks where W P = -b lies in the cone, a
 u_n = 0 gives P_n, (W_t + s) P_t = -b_t' with the Schur complement W_t of W, and the scalar s >= 0
 solves |P_t(s)| = mu P_n(s), which changes its sign between s = 0 and infinity. The velocities of
 the whole system are kept up to date by v += P J^T dP, so that a sweep costs what the rows have
-entries. Between sweeps the impulses go on along conjugate directions (`accelerate`).
+entries. Between sweeps the last impulses are combined (`mix_impulses`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from __future__ import annotations
 from math import sqrt
 
 from ....codegen.native.language import Reals, native, rare
+from ....runtime.gauss.factorisations import cholesky, solve_lower, solve_upper
 from ...run_fields import ContactFields
 
-__all__ = ["MOST_SWEEPS", "SOLVED_LATE", "coulomb_sweeps", "gap_sweeps"]
+__all__ = ["MIXED", "MOST_SWEEPS", "SOLVED_LATE", "coulomb_sweeps", "gap_sweeps"]
 
 #: Sweeps that change no relative velocity by more than this part of the largest one are the last;
 #: after some sweeps a larger part is enough.
 SOLVED, MANY_SWEEPS, SOLVED_LATE = 1e-10, 60, 1e-6
 #: How exactly a slip lies on its cone.
 SLIPS = 1e-13
-#: The most sweeps over all contacts in a step, of which the first are accelerated: later ones
-#: only meet contacts that change between sticking and slipping.
-MOST_SWEEPS, ACCELERATED = 600, 200
+#: The most sweeps over all contacts in a step.
+MOST_SWEEPS = 3000
+#: So many pairs of sweeps are combined (`mix_impulses`), until one changes the impulses by so much
+#: more, squared, than the best did; what is added to the diagonal of the least squares.
+MIXED, WORSE, REGULAR = 10, 16.0, 1e-12
 #: The most trials of a slip.
 MOST_TRIALS = 100
 
@@ -166,43 +169,78 @@ def sweep_twice(c: ContactFields, v: Reals) -> float:
     return changed
 
 
-@rare
-def accelerate(c: ContactFields, v: Reals, before: float) -> float:
-    """Go on along the last directions, as conjugate gradients would; returns |step|^2.
-
-    The step of two sweeps is taken for the negative gradient, and its size in the metric of the
-    diagonal of W gives Fletcher and Reeves' factor (M. Silcowitz, S. Niebe, K. Erleben, "A
-    nonsmooth nonlinear conjugate gradient method for interactive contact force problems", 2010).
-    """
-    size, width = 0.0, c.width
-    for i in range(3 * c.n_active):
-        step = c.impulses[i] - c.impulses_before[i]
-        size += step * step * c.delassus[9 * (i // 3) + 4 * (i % 3)]
-    factor = size / before if before > 0.0 else 0.0
+@native
+def mixed_product(c: ContactFields, one: Reals, other: Reals) -> float:
+    """The product of two changes of impulses, in the metric of the diagonal of W."""
+    total = 0.0
     for k in range(c.n_active):
-        dofs, count = c.dofs + k * width, c.dof_count[k]
         for r in range(c.n_contact_rows[k]):
-            i = 3 * k + r
-            step = c.impulses[i] - c.impulses_before[i]
-            along = factor * c.directions[i] if factor < 1.0 else 0.0
-            c.directions[i] = along + step if factor < 1.0 else 0.0
-            if along != 0.0:
-                c.impulses[i] += along
-                response = c.responses + i * width
-                for j in range(count):
-                    v[dofs[j]] += response[j] * along
-    return size
+            total += one[3 * k + r] * other[3 * k + r] * c.delassus[9 * k + 4 * r]
+    return total
+
+
+@rare
+def mix_impulses(c: ContactFields, v: Reals, n: int, kept: int) -> int:
+    """Combine the last sweeps to what leaves the least change; returns how many are kept.
+
+    With the impulses G(P) after sweeps from P and the change F = G(P) - P, the next ones are
+    G - sum g_i dG_i with the g that make |F - sum g_i dF_i| least (D. G. Anderson, J. ACM 12,
+    1965); velocities are affine in impulses and go along. `history` has dF, dG and dv of each of
+    the last MIXED sweeps, and F, G, v of the last one behind.
+    """
+    size = 3 * c.n_active
+    step = 2 * size + n
+    last, products, factors = c.history + MIXED * step, c.mix_products, c.mix_factor
+    change = c.directions
+    for i in range(size):
+        change[i] = c.impulses[i] - c.impulses_before[i]
+    here = mixed_product(c, change, change)
+    if kept > 0 and here > WORSE * c.mix_best:
+        kept = 0  # what was learned belongs to another set of contacts that stick
+    if kept == 0:
+        c.mix_best = here
+    c.mix_best = min(c.mix_best, here)
+    if kept > 0:
+        slot = (kept - 1) % MIXED
+        new = c.history + slot * step
+        for i in range(size):
+            new[i] = change[i] - last[i]
+            new[size + i] = c.impulses[i] - last[size + i]
+        for i in range(n):
+            new[2 * size + i] = v[i] - last[2 * size + i]
+        for j in range(min(kept, MIXED)):
+            product = mixed_product(c, new, c.history + j * step)
+            products[slot * MIXED + j], products[j * MIXED + slot] = product, product
+    for i in range(size):
+        last[i], last[size + i] = change[i], c.impulses[i]
+    for i in range(n):
+        last[2 * size + i] = v[i]
+    count = min(kept, MIXED)
+    weights = c.mix_weights
+    for i in range(count):
+        weights[i] = mixed_product(c, c.history + i * step, change)
+        for j in range(count):
+            factors[MIXED * MIXED + i * count + j] = products[i * MIXED + j]
+        factors[MIXED * MIXED + i * count + i] *= 1.0 + REGULAR
+    if count > 0 and cholesky(count, factors + MIXED * MIXED, factors, 0.0) > 0.0:
+        solve_lower(count, factors, weights)
+        solve_upper(count, factors, weights)
+        for j in range(count):
+            past, weight = c.history + j * step, weights[j]
+            for i in range(size):
+                c.impulses[i] -= weight * past[size + i]
+            for i in range(n):
+                v[i] -= weight * past[2 * size + i]
+    return kept + 1
 
 
 @native
-def coulomb_sweeps(c: ContactFields, v: Reals, scale: float) -> float:
+def coulomb_sweeps(c: ContactFields, v: Reals, n: int, scale: float) -> float:
     """Sweep until velocities v (n) and impulses obey Coulomb's law.
 
     Returns the largest change of a relative velocity in the last sweeps, relative to `scale`.
     """
-    changed, size = 0.0, 0.0
-    for i in range(3 * c.n_active):
-        c.directions[i] = 0.0
+    changed, kept = 0.0, 0
     for number in range(MOST_SWEEPS // 2):
         for i in range(3 * c.n_active):
             c.impulses_before[i] = c.impulses[i]
@@ -211,8 +249,7 @@ def coulomb_sweeps(c: ContactFields, v: Reals, scale: float) -> float:
             2 * number >= MANY_SWEEPS and changed <= SOLVED_LATE * scale
         ):
             break
-        if 2 * number < ACCELERATED:
-            size = accelerate(c, v, size)
+        kept = mix_impulses(c, v, n, kept)
     return changed / scale if scale > 0.0 else 0.0
 
 

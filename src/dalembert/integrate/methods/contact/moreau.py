@@ -18,6 +18,7 @@ from ....model.system import System
 from ....runtime.kernel import Kernel, kernel_of
 from ..fixed.fixed_steps import method_step
 from ..method import FixedStep, Method
+from .cone_solve import MIXED
 from .moreau_steps import moreau_step
 from .shape_arrays import prepare_shapes
 
@@ -257,6 +258,10 @@ def prepare(run: FixedRun) -> None:
         "stated_values": np.zeros(sum(column.numel() for column in stated.columns) + 1),
         "local": np.zeros(max(32, n)),
         "remembered_impulses": np.zeros(3 * len(contacts) + 3),
+        "history": np.zeros((MIXED + 1) * (6 * (capacity + 1) + n)),
+        "mix_products": np.zeros(MIXED**2),
+        "mix_factor": np.zeros(2 * MIXED**2),
+        "mix_weights": np.zeros(MIXED),
     }
     for name in ("collected", "lengths", "right", "component_work", "position_residual"):
         arrays[name] = np.zeros(m + 1)

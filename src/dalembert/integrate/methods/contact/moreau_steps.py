@@ -283,7 +283,7 @@ def solve_contacts_of_step(context: FixedFields, n: int, h: float) -> float:
     if c.key[c.capacity] > 1:
         c.n_simultaneous += 1
     warm_start(context, free)
-    residual = coulomb_sweeps(c, free, speed)
+    residual = coulomb_sweeps(c, free, n, speed)
     c.worst = max(c.worst, residual)
     if not residual <= SOLVED_LATE:
         c.n_unconverged += 1
