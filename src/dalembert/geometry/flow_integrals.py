@@ -103,7 +103,7 @@ class _SolvedForms:
 
 
 def _charts(matrix: sympy.MatrixBase, symbols: Sequence[sympy.Symbol]) -> Iterator[_SolvedForms]:
-    """The forms solved for some of the differentials, the shortest first."""
+    """The forms solved for some of the differentials, those with the fewest operations first."""
     r, n = matrix.shape
     found: list[tuple[int, _SolvedForms]] = []
     for places in islice(combinations(range(n), r), 40):

@@ -141,7 +141,7 @@ def _divisors(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> It
 def shortened(expression: sympy.Expr, looks: int = LOOKS) -> sympy.Expr:
     """An expression simplified within little work, or as it is where it is long.
 
-    `looks` bounds the search for its shortest form: few for what nobody reads.
+    `looks` bounds the work of the printer: few for what nobody reads.
     """
     is_long = expression.count_ops() > 2 * EFFORT
     return expression if is_long else simplify(expression, WORK, looks=looks)

@@ -192,11 +192,20 @@ def principal_logarithm(element: Array) -> Array:
     root, identity, halvings = np.array(element, dtype=float), np.eye(len(element)), 0
     while np.max(np.abs(root - identity)) > NEAR_IDENTITY and halvings < MOST_ROOTS:
         root, halvings = _square_root(root), halvings + 1
-    ratio = np.linalg.solve(root + identity, root - identity)
+    found = 2.0**halvings * _series_logarithm(root)
+    for _ in range(2):  # log A = X + log(exp(-X) A): roots near half a turn lose digits
+        found = found + _series_logarithm(expm(-found) @ element)
+    return found
+
+
+def _series_logarithm(element: Array) -> Array:
+    """log A = 2 artanh((A - 1)/(A + 1)) of a matrix near the identity."""
+    identity = np.eye(len(element))
+    ratio = np.linalg.solve(element + identity, element - identity)
     square, power, total = ratio @ ratio, ratio, np.zeros_like(ratio)
-    for k in range(1, 60, 2):  # log A = 2 artanh((A - 1)/(A + 1))
+    for k in range(1, 60, 2):
         total, power = total + 2.0 / k * power, power @ square
-    return 2.0**halvings * total
+    return total
 
 
 def _square_root(matrix: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Case II of Douglas beside power series: what Helmholtz's conditions leave of g at a point."""
+"""Case II of Douglas, and completed conditions, beside power series of g about a point."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scipy.linalg import null_space
 import dalembert as da
 from dalembert.analysis.variational.douglas import douglas
 from dalembert.analysis.variational.helmholtz_conditions import SecondOrder
+from dalembert.analysis.variational.multiplier_completion import by_completion
 
 x, y = da.coordinates("x y")
 v, w, t = x.dot, y.dot, da.t
@@ -79,6 +80,17 @@ def asked(forces: list[sympy.Expr]) -> Any:
     return found.existence
 
 
+def has_the_motions_of(lagrangian: sympy.Expr, forces: list[sympy.Expr]) -> bool:
+    """Whether a regular Lagrangian has Euler's equations a = F."""
+    rates = dict(zip(SPACE, [v, w, *forces, 1], strict=True))
+    gaps = []
+    for q in (x, y):
+        p = sympy.diff(lagrangian, q.dot)
+        along = sum(sympy.diff(p, s) * rate for s, rate in rates.items())
+        gaps.append(sympy.simplify(along - sympy.diff(lagrangian, q)))
+    return gaps == [0, 0] and sympy.simplify(sympy.hessian(lagrangian, (v, w)).det()) != 0
+
+
 def mixed(forces: list[sympy.Expr]) -> list[sympy.Expr]:
     """The same motions in other coordinates: x = X + 2 Y, y = Y - X + X^2 / 3."""
     X, Y, V, W = sympy.symbols("X Y V W")
@@ -127,22 +139,76 @@ def test_the_case_is_the_same_in_other_coordinates(name: str) -> None:
 )
 def test_two_have_a_lagrangian_that_is_known(forces: Any, lagrangian: sympy.Expr) -> None:
     """x as a function of y has the Lagrangian l(x, dx/dy, y); then L = w l(x, v/w, y) + w^2/2."""
-    rates = dict(zip(SPACE, [v, w, *forces, 1], strict=True))
-    for q in (x, y):
-        p = sympy.diff(lagrangian, q.dot)
-        along = sum(sympy.diff(p, s) * rate for s, rate in rates.items())
-        assert sympy.simplify(along - sympy.diff(lagrangian, q)) == 0
-    assert sympy.simplify(sympy.hessian(lagrangian, (v, w)).det()) != 0
+    assert has_the_motions_of(lagrangian, forces)
     assert asked(forces).is_proved
 
 
-@pytest.mark.parametrize(
-    ("forces", "name"),
-    [([-w * x, ZERO], "IIa2"), ([-x - v * w, ZERO], "IIa2"), ([y, ZERO], "IIb")],
-)
-def test_what_is_left_open_is_named(forces: Any, name: str) -> None:
+COMPLETED = {
+    "x_ddot = -x y_dot": ([-w * x, ZERO], "IIa2", "1 arbitrary function of 2 variables"),
+    "turned by y": ([-x - v * w, ZERO], "IIa2", "1 arbitrary function of 2 variables"),
+    "force by the speed": ([v, y - v**2], "IIa2", "1 arbitrary function of 2 variables"),
+    "double": ([2 * v**2 * w, ZERO], "IIb", "2 arbitrary functions of 2 variables"),
+    "double, accelerated": ([w**3 / 2, sympy.Rational(1, 2)], "IIb", "2 arbitrary functions of 2"),
+}
+
+
+@pytest.mark.parametrize(("forces", "name", "freedom"), COMPLETED.values(), ids=COMPLETED)
+def test_other_cases_are_decided_as_power_series_do(forces: Any, name: str, freedom: str) -> None:
     found = asked(forces)
-    assert found.status == "not established" and f"case {name} " in found.grounds
+    assert found.is_proved and f"case {name} " in found.grounds and freedom in found.grounds
+    assert some_are_regular(metrics_at_the_point(forces, 3))
+
+
+def test_a_semi_separated_system_has_its_lagrangian() -> None:
+    """L = (v^2 - w x^2) / (2 sqrt(w)) + w^2 / 2: Euler's equations by SymPy."""
+    lagrangian = (v**2 - w * x**2) / (2 * sympy.sqrt(w)) + w**2 / 2
+    assert has_the_motions_of(lagrangian, [-w * x, ZERO])
+    assert asked([-w * x, ZERO]).is_proved
+
+
+def test_what_is_not_decided_says_why() -> None:
+    found = asked([sympy.sqrt(1 + x**2) * w, ZERO])
+    assert found.status == "not established" and "IIa2" in found.grounds
+    assert "not completed with the function sqrt(x**2 + 1)" in found.grounds
+
+
+@pytest.mark.parametrize(
+    ("forces", "exists"),
+    [
+        ([x**2 + y**2, ZERO], False),
+        ([y + v * w, ZERO], False),
+        ([y, -x * w], True),
+        ([-2 * x * y, -(x**2)], True),
+        ([ZERO, ZERO], True),
+    ],
+)
+def test_the_completion_decides_the_other_cases_as_the_algebra_does(forces: Any, exists: bool):
+    frame = SecondOrder((), (x, y))
+    assert douglas(frame, forces).existence.is_proved == exists
+    completed = by_completion(frame, forces, "")
+    assert (completed.is_proved, completed.is_refuted) == (exists, not exists)
+
+
+def existence_in_three(*forces: sympy.Expr) -> Any:
+    z = da.coordinates("z")
+    rows = [
+        q.ddot - sympy.sympify(force).subs(sympy.Symbol("z"), z)
+        for q, force in zip((x, y, z), forces, strict=True)
+    ]
+    return da.variational.helmholtz(rows, [x, y, z]).existence
+
+
+def test_three_degrees_of_freedom_without_a_multiplier() -> None:
+    z = sympy.Symbol("z")
+    assert existence_in_three(y**2, z**2, ZERO).is_refuted
+    assert existence_in_three(x**2 + y**2, ZERO, ZERO).is_refuted
+
+
+@pytest.mark.long
+def test_three_degrees_of_freedom_with_one() -> None:
+    """The semi-separated system above with an oscillator beside it has the sum of Lagrangians."""
+    found = existence_in_three(-w * x, ZERO, -sympy.Symbol("z"))
+    assert found.is_proved and "2 arbitrary functions of 2 variables" in found.grounds
 
 
 def test_power_series_refute_what_the_third_case_refutes() -> None:

@@ -57,7 +57,7 @@ def test_every_shifted_invariant_is_conserved(name):
     assert all(np.ptp(motion[key]) < 1e-10 for key in flow.integrals)
 
 
-@pytest.mark.parametrize("name", ["A2", "B2", "D4", "G2"])
+@pytest.mark.parametrize("name", ["A2", "B2", "G2", pytest.param("D4", marks=pytest.mark.long)])
 def test_there_are_as_many_independent_invariants_as_integrability_needs(name):
     own, a = algebra(name), POINTS[name][0]
     M = np.random.default_rng(3).normal(size=own.dimension) * 0.3

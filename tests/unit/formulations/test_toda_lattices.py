@@ -11,6 +11,8 @@ import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.formulations.groups.toda_lattices import pfaffian, toda_lax
 
+EXCEPTIONAL = ["E6", "E7", "E8"]
+
 
 @pytest.mark.parametrize("periodic", [False, True])
 @pytest.mark.parametrize("name", ["A2", "B2", "C3", "D4", "G2"])
@@ -29,7 +31,21 @@ def test_lax_pairs_and_integrals(name, periodic):
 
 
 @pytest.mark.parametrize("periodic", [False, True])
-@pytest.mark.parametrize("name", ["A2", "B3", "C2", "G2"])
+@pytest.mark.parametrize("name", ["F4", "E6", pytest.param("E7", marks=pytest.mark.long)])
+def test_lax_pairs_of_exceptional_lattices(name, periodic):
+    pair = toda_lax(name, periodic=periodic)
+    assert pair.residual.is_zero_matrix
+    assert sorted(pair.integrals) == ["energy", "product"][: 1 + periodic]
+    for integral in pair.integrals.values():
+        rate = sum(sympy.diff(integral, s) * own for s, own in pair.rates.items())
+        assert sympy.expand(rate) == 0
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    ["A2", "B3", "C2", "G2", "F4", *(pytest.param(k, marks=pytest.mark.long) for k in EXCEPTIONAL)],
+)
 def test_motions_are_those_of_the_hamiltonian_with_exponentials(name, periodic):
     """H = p.p/2 + sum 2/(alpha, alpha) exp(2 alpha(q)), integrated by SciPy alone."""
     roots = da.lie.RootSystem(name)

@@ -93,6 +93,7 @@ def test_describe_names_the_integrals_of_a_set() -> None:
     assert found.to_json()["integrals"] == ["b", "a + b*c"]
 
 
+@pytest.mark.long
 def test_describe_says_what_was_tried() -> None:
     a, b, c = da.coordinates("a b c")
     hidden = sin(a * b + exp(b * c) * a) + a**3 * c * b + cos(a * c)

@@ -312,3 +312,13 @@ def test_a_chart_that_is_no_chart_says_so():
         LieGroup.SO(3).chart(sympy.symbols("a b c"), ("e1", "e1", "e2")).left_frame  # noqa: B018
     with pytest.raises(ModelError, match="needs 3 symbols"):
         LieGroup.SO(3).chart(sympy.symbols("a b"))
+
+
+@pytest.mark.parametrize(("size", "part"), [(2, 0.5), (2, 0.99), (2, 1 - 1e-6), (3, 0.99)])
+def test_logarithms_of_unitary_elements_near_half_a_turn_are_good_to_rounding(size, part):
+    group, random = LieGroup.SU(size), np.random.default_rng(3)
+    for _ in range(10):
+        xi = random.normal(size=group.dimension)
+        xi *= part * np.pi / np.max(np.abs(np.linalg.eigvals(group.hat(xi))))
+        element = group.exp(xi)
+        assert np.max(np.abs(group.exp(group.log(element)) - element)) < 1e-14

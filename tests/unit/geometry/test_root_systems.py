@@ -13,12 +13,14 @@ from dalembert.errors import ModelError
 from dalembert.geometry.polytopes import moment_polytope
 from dalembert.geometry.root_systems import RootSystem
 
-NAMES = ["A1", "A3", "B2", "B3", "C3", "D3", "D4", "G2"]
+NAMES = ["A1", "A3", "B2", "B3", "C3", "D3", "D4", "G2", "F4"]
 
 
 def regular_point(roots: RootSystem) -> np.ndarray:
     x = np.arange(roots.dimension, 0, -1.0) ** 1.3
-    return x - x.mean() if roots.family == "G" else x
+    if roots.family in "EG":
+        x = np.linalg.pinv(np.array(roots.simple_roots, float)) @ np.arange(1.0, roots.rank + 1)
+    return x
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,6 +44,75 @@ def test_orders_of_weyl_groups_and_numbers_of_roots(name):
     assert len(roots.weyl_orbit(regular_point(roots))) == order
     assert len(roots.positive_roots) == sum(k - 1 for k in roots.degrees)
     assert len(roots.polytope(regular_point(roots)).vertices) == order
+
+
+@pytest.mark.parametrize("name", ["E6", "E7", pytest.param("E8", marks=pytest.mark.long)])
+def test_exceptional_algebras_obey_the_relations_of_serre(name):
+    """[e_i, f_j] = delta_ij h_i, [h_i, e_j] = a_ij e_j, ad(e_i)^(1 - a_ij) e_j = 0, in NumPy."""
+    roots = RootSystem(name)
+    e = [np.array(E.tolist(), float) for E in roots.raising]
+    weights = np.array(roots.weights, float)
+    h = [np.diag(np.round(weights @ np.array(a, float), 9)) for a in roots.simple_roots]
+    for i, j in np.ndindex(roots.rank, roots.rank):
+        a = roots.cartan_matrix[i, j]
+        assert np.array_equal(e[i] @ e[j].T - e[j].T @ e[i], h[i] * (i == j))
+        assert np.array_equal(h[i] @ e[j] - e[j] @ h[i], a * e[j])
+        moved = e[j]
+        for _ in range(1 - a if i != j else 0):
+            moved = e[i] @ moved - moved @ e[i]
+        assert i == j or not np.any(moved)
+
+
+def test_the_exceptional_groups_have_their_orders():
+    orders = {"E6": 51_840, "E7": 2_903_040, "E8": 696_729_600, "F4": 1152}
+    for name, order in orders.items():
+        assert RootSystem(name).weyl_order == order
+    e6 = RootSystem("E6")
+    assert len(e6.weyl_orbit(regular_point(e6))) == 51_840
+    with pytest.raises(ModelError, match="too long to be listed"):
+        RootSystem("E7").weyl_orbit(regular_point(RootSystem("E7")))
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "vertices", "facets"),
+    [
+        ("F4", 3, 24, 24),
+        ("E6", 0, 27, 99),
+        ("E6", 1, 72, 54),
+        ("E7", 6, 56, 702),
+        ("E7", 0, 126, 632),
+        ("E8", 7, 240, 19_440),
+    ],
+)
+def test_orbits_of_fundamental_weights_are_the_semiregular_polytopes(name, node, vertices, facets):
+    """The 24-cell, and 2_21, 1_22, 3_21, 2_31 and 4_21 of Gosset and Coxeter."""
+    roots = RootSystem(name)
+    weight = np.linalg.pinv(np.array(roots.simple_roots, float))[:, node]
+    shape = roots.polytope(weight)
+    assert (len(shape.vertices), len(shape.offsets)) == (vertices, facets)
+    on = np.abs(shape.vertices @ shape.normals.T - shape.offsets) < 1e-9
+    assert np.max(shape.excess(shape.vertices)) < 1e-9 and np.min(on.sum(axis=0)) >= roots.rank
+
+
+@pytest.mark.parametrize(
+    ("name", "point"),
+    [
+        ("A3", [3, 1, 1, 0]),
+        ("B3", [2, 0, 0]),
+        ("C3", [2, 2, 1]),
+        ("D4", [1, 1, 0, 0]),
+        ("G2", [1, 0, -1]),
+        ("F4", [1, 1, 0, 0]),
+        ("F4", [3, 1, 1, 1]),
+    ],
+)
+def test_facets_are_those_of_the_convex_hull(name, point):
+    roots = RootSystem(name)
+    shape, hull = roots.polytope(point), moment_polytope(roots.weyl_orbit(point))
+    assert len(shape.vertices) == len(hull.vertices)
+    rows = [np.round(np.c_[own.normals, own.offsets], 9) + 0.0 for own in (shape, hull)]
+    assert len(rows[0]) == len(rows[1])
+    assert np.allclose(*(own[np.lexsort(own.T)] for own in rows), atol=1e-8)
 
 
 def test_diagonals_of_hermitian_matrices_fill_the_polytope_of_schur_and_horn():
@@ -76,7 +147,7 @@ def test_blocks_of_skew_matrices_stay_in_the_polytope_of_kostant(name, odd):
     assert bool(np.all(shape.contains(flipped))) == (name == "B2")
 
 
-@pytest.mark.parametrize("name", ["A2", "B2", "C2", "D3", "G2"])
+@pytest.mark.parametrize("name", ["A2", "B2", "C2", "D3", "G2", "F4"])
 def test_sampled_orbits_stay_inside_and_leave_smaller_polytopes(name):
     roots = RootSystem(name)
     point = regular_point(roots)
@@ -96,7 +167,7 @@ def test_the_affine_span_the_volume_and_points_inside_an_edge():
     assert moment_polytope([[1.0, 2.0]]).dimension == 0
 
 
-@pytest.mark.parametrize("name", ["A0", "E9", "G3", "B1", "B", 3])
+@pytest.mark.parametrize("name", ["A0", "E5", "E9", "F3", "G3", "B1", "B", 3])
 def test_unknown_root_systems_are_refused(name):
     with pytest.raises(ModelError, match="no such root system"):
         RootSystem(name)

@@ -11,13 +11,14 @@ It follows that g nabla^k Phi is symmetric for every k: linear equations for the
 each point. For two degrees of freedom Douglas (1941) told four cases apart by their rank:
 
     I    rank 0, Phi = lambda 1         there are multipliers
-    II   rank 1                         some have, some have not, see `douglas_second_case.py`
+    II   rank 1                         `douglas_second_case.py`, `multiplier_completion.py`
     III  rank 2, g = mu g_0             all derivatives of ln mu are determined, see below
     IV   rank 3                         there is none
 
 In case III the symmetry of dg_ij/dv_k determines d ln mu/dv, nabla g = 0 then Gamma(ln mu), and
 their commutators d ln mu/dq: a multiplier exists just where this form is closed, and it is found by
-quadratures. For more degrees of freedom the rank may refute, too (Crampin, Sarlet and others).
+quadratures. For more degrees of freedom the rank may refute, too (Crampin, Sarlet and others); what
+is left is decided by completing the conditions to a passive system.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from ...model.symbols import t
 from ..hamilton_jacobi.primitives import potential
 from .douglas_second_case import second_case
 from .helmholtz_conditions import SecondOrder
+from .multiplier_completion import by_completion
 
 __all__ = ["DouglasConditions", "douglas"]
 
@@ -85,7 +87,7 @@ def douglas(equations: SecondOrder, accelerations: Sequence[sympy.Expr]) -> Doug
         return DouglasConditions("IV" if n == 2 else "", rank, Verdict("refuted", words), None)
     if n != 2:
         words = f"{rank.value} independent equations leave entries of a multiplier free"
-        return DouglasConditions("", rank, Verdict("not established", words), None)
+        return DouglasConditions("", rank, by_completion(equations, list(F), words), None)
     if rank.at_most == 0:
         words = "case I of Douglas: Phi is a multiple of the identity"
         return DouglasConditions("I", rank, Verdict("proved", words, holds_to_rounding=True), None)
@@ -94,6 +96,8 @@ def douglas(equations: SecondOrder, accelerations: Sequence[sympy.Expr]) -> Doug
         decided = Verdict("not established", words)
         if rank.at_most == 1:
             decided = second_case(equations.velocities, rows[0])
+        if not decided.is_proved:
+            decided = by_completion(equations, list(F), decided.grounds)
         return DouglasConditions("II", rank, decided, None)
     existence, multiplier = _third_case(equations, F, rows)
     return DouglasConditions("III", rank, existence, multiplier)

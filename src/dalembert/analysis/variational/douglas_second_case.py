@@ -15,12 +15,14 @@ The quadratic form Q(X) = det(X, Phi X) has the roots X_1 and X_2, and D_X X is 
 where C(X) = det(X, (D_X Phi) X) = 0. No root has to be taken:
 
     IIa1   the quadratic Q divides the cubic C     separated: there are multipliers
-    IIa2   one root in common                      semi-separated: not decided here
-    IIa3   no root in common                       non-separated: not decided here
-    IIb    Q is a square, a double eigenvalue      not decided here
+    IIa2   one root in common                      semi-separated
+    IIa3   no root in common                       non-separated
+    IIb    Q is a square, a double eigenvalue      Phi is not diagonalisable
 
-(Douglas 1941; the cases have the names of Sarlet, Thompson and Prince 2002.) Complex eigenvalues
-give conjugate forms, whose sum is real.
+(Douglas 1941; the cases have the names of Sarlet, Thompson and Prince 2002, who divide case IIa by
+which eigenspaces are integrable.) Complex eigenvalues give conjugate forms, whose sum is real. In
+case IIa2 the conditions on rho_1 do not contain rho_2; in case IIa3 they are coupled. Both and IIb
+may have multipliers or not, which `multiplier_completion.py` decides.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ __all__ = ["second_case"]
 
 
 def second_case(velocities: Sequence[sympy.Symbol], row: Sequence[sympy.Expr]) -> Verdict:
-    """Whether there is a multiplier, row . (g_11, g_12, g_22) = 0 being the algebraic condition.
+    """The case within II, and that there are multipliers where it is separated.
 
-    The row is (Phi_12, Phi_22 - Phi_11, -Phi_21).
+    The row is (Phi_12, Phi_22 - Phi_11, -Phi_21): row . (g_11, g_12, g_22) = 0.
 
     >>> from ...model.symbols import coordinates
     >>> x, y = coordinates("x y")

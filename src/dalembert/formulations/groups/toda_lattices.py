@@ -11,6 +11,9 @@ With a point a of the Cartan algebra, the simple roots alpha_i, and for periodic
 traces of powers of L(z) are conserved, coefficient by coefficient in z, the Pfaffian for D, and
 b_0 prod b_i^m_i with theta = sum m_i alpha_i. With a = p and b_i = exp(alpha_i(q)) these are
 Hamilton's equations of H = p.p/2 + sum_i 2/(alpha_i, alpha_i) exp(2 alpha_i(q)).
+
+For E6, E7, E8 and F4 the traces, of degrees up to 30, are too long to be written as formulas: the
+energy is, and the others are the spectrum of L.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from ...geometry.root_systems import RootSystem
+from ...geometry.root_systems import Root, RootSystem
 from ...model.flow_system import Action, Flow
 from ...model.symbols import Coordinate, as_expression
 from ...typing import Expression
@@ -42,26 +45,27 @@ class LaxPair:
     rates : dict of symbol to expression
         The equations of the lattice.
     integrals : dict of name to expression
-        Conserved quantities: as many as the rank, and the product of the b_i of a periodic lattice.
+        Conserved quantities: as many as the rank (for E and F the energy alone, beside the spectrum
+        of L), and the product of the b_i of a periodic lattice.
     spectral : symbol or None
         z.
     """
 
-    L: sympy.ImmutableMatrix
-    B: sympy.ImmutableMatrix
+    L: sympy.ImmutableSparseMatrix
+    B: sympy.ImmutableSparseMatrix
     rates: dict[Coordinate, sympy.Expr]
     integrals: dict[str, sympy.Expr]
     spectral: sympy.Symbol | None
 
     @property
-    def residual(self) -> sympy.ImmutableMatrix:
+    def residual(self) -> sympy.ImmutableSparseMatrix:
         """L_dot - [L, B] along the lattice, expanded: zero, (N x N)."""
         moved = sum(
             (self.L.diff(symbol) * rate for symbol, rate in self.rates.items()),
-            sympy.zeros(*self.L.shape),
+            sympy.ImmutableSparseMatrix(*self.L.shape, {}),
         )
         bracket = self.L * self.B - self.B * self.L
-        return sympy.ImmutableMatrix((moved - bracket).applyfunc(sympy.expand))
+        return (moved - bracket).applyfunc(sympy.expand)
 
 
 def toda_lax(roots: str | RootSystem, *, periodic: bool = False) -> LaxPair:
@@ -70,7 +74,7 @@ def toda_lax(roots: str | RootSystem, *, periodic: bool = False) -> LaxPair:
     Parameters
     ----------
     roots : str or RootSystem
-        "A3", "B2", "C3", "D4", "G2", ...
+        "A3", "B2", "C3", "D4", "E8", "F4", "G2", ...
     periodic : bool
         Join the affine root: the periodic lattice, with a spectral parameter in the pair.
 
@@ -94,7 +98,7 @@ def toda_lax(roots: str | RootSystem, *, periodic: bool = False) -> LaxPair:
         b.append(Coordinate("b_0"))
         up.append(Z)
     size = len(system.weights)
-    L, B = system.diagonal(a), sympy.zeros(size, size)
+    L, B = system.diagonal(a), sympy.ImmutableSparseMatrix(size, size, {})
     for own, e, z in zip(b, raising, up, strict=True):
         L += own * (z * e + e.T / z)
         B += own * (z * e - e.T / z)
@@ -104,19 +108,19 @@ def toda_lax(roots: str | RootSystem, *, periodic: bool = False) -> LaxPair:
         pairs = zip(b, coroots, strict=True)
         rates[place] = sympy.Add(*(-2 * coroot[k] * own**2 for own, coroot in pairs))
     for own, root in zip(b, simple, strict=True):
-        rates[own] = own * sympy.Add(*(c * place for c, place in zip(root, a, strict=True)))
+        terms = (sympy.Rational(c) * place for c, place in zip(root, a, strict=True))
+        rates[own] = own * sympy.Add(*terms)
     integrals = {"energy": _energy(a, b, simple)} | _traces(system, L, periodic)
     if periodic:
         marks = zip(b, (*system.marks, 1), strict=True)
         integrals["product"] = sympy.Mul(*(own**mark for own, mark in marks))
-    left, right = sympy.ImmutableMatrix(L), sympy.ImmutableMatrix(B)
-    return LaxPair(left, right, rates, integrals, Z if periodic else None)
+    return LaxPair(L, B, rates, integrals, Z if periodic else None)
 
 
-def _energy(a: list[Coordinate], b: list[Coordinate], roots: list[tuple[int, ...]]) -> sympy.Expr:
+def _energy(a: list[Coordinate], b: list[Coordinate], roots: list[Root]) -> sympy.Expr:
     """a.a/2 + sum 2/(alpha, alpha) b^2."""
     bonds = (
-        own**2 * sympy.Rational(2, sum(c * c for c in root))
+        own**2 * sympy.Rational(2 / sum(c * c for c in root))
         for own, root in zip(b, roots, strict=True)
     )
     return sympy.Add(*(place**2 / 2 for place in a), *bonds)
@@ -125,6 +129,8 @@ def _energy(a: list[Coordinate], b: list[Coordinate], roots: list[tuple[int, ...
 def _traces(system: RootSystem, L: sympy.Matrix, periodic: bool) -> dict[str, sympy.Expr]:
     """tr L^k / k, the part without z, for the degrees of the system; and the Pfaffian for D."""
     found: dict[str, sympy.Expr] = {}
+    if system.family in "EF":
+        return found
     if system.family == "A":
         found["momentum"] = L.trace()
     degrees = [k for k in system.degrees if k > 2]

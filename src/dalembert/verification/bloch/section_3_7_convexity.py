@@ -6,6 +6,8 @@ complex steps.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import sympy
 
@@ -72,6 +74,24 @@ def projections_of_orbits() -> Residual:
     wanted = np.array(sorted(corners))
     found = np.array(sorted(map(tuple, shape.vertices)))
     return [excess(value) for value in shape.excess(images)], distance(found, wanted)
+
+
+@listed("B-3.7-kostant-exceptional")
+def exceptional_polytopes() -> Residual:
+    """The 24-cell has the corners e_k, -e_k and (1/2, ...) with all signs."""
+    f4 = RootSystem("F4")
+    cell = f4.polytope([1, 0, 0, 0])
+    units = np.concatenate([np.eye(4), -np.eye(4)])
+    wanted = np.concatenate([units, np.array(list(product((-0.5, 0.5), repeat=4)))])
+    found, wanted = (np.array(sorted(map(tuple, own))) for own in (cell.vertices, wanted))
+    smallest = {"E6": (27, 99), "E7": (56, 702), "E8": (240, 19_440)}
+    points = {"E6": [0, 0, 0, 0, 0, -2 / 3, -2 / 3, 2 / 3], "E7": [0, 0, 0, 0, 0, 1, -0.5, 0.5]}
+    counted = len(cell.offsets) == 24
+    for name, numbers in smallest.items():
+        shape = RootSystem(name).polytope(points.get(name, [1, 1, 0, 0, 0, 0, 0, 0]))
+        counted = counted and (len(shape.vertices), len(shape.offsets)) == numbers
+    samples = cell.excess(f4.orbit_samples([1, 0, 0, 0], 40))
+    return [excess(value) for value in samples], distance(found, wanted), 0 if counted else np.inf
 
 
 @listed("B-3.7-convexity")

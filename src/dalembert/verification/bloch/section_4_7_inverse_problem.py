@@ -11,7 +11,8 @@ import sympy
 from ...analysis.variational.inverse_problem import helmholtz
 from ...control.ports.ports import hamiltonian_control
 from ...control.ports.recovered_hamiltonian import recover_hamiltonian
-from ...model.symbols import coordinates, inputs
+from ...model.symbols import Coordinate, coordinates, inputs
+from ...typing import Array
 from ..numeric import Residual
 from ..row_registry import listed
 
@@ -43,12 +44,34 @@ def multipliers_of_two_degrees_of_freedom() -> Residual:
     none = helmholtz([x.ddot - x**2 - y**2, y.ddot], [x, y])
     if found.lagrangian is None or not none.existence.is_refuted:
         return np.inf
-    rates = {x: x.dot, y: y.dot, x.dot: forces[0], y.dot: forces[1]}
+    return _euler_gaps(found.lagrangian, [x, y], forces, -1.0)
+
+
+@listed("B-4.7-semi-separated")
+def a_semi_separated_system() -> Residual:
+    x, y = coordinates("x y")
+    forces = [-x * y.dot, sympy.S.Zero]
+    found = helmholtz([x.ddot - forces[0], y.ddot], [x, y])
+    none = helmholtz([x.ddot - y - x.dot * y.dot, y.ddot], [x, y])
+    if not (found.existence.is_proved and "IIa2" in found.existence.grounds):
+        return np.inf
+    if not none.existence.is_refuted:
+        return np.inf
+    lagrangian = (x.dot**2 - y.dot * x**2) / (2 * sympy.sqrt(y.dot)) + y.dot**2 / 2
+    return _euler_gaps(lagrangian, [x, y], forces, 0.5)
+
+
+def _euler_gaps(
+    lagrangian: sympy.Expr, q: list[Coordinate], forces: list[sympy.Expr], least: float
+) -> list[Array]:
+    """d/dt L_v - L_q along a = F, at random points."""
+    rates = dict(zip(q, (own.dot for own in q), strict=True))
+    rates |= {own.dot: force for own, force in zip(q, forces, strict=True)}
     gaps = []
-    for q in (x, y):
-        momentum = sympy.diff(found.lagrangian, q.dot)
+    for own in q:
+        momentum = sympy.diff(lagrangian, own.dot)
         along = sum(sympy.diff(momentum, s) * rate for s, rate in rates.items())
-        gaps.append(along - sympy.diff(found.lagrangian, q))
+        gaps.append(along - sympy.diff(lagrangian, own))
     values = sympy.lambdify(tuple(rates), gaps)
-    points = np.random.default_rng(4).uniform(-1, 1, (5, 4))
+    points = np.random.default_rng(4).uniform(least, 1, (5, 4))
     return [np.abs(np.array(values(*point), dtype=float)) for point in points]

@@ -59,6 +59,8 @@ def shifted_invariants_on_g2() -> Residual:
 
 @listed("B-7.7-toda-b", given={"name": "B3", "periodic": False})
 @listed("B-7.7-toda-g2", given={"name": "G2", "periodic": False})
+@listed("B-7.7-toda-f4", given={"name": "F4", "periodic": False})
+@listed("B-7.7-toda-e6-periodic", given={"name": "E6", "periodic": True})
 @listed("B-7.7-toda-periodic", given={"name": "A3", "periodic": True})
 def toda_of_roots(name: str, periodic: bool) -> Residual:
     roots = RootSystem(name)
