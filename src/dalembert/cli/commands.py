@@ -441,7 +441,12 @@ def doctor(as_json: AsJson = False) -> int:
 @app.command()
 def lab(
     folder: Annotated[
-        Path, Argument(metavar="[FOLDER]", help="Where model files are opened and saved.")
+        Path,
+        Argument(
+            metavar="[FOLDER|FILE]",
+            help="Where model files are opened and saved, or a model file (TOML, URDF, MJCF) to"
+            " open.",
+        ),
     ] = Path("."),
     port: Annotated[
         int | None,

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from ..errors import FileError
 from ..lab.server.serving import serve
 from .entry import FINE
 
@@ -17,10 +16,6 @@ __all__ = ["lab_command"]
 
 def lab_command(folder: Path, port: int | None, browser: bool, token: str | None = None) -> int:
     """Serve the lab and open its page."""
-    if not folder.is_dir():
-        raise FileError(
-            f"There is no folder {str(folder)[:100]}", remedy="name a folder that exists"
-        )
     with suppress(KeyboardInterrupt), ExitStack() as stack:
 
         def ready(address: str) -> None:

@@ -10,7 +10,6 @@ from ..errors import ModelError, nearest
 from ..gallery import built_in as built_in_names
 from ..gallery import load as load_built_in
 from ..model.io.expressions import evaluate, parse
-from ..model.io.files import load_model
 from ..model.names import shortened
 from ..model.scenario import Scenario
 
@@ -32,6 +31,8 @@ def named_system(name: str, parameters: Mapping[str, float] | None = None) -> Sc
         known = {key: value for key, value in given if key in scenario.parameters}
         return scenario.replacing(parameters={**scenario.parameters, **known})
     if name.lower().endswith(".toml") or "/" in name or _exists(name):
+        from ..model.io.files import load_model  # the readers of bodies take a while
+
         return load_model(name, parameters)
     similar = nearest(name.lower().replace("_", "-").replace(" ", "-"), built_in_names())
     what = f"There is no built-in system and no model file called {shortened(name)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import io
 import json
 import subprocess
@@ -341,6 +342,26 @@ def test_a_run_imports_only_what_it_needs() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_systems_of_the_gallery_need_no_reader_of_model_files() -> None:
+    code = (
+        "import sys; from dalembert.cli.systems import named_system; named_system('snakeboard');"
+        " sys.exit('dalembert.model.io.file_reader' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_process_of_its_own_seldom_searches_for_cycles(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = gc.get_threshold()
+    monkeypatch.setattr(sys, "argv", ["dalembert", "--version"])
+    try:
+        assert entry.main(["--version"]) == 0 and gc.get_threshold() == before
+        assert entry.main() == 0 and gc.get_threshold()[0] == entry.CYCLE_SEARCH
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_optional_paths_of_pictures() -> None:

@@ -62,7 +62,7 @@ class Lab:
 
     def open(self, device: str, fragment: str = "") -> Any:
         page = self.browser.new_context(accept_downloads=True, **DEVICES[device]).new_page()
-        page.set_default_timeout(40000)
+        page.set_default_timeout(180_000)
         page.on(
             "console",
             lambda said: (

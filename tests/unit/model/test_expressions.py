@@ -168,7 +168,10 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("label", BOMBS)
+@pytest.mark.parametrize(
+    "label",
+    [pytest.param(label, marks=[pytest.mark.long] * (label == "squares")) for label in BOMBS],
+)
 def test_bombs_end_in_time(label):
     before = time.process_time()
     with pytest.raises(ExpressionError):

@@ -344,7 +344,7 @@ WILD = [
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 12))]
 )
 def test_wild_values_end_in_a_sentence_or_a_model(seed: int) -> None:
     """Each value of two models is replaced by each wild one in turn, by twelfths."""

@@ -405,6 +405,7 @@ def test_hostile_files_end_in_a_sentence(label: str, tmp_path: Path) -> None:
     assert ended(urdf(tmp_path, HOSTILE[label]))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dalembert.errors.DalembertWarning")
 def test_generated_hostile_files_end_in_a_sentence(tmp_path: Path) -> None:
     legal = []

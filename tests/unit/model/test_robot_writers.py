@@ -94,8 +94,11 @@ def test_balls_references_springs_and_actuators_of_mjcf_come_back(tmp_path: Path
     assert_same(cart, written(cart, tmp_path / "cart.xml"))
 
 
-@pytest.mark.parametrize("suffix", ["urdf", "xml"])
-@pytest.mark.parametrize("quaternion", [True, False], ids=["quaternion", "angles"])
+@pytest.mark.parametrize("suffix", [pytest.param("urdf", marks=pytest.mark.long), "xml"])
+@pytest.mark.parametrize(
+    "quaternion",
+    [pytest.param(True, id="quaternion"), pytest.param(False, id="angles", marks=pytest.mark.long)],
+)
 def test_joints_of_every_kind_come_back(suffix: str, quaternion: bool, tmp_path: Path) -> None:
     mechanism, values = chain(quaternion=quaternion)
     path = tmp_path / f"chain.{suffix}"

@@ -19,6 +19,7 @@ def test_a_scenario_prints_its_statement(name: str) -> None:
     assert str(scenario.system) in text and scenario.source in text
 
 
+@pytest.mark.long
 def test_long_statements_are_counted_not_written() -> None:
     q = da.coordinates("q1:31")
     coupled = sum(a * b for a in q for b in q)

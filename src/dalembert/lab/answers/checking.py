@@ -22,7 +22,7 @@ from ..job_progress import JobProgress
 from ..request_errors import refusal
 from .character import character_of
 from .lab_formulas import expression_mathml, symbol_mathml
-from .scenarios import DEFAULT_SPAN, dimension_of, scenario_of, start_names
+from .scenarios import DEFAULT_SPAN, dimension_of, reading_warnings, scenario_of, start_names
 
 __all__ = ["check", "described", "read"]
 
@@ -38,7 +38,9 @@ def read(request: dict[str, Any], _: JobProgress) -> dict[str, Any]:
 def check(request: dict[str, Any], _: JobProgress) -> dict[str, Any]:
     """A model as the page shows it, or its fault."""
     try:
-        return {"ok": True, "model": described(scenario_of(request), request.get("form"))}
+        model = described(scenario_of(request), request.get("form"))
+        model["notes"] = [*reading_warnings(request), *model["notes"]]
+        return {"ok": True, "model": model}
     except DalembertError as error:
         return {"ok": False, "error": refusal(error, request.get("text"))}
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import tomllib
+import warnings
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, Generic, TypeVar
 
-from ...errors import ModelError, nearest
+from ...errors import DalembertWarning, ModelError, nearest
 from ...gallery import load
 from ...integrate.methods.table import AUTO, fixed_methods
 from ...model.drawing import drawing_of
 from ...model.flow_system import Flow
-from ...model.io.files import loads
+from ...model.io.files import is_robot_text, loads
 from ...model.scenario import Scenario
 from ...model.system import System
 
@@ -26,6 +27,7 @@ __all__ = [
     "configured",
     "dimension_of",
     "options_of",
+    "reading_warnings",
     "scenario_of",
     "span_of",
     "start_names",
@@ -64,6 +66,7 @@ class RecentItems(Generic[Value]):
 
 
 _built_in = RecentItems[Scenario](MOST_KEPT)
+_warnings = RecentItems[tuple[str, ...]](MOST_KEPT)
 _systems, _scenarios = RecentItems[System | Flow](MOST_KEPT), RecentItems[Scenario](MOST_KEPT)
 
 
@@ -82,6 +85,11 @@ def scenario_of(request: dict[str, Any]) -> Scenario:
     return scenario.replacing(start=_started(scenario, request.get("start") or {}))
 
 
+def reading_warnings(request: dict[str, Any]) -> tuple[str, ...]:
+    """What there was to say when the text of a request was last read."""
+    return _warnings.get(request.get("text")) or ()
+
+
 def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
     if "text" not in request:
         name = request["system"]
@@ -92,7 +100,13 @@ def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
     read = _scenarios.get(stated)
     if read is not None:
         return read
-    scenario = loads(request["text"], parameters)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", DalembertWarning)
+        scenario = loads(request["text"], parameters, folder=request.get("folder"))
+    _warnings.put(
+        request["text"],
+        tuple(str(each.message) for each in said if isinstance(each.message, DalembertWarning)),
+    )
     key = _key(request["text"])
     system = _systems.get(key)
     if system is None:
@@ -105,6 +119,8 @@ def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
 
 def _key(text: str) -> str:
     """The text of a model without numbers around it: parameter names, and all that states it."""
+    if is_robot_text(text):
+        return text
     table = tomllib.loads(text)
     parameters = list(table.pop("parameters", {}))
     stated = {key: value for key, value in table.items() if key not in AROUND}

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { byId, errorNodes, h, toast } from "./dom.js";
-import { attempt, checkNow, edit } from "./models.js";
+import { attempt, checkNow, edit, fileName, isXml } from "./models.js";
 import { isEdited, on, state, tell } from "./state.js";
 
 const area = h("textarea", {
@@ -24,7 +24,9 @@ const TOKENS = [
   /^([ \t]*[\w.-]+)(?=\s*=)/,
   /\b(true|false|[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\b/,
 ];
-const TOKEN = new RegExp(TOKENS.map((one) => one.source).join("|"), "gm");
+const XML_TOKENS = [/(<!--[\s\S]*?(?:-->|$))/, TOKENS[1], /(<[/?]?[\w:.-]*|[/?]?>)/, /([\w:.-]+)(?=\s*=)/, /(?!)()/];
+const tokens = (kinds) => new RegExp(kinds.map((one) => one.source).join("|"), "gm");
+const [TOML, XML] = [tokens(TOKENS), tokens(XML_TOKENS)];
 const KINDS = ["", "comment", "string", "table", "key", "value"];
 const COLOURED = 60000;
 
@@ -33,7 +35,7 @@ function colour(text) {
   if (text.length > COLOURED) return [text];
   const nodes = [];
   let last = 0;
-  for (const found of text.matchAll(TOKEN)) {
+  for (const found of text.matchAll(isXml(text) ? XML : TOML)) {
     const kind = KINDS.findIndex((_, k) => k > 0 && found[k] !== undefined);
     if (found.index > last) nodes.push(text.slice(last, found.index));
     nodes.push(h("span", { class: `tok-${KINDS[kind]}` }, found[0]));
@@ -107,8 +109,7 @@ function goTo(line) {
 }
 
 async function save() {
-  const typed = byId("file-name").value.trim() || "model.toml";
-  const name = typed.endsWith(".toml") ? typed : `${typed}.toml`;
+  const name = fileName(byId("file-name").value.trim() || "model", state.text);
   const draft = Boolean(state.error);
   const body = { text: state.text };
   if (draft) body.draft = true;

@@ -1,9 +1,10 @@
-// The whole page: its parts are wired, then the state of the link, or the snakeboard, is opened.
+// The whole page: its parts are wired, then the state of the link, a file, or the snakeboard, is opened.
 
+import * as api from "./api.js";
 import { byId, setIcon } from "./dom.js";
 import { wireEditor } from "./editor.js";
 import { showEquations, wireEquations } from "./equations.js";
-import { openSystem, orNotice } from "./models.js";
+import { openFile, openSystem, orNotice } from "./models.js";
 import { wireMotion } from "./motion.js";
 import { wirePanels } from "./panels.js";
 import { wirePicker } from "./picker.js";
@@ -54,6 +55,12 @@ function wireTheme() {
   wear();
 }
 
+/** The file that the lab was started with, or the snakeboard. */
+async function openFirst() {
+  const { opened } = await api.get("/api/about");
+  return opened ? openFile(opened) : openSystem("snakeboard");
+}
+
 export async function open() {
   wireTabs();
   wireTheme();
@@ -72,6 +79,6 @@ export async function open() {
     if (isEdited() && state.text.trim()) event.preventDefault();
   });
   if (await restore(show)) return;
-  const opened = await orNotice(() => openSystem("snakeboard"));
-  if (opened) await run();
+  const opened = await orNotice(openFirst);
+  if (opened !== undefined) await run();
 }

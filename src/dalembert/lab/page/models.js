@@ -4,6 +4,17 @@ import * as api from "./api.js";
 import { debounce, notice } from "./dom.js";
 import { adoptOptions, dropUnknown, isEdited, presentCase, state, tell } from "./state.js";
 
+const MODEL_FILE = /\.(toml|urdf|mjcf|xml)$/;
+
+/** Whether a text states a robot: no TOML begins so. */
+export const isXml = (text) => text.trimStart().startsWith("<");
+
+/** The name of a model file; one without such an ending gets that of its text. */
+export function fileName(name, text) {
+  if (MODEL_FILE.test(name)) return name;
+  return `${name}${isXml(text) ? ".urdf" : ".toml"}`;
+}
+
 export const STARTER = `name = "Pendulum on a cart"
 coordinates = ["x", "theta"]
 kinetic = "M*x_dot**2/2 + m/2*((x_dot + l*theta_dot*cos(theta))**2 + (l*theta_dot*sin(theta))**2)"
@@ -61,7 +72,7 @@ export async function openText(text, origin = { kind: "text", name: "model.toml"
 
 export async function openCase(given) {
   if (typeof given.text !== "string") return openSystem(given.system, given);
-  return openText(given.text, { kind: "text", name: "model.toml" }, given, given.system ?? null);
+  return openText(given.text, { kind: "text", name: fileName("model", given.text) }, given, given.system ?? null);
 }
 
 const askCheck = api.latest((signal, body) => api.post("/api/check", body, signal));

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { byId, h, notice, setIcon } from "./dom.js";
-import { attempt, openFile, openSystem, openText, STARTER } from "./models.js";
+import { attempt, fileName, openFile, openSystem, openText, STARTER } from "./models.js";
 import { isEdited, state } from "./state.js";
 
 const LARGEST = 256 * 1024;
@@ -119,8 +119,8 @@ async function readFile(file) {
     const seen = `${Math.round(file.size / 1024)} kB`;
     throw new api.Refusal({ what: `The file ${file.name} is too large`, seen, remedy: "a model file has at most 256 kB" }, 0);
   }
-  const name = file.name.endsWith(".toml") ? file.name : `${file.name}.toml`;
-  return openText(await file.text(), { kind: "text", name });
+  const text = await file.text();
+  return openText(text, { kind: "text", name: fileName(file.name, text) });
 }
 
 export function wirePicker(showModel) {

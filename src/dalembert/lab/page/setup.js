@@ -7,6 +7,10 @@ import { on, state } from "./state.js";
 
 const CHOOSES_STEPS = new Set(["dop853", "taylor", "heyoka", "cvode-bdf", "cvode-adams", "ida-ggl", "auto"]);
 const SLIDER = 1000;
+const SHORT_NAME = 5; // longer names of start values get a row of their own
+
+/** Constraints that hold at all times, and so complete a start; a limit does not. */
+const isBound = () => state.model.constraints.some(({ kind }) => kind !== "unilateral");
 
 function needsStep(method) {
   if (!method) return false;
@@ -116,7 +120,7 @@ function startRow(name) {
     const value = answer.values[name];
     field.placeholder = value === null || value === undefined ? "free" : fieldText(tidied(value), 6);
     row.dataset.kind = moved ? "moved" : answer.completed?.includes(name) ? "completed" : "given";
-    const word = state.model.constraints.length ? "completed" : "";
+    const word = isBound() ? "completed" : "";
     tag.textContent = moved ? `→ ${number(moved.to, 5)}` : answer.completed?.includes(name) ? word : "";
     const told = moved ? `moved from ${number(moved.from)} to ${number(moved.to)}` : tag.textContent;
     field.setAttribute("aria-description", told);
@@ -138,11 +142,12 @@ function showModel() {
   if (model.constraints.length) counts.push(count(model.constraints.length, "constraint", "constraints"));
   if (Number.isFinite(model.degrees_of_freedom)) counts.push(count(model.degrees_of_freedom, "degree of freedom", "degrees of freedom"));
   byId("model-facts").textContent = counts.join(" · ");
-  byId("model-facts").title = (model.notes ?? []).join("\n");
+  byId("model-notes").textContent = (model.notes ?? []).join(" ");
   byId("parameters").replaceChildren(
     ...(model.parameters.length ? model.parameters.map(parameterRow) : [h("p", { class: "note" }, "This model has none.")]),
   );
   rows = model.state.map(startRow);
+  byId("start").classList.toggle("wide", model.state.some((name) => plain(name).length > SHORT_NAME));
   byId("start").replaceChildren(...rows);
   showOptions();
   showResets();
@@ -189,7 +194,7 @@ function showStart() {
   for (const row of rows) row.show();
   const answer = state.values;
   const told = [];
-  const how = state.model.constraints.length ? "Completed by the constraints" : "Not given";
+  const how = isBound() ? "Completed by the constraints" : "Not given";
   if (answer?.completed?.length) told.push(`${how}: ${answer.completed.map(plain).join(", ")}.`);
   if (answer?.moved?.length) told.push(`Moved onto the constraints: ${answer.moved.map((entry) => plain(entry.name)).join(", ")}.`);
   note.textContent = told.join(" ");

@@ -1,5 +1,5 @@
-"""The folder of model files: plain TOML files directly in it, and nothing else, can be listed, read
-and written.
+"""The folder of model files: plain TOML, URDF and MJCF files directly in it, and nothing else, can
+be listed, read and written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..request_errors import RequestError
 
 __all__ = ["ModelFolder"]
 
-_NAME = re.compile(r"\w[\w .()+-]{0,94}\.toml")
+_NAME = re.compile(r"\w[\w .()+-]{0,94}\.(toml|urdf|mjcf|xml)")
 #: Names that mean devices on some systems.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 MOST_LISTED = 1000
@@ -134,7 +134,7 @@ class ModelFolder:
 
     def _path(self, name: str) -> Path:
         if not is_file_name(name):
-            remedy = "use symbols, digits, spaces, points and dashes, and .toml at the end"
+            remedy = "use letters, digits, spaces, points and dashes, and end it in .toml or .urdf"
             raise RequestError(
                 400, "That is not the name of a model file", seen=name[:80], remedy=remedy
             )

@@ -47,8 +47,10 @@ DOWNLOADS = {
 class Lab:
     """The state of a lab, and its handlers by address."""
 
-    def __init__(self, folder: Path, workers: int, limits: Limits) -> None:
-        self.limits, self.workers = limits, workers
+    def __init__(
+        self, folder: Path, workers: int, limits: Limits, opened: str | None = None
+    ) -> None:
+        self.limits, self.workers, self.opened = limits, workers, opened
         self.files = ModelFolder(folder, limits.text_bytes)
         self.page_files = PageFiles()
         self.pool: Pool
@@ -58,7 +60,8 @@ class Lab:
     @asynccontextmanager
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
         """While the server runs, so do the workers."""
-        self.pool = Pool(self.workers, self.limits)
+        folder = None if self.opened is None else self.files.folder
+        self.pool = Pool(self.workers, self.limits, folder=folder)
         self.runs = Runs(self.pool, self.limits)
         self.pool.open()
         over = asyncio.create_task(self.runs.watch_over())
@@ -123,8 +126,9 @@ class Lab:
     async def about(self) -> Response:
         """Version, limits, and how workers are confined once one has started."""
         confinement = next((w.confinement for w in self._processes() if w.confinement), None)
-        found = {"version": __version__, "workers": self.workers, "folder": self.files.name}
-        found["confinement"] = confinement
+        found: dict[str, Any] = {"version": __version__, "workers": self.workers}
+        found["folder"] = self.files.name
+        found |= {"confinement": confinement, "opened": self.opened}
         return JSONResponse(found | {"limits": asdict(self.limits)})
 
     def _processes(self) -> list[WorkerProcess]:

@@ -33,7 +33,8 @@ def serve(
     Parameters
     ----------
     folder : path
-        Where model files are listed, opened and saved.
+        Where model files are listed, opened and saved; or a model file in such a folder, with
+        which the page opens.
     port : int, optional
         8350, or the first free one after it, unless given.
     workers : int

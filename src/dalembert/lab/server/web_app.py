@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import FileError, MissingExtraError
+from ...model.names import shortened
 from ..limits import Limits
 from ..request_errors import RequestError
 from .access import Access
 from .chunked import InPieces
+from .folder import is_file_name
 from .guard import Guard
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ def create_app(
     Parameters
     ----------
     folder : path
-        Where model files are listed, opened and saved.
+        Where model files are listed, opened and saved; or a model file in such a folder, with
+        which the page opens. Meshes and files that a robot file includes are then read from its
+        folder.
     workers : int
         Processes that make runs; there is one more for quick questions.
     limits : Limits
@@ -59,11 +63,9 @@ def create_app(
     from .handlers import Lab, refused, unknown
 
     place = Path(folder)
-    if not place.is_dir():
-        raise FileError(
-            f"There is no folder {str(folder)[:100]}", remedy="name a folder that exists"
-        )
-    lab = Lab(place, max(1, workers), limits or Limits())
+    opened = None if place.is_dir() else _file_name(place)
+    where = place if opened is None else place.parent
+    lab = Lab(where, max(1, workers), limits or Limits(), opened)
     app = FastAPI(
         title="dalembert lab", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lab.running
     )
@@ -76,3 +78,19 @@ def create_app(
     for method, path, handler in lab.routes:
         app.add_api_route(path, handler, methods=[method], response_model=None)
     return app
+
+
+def _file_name(path: Path) -> str:
+    """The name of the model file with which the page opens."""
+    shown = shortened(str(path), 100)
+    if not path.exists():
+        raise FileError(f"There is no folder or model file {shown}", remedy="name one that exists")
+    if path.is_symlink() or not path.is_file():
+        raise FileError(f"{shown} is not a plain file", remedy="name the file itself")
+    if not is_file_name(path.name):
+        raise FileError(
+            "The lab opens TOML, URDF and MJCF files",
+            seen=shortened(path.name),
+            remedy="name a file that ends in .toml, .urdf, .mjcf or .xml",
+        )
+    return path.name

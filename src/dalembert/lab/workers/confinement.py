@@ -94,8 +94,13 @@ class Confinement:
         return f"{said} ({self.reason})" if self.reason else said
 
 
-def confine() -> Confinement:
+def confine(readable: Iterable[Path] = ()) -> Confinement:
     """Confine this process, for good; call it before there are threads.
+
+    Parameters
+    ----------
+    readable : paths
+        Folders or files that may be read besides those that Python and its packages need.
 
     The environment variable ``DALEMBERT_CONFINE=off`` leaves the process as it is.
 
@@ -111,7 +116,7 @@ def confine() -> Confinement:
     reasons = []
     try:
         _call("prctl", SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        _bound_files(_read_paths(), _written_paths())
+        _bound_files([*_read_paths(), *readable], _written_paths())
         files = True
     except OSError as error:
         files = False

@@ -11,6 +11,7 @@ import asyncio
 import itertools
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..limits import Limits
@@ -37,12 +38,20 @@ class Pool:
         For runs; there is one more for quick questions.
     command : sequence of str
         What a worker runs.
+    folder : Path, optional
+        Where workers may read files that a robot file names.
     """
 
-    def __init__(self, workers: int, limits: Limits, command: Sequence[str] = COMMAND) -> None:
+    def __init__(
+        self,
+        workers: int,
+        limits: Limits,
+        command: Sequence[str] = COMMAND,
+        folder: Path | None = None,
+    ) -> None:
         self.limits = limits
         self.workers = [
-            WorkerProcess(limits, quick, command) for quick in (True, *[False] * workers)
+            WorkerProcess(limits, quick, command, folder) for quick in (True, *[False] * workers)
         ]
         self.waiting: deque[Job] = deque()
         self._idle: list[WorkerProcess] = []

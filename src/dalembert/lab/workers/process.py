@@ -107,8 +107,14 @@ class Job:
 class WorkerProcess:
     """A process that answers jobs one after the other."""
 
-    def __init__(self, limits: Limits, quick: bool, command: Sequence[str] = COMMAND) -> None:
-        self.limits, self.quick, self.command = limits, quick, command
+    def __init__(
+        self,
+        limits: Limits,
+        quick: bool,
+        command: Sequence[str] = COMMAND,
+        folder: Path | None = None,
+    ) -> None:
+        self.limits, self.quick, self.command, self.folder = limits, quick, command, folder
         self.seen: deque[str] = deque(maxlen=REMEMBERED)
         self.job: Job | None = None
         #: What the process can no longer do, in the words of `Confinement`.
@@ -134,6 +140,7 @@ class WorkerProcess:
             str(self.limits.memory_bytes),
             str(self.limits.result_bytes),
             "quick" if self.quick else "long",
+            *([] if self.folder is None else [str(self.folder)]),
         ]
         self.seen.clear()
         try:

@@ -1,6 +1,6 @@
-"""The worker process: ``python -m dalembert.lab.workers.worker MEMORY RESULT quick|long``.
+"""The worker process: ``python -m dalembert.lab.workers.worker MEMORY RESULT quick|long [FOLDER]``.
 
-It reads jobs from its input, one a line.
+Files that a robot file names are read from FOLDER alone. It reads jobs from its input, one a line.
 
 A second thread reads, so that a job can be cancelled while it runs, and the process ends with
 whoever started it. What libraries write to the output goes elsewhere: the output belongs to the
@@ -17,6 +17,7 @@ import time as clock
 from collections.abc import Callable
 from contextlib import suppress
 from math import isfinite
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...errors import DalembertError
@@ -86,10 +87,10 @@ class JobContext:
 
 def main(arguments: list[str]) -> int:
     """Answer jobs until the input ends."""
-    memory, largest, kind = int(arguments[0]), int(arguments[1]), arguments[2]
+    memory, largest, kind, *folders = int(arguments[0]), int(arguments[1]), *arguments[2:]
     output = _own_output()
     _limit_memory(memory)
-    confinement = confine()
+    confinement = confine(map(Path, folders))
     if kind == "long":
         with suppress(OSError, AttributeError):
             os.nice(5)
@@ -100,6 +101,7 @@ def main(arguments: list[str]) -> int:
         output.flush()
 
     job_context = JobContext(send)
+    place = {"folder": folders[0]} if folders else {}
     from . import worker_handlers as questions
 
     questions.warm_up(kind)
@@ -109,7 +111,7 @@ def main(arguments: list[str]) -> int:
         message = jobs.get()
         job_context.begin(message["job"], float(message["seconds"]), float(message["patience"]))
         status, content = _answer(
-            questions.ANSWERS[message["kind"]], message["request"], job_context
+            questions.ANSWERS[message["kind"]], message["request"] | place, job_context
         )
         if len(content) > largest:
             status = 413

@@ -19,7 +19,7 @@ __all__ = ["format"]
 
 # How tightly a text holds together; a part is put into parentheses where it holds less than its
 # place asks.
-_SUM, _PRODUCT, _POWER, _ATOM = range(4)
+_SUM, _PRODUCT, _POWER, _ATOM = 0, 1, 2, 3
 
 _NAMES = {
     head: name

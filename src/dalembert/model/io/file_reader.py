@@ -85,25 +85,7 @@ class _ModelReader(RunReader):
             key: self._text(self.table[key], f"`{key}`") for key in _TEXTS if key in self.table
         }
         bodies = BodiesReader(self.table, self._fault) if states_bodies(self.table) else None
-        coordinates = (
-            bodies.coordinates()
-            if bodies is not None
-            else self._names("coordinates", self.table.get("coordinates", []), MOST_COORDINATES)
-        )
-        if len(coordinates) > MOST_COORDINATES:
-            self._wrong(
-                f"There are more than {MOST_COORDINATES} coordinates",
-                seen=len(coordinates),
-                remedy="use Python",
-            )
-            raise UnreadableError
-        if not coordinates:
-            if not self.faults:
-                self._wrong(
-                    "The model file has no coordinates",
-                    remedy='write coordinates = ["x", ...], or [joints] that move',
-                )
-            raise UnreadableError
+        coordinates = self._coordinates(bodies)
         check_no_energies(self.table, self._fault)
         check_no_bodies(self.table, self._fault)
         tables = {key: self._table(key) for key in _TABLES}
@@ -149,7 +131,7 @@ class _ModelReader(RunReader):
         options = self._options(tables["simulate"])
         names = [constraint.name for constraint in constraints]
         drawing = read_drawing(self.table.get("drawing", []), self._expression, self._fault, names)
-        more = {"inputs": inputs, "outputs": outputs, "drawing": drawing}
+        more: dict[str, Any] = {"inputs": inputs, "outputs": outputs, "drawing": drawing}
         flow = (
             self._flow(tables, coordinates, constraints, texts, more)
             if "rates" in self.table
@@ -157,29 +139,49 @@ class _ModelReader(RunReader):
         )
         if self.faults:
             raise UnreadableError
+        system: Any = flow
         if mechanical is not None:
-            system: System | Flow = extended_system(
-                mechanical, constraints, forces, inputs, outputs
-            )
+            system = extended_system(mechanical, constraints, forces, inputs, outputs)
             drawing = drawing or system.drawing
             system = system.replacing(quasi_velocities=quasi, drawing=drawing)
-        else:
-            system = flow or System(
+        elif flow is None:
+            system = System(
                 [Coordinate(name) for name in coordinates],
                 constraints=constraints,
                 forces=forces,
                 dissipation=dissipation,
-                inputs=inputs,
-                outputs=outputs,
                 bundle=bundle,
                 quasi_velocities=quasi,
                 home=home,
                 name=texts.get("name", "system"),
-                drawing=drawing,
+                **more,
                 **energies,
             )
         about = (texts.get("source", ""), texts.get("summary", ""))
-        return Scenario(system, parameters, start, options, *about, drawing)  # type: ignore[arg-type]
+        return Scenario(system, parameters, start, options, *about, drawing)
+
+    def _coordinates(self, bodies: BodiesReader | None) -> list[str]:
+        """The names of the coordinates, of which there are some and not too many."""
+        if bodies is None:
+            stated = self.table.get("coordinates", [])
+            coordinates = self._names("coordinates", stated, MOST_COORDINATES)
+        else:
+            coordinates = bodies.coordinates()
+        if len(coordinates) > MOST_COORDINATES:
+            self._wrong(
+                f"There are more than {MOST_COORDINATES} coordinates",
+                seen=len(coordinates),
+                remedy="use Python",
+            )
+            raise UnreadableError
+        if not coordinates:
+            if not self.faults:
+                self._wrong(
+                    "The model file has no coordinates",
+                    remedy='write coordinates = ["x", ...], or [joints] that move',
+                )
+            raise UnreadableError
+        return coordinates
 
     def _mechanical(
         self, bodies: BodiesReader, name: str, tables: dict[str, Mapping[str, Any]]

@@ -40,7 +40,7 @@ from .atomic_file import write_whole
 from .file_reader import read_scenario
 from .file_writer import written_scenario
 
-__all__ = ["dumps", "load_model", "loads", "save_model"]
+__all__ = ["dumps", "is_robot_text", "load_model", "loads", "save_model"]
 
 #: A value of a TOML file.
 Toml: TypeAlias = "str | float | bool | date | time | list[Toml] | dict[str, Toml]"
@@ -128,8 +128,16 @@ def load_model(
     return loads(text, parameters)
 
 
-def loads(text: str, parameters: Mapping[str, float] | None = None) -> Scenario:
+def loads(
+    text: str,
+    parameters: Mapping[str, float] | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+) -> Scenario:
     """The scenario that the text of a model file states; `parameters` as in `load_model`.
+
+    A text that begins with ``<`` is a robot in URDF or MJCF; files that it names (included files,
+    meshes) are looked for in `folder` and nowhere else.
 
     >>> free = loads('coordinates = ["x"]\\nkinetic = "x_dot**2/2"')
     >>> free.system.kinetic
@@ -141,6 +149,11 @@ def loads(text: str, parameters: Mapping[str, float] | None = None) -> Scenario:
             seen=len(text),
             remedy="shorten it",
         )
+    if is_robot_text(text):
+        from .robots.load import robot_scenario
+
+        place = None if folder is None else Path(folder)
+        return robot_scenario(text.encode("utf-8", "replace"), place)
     # A key of very many parts takes tomllib quadratic time.
     if any(
         _QUOTED.sub("", line).partition("=")[0].count(".") > MOST_DOTS for line in text.splitlines()
@@ -169,6 +182,15 @@ def loads(text: str, parameters: Mapping[str, float] | None = None) -> Scenario:
     if parameters and isinstance(stated, dict):
         stated |= {name: float(value) for name, value in parameters.items() if name in stated}
     return read_scenario(table)
+
+
+def is_robot_text(text: str) -> bool:
+    """Whether a text is XML, which states a robot: no TOML begins so.
+
+    >>> is_robot_text("\\n<robot/>"), is_robot_text('name = "<robot/>"')
+    (True, False)
+    """
+    return text.lstrip("\ufeff \t\r\n").startswith("<")
 
 
 def save_model(scenario: Scenario, path: str | os.PathLike[str]) -> None:

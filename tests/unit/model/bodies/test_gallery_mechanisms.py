@@ -86,6 +86,7 @@ def test_four_bars_swing_as_one_pendulum(loops):
     assert all(abs(found[f"a{k}"] - expected) < 1e-12 * abs(expected) for k in range(loops + 1))
 
 
+@pytest.mark.long
 def test_the_bicycle_is_stated_in_45_lines_and_has_every_published_eigenvalue():
     """Meijaard and others 2007, table 2: eleven speeds, four eigenvalues, fourteen decimals."""
     assert len(inspect.getsource(bicycle).splitlines()) <= 45
@@ -95,7 +96,10 @@ def test_the_bicycle_is_stated_in_45_lines_and_has_every_published_eigenvalue():
         assert max(min(abs(found.eigenvalues - value)) for value in published) < 1e-12
 
 
-LARGE = ("whipple-bicycle", "spherical-robot", "trailer-truck", "ball-in-bowl", "coin-on-hills")
+LARGE = (
+    *("whipple-bicycle", "spherical-robot", "trailer-truck", "ball-in-bowl", "coin-on-hills"),
+    *("bricard-six-bar", "rssr-linkage"),
+)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +118,10 @@ def test_a_mechanism_is_described_and_printed_with_bounded_work(name):
     assert time.process_time() - begun < 60
 
 
-@pytest.mark.parametrize("name", ["rssr-linkage", "bricard-six-bar", "whipple-bicycle"])
+@pytest.mark.parametrize(
+    "name",
+    ["rssr-linkage", pytest.param("bricard-six-bar", marks=pytest.mark.long), "whipple-bicycle"],
+)
 def test_joint_and_maximal_coordinates_agree(name):
     scenario = da.gallery.load(name)
     path = da.gallery.path_of(name).removesuffix(".py").replace("/", ".")

@@ -35,7 +35,9 @@ def test_the_bicycle_moves_as_its_energies_say():
     assert worst < 1e-12 * max(map(abs, expected.values()))
 
 
-@pytest.mark.parametrize("speed", [1, 4, 5, 6, 10])
+@pytest.mark.parametrize(
+    "speed", [5, *(pytest.param(speed, marks=pytest.mark.long) for speed in (1, 4, 6, 10))]
+)
 def test_the_bicycle_has_its_published_eigenvalues(speed):
     found = da.linearise(
         bicycle().system(), {"x_dot": speed}, whipple_bicycle.BENCHMARK, symmetry=()
@@ -104,6 +106,7 @@ def test_quaternions_and_angles_roll_alike_and_stay_on_the_ground():
     assert np.ptp(results[0].energy) < 1e-8 * abs(results[0].energy[0])
 
 
+@pytest.mark.long
 def test_a_thin_torus_and_an_ellipsoid_tend_to_disk_and_sphere():
     heights = {}
     for name, surface in {
@@ -124,6 +127,7 @@ def test_a_thin_torus_and_an_ellipsoid_tend_to_disk_and_sphere():
     assert np.allclose(heights["sphere"], heights["implicit"], atol=1e-8)
 
 
+@pytest.mark.long
 def test_a_ball_in_a_bowl_stays_in_it_and_oscillates_as_a_pendulum():
     """Small oscillations of a rolling ball: omega^2 = g / ((R - r) (1 + 2/5))."""
     R, r = 2.0, 0.5

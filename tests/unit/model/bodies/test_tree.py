@@ -48,6 +48,7 @@ def test_random_trees_have_the_accelerations_of_newton_and_euler(seed, count):
         assert np.allclose(found, expected, rtol=1e-10, atol=1e-10 * abs(expected).max())
 
 
+@pytest.mark.long
 def test_a_humanoid_is_solved_through_shared_velocities():
     """A base of six axes, four limbs of eleven joints and a neck of two, in oblique frames."""
     rng = np.random.default_rng(8)
@@ -82,6 +83,7 @@ def test_a_long_chain_is_solved_through_shared_velocities():
     assert kernel._lifted is not None
 
 
+@pytest.mark.long
 def test_the_work_of_a_chain_grows_linearly():
     counts = {}
     for count in (30, 60):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ....typing import Expression
 
-__all__ = ["load_mechanism", "load_robot"]
+__all__ = ["load_mechanism", "load_robot", "robot_scenario"]
 
 GRAVITY = (0.0, 0.0, -9.81)
 #: Most renamed parts that a warning lists.
@@ -96,14 +96,39 @@ def load_mechanism(
         shapes=shapes,
         folder=Path(path).parent,
     )
-    return _mechanism(_robot(Path(path), options), gravity)
+    return _mechanism(_read(read_bytes(Path(path)), options), gravity)
 
 
 def load_robot(path: str | os.PathLike[str]) -> Scenario:
     """The scenario of a robot file, with its joint coordinates."""
-    robot = _robot(Path(path), ReadOptions(folder=Path(path).parent))
-    source = f"{shortened(Path(path).name)}"
-    return Scenario(_mechanism(robot, None).system(), start=robot.start, source=source)
+    return robot_scenario(read_bytes(Path(path)), Path(path).parent, shortened(Path(path).name))
+
+
+def robot_scenario(content: bytes, folder: Path | None, source: str = "") -> Scenario:
+    """The scenario of the content of a robot file.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where files lie that the robot file names. Without one, an included file is an error, and
+        meshes are counted among what is not drawn.
+    """
+    robot = _read(content, ReadOptions(folder=folder))
+    mechanism = _mechanism(robot, None)
+    start = _inside_limits(mechanism) | dict(robot.start)
+    return Scenario(mechanism.system(), start=start, source=source)
+
+
+def _inside_limits(mechanism: Mechanism) -> dict[str, float]:
+    """The middle between the limits of each axis whose limits exclude zero."""
+    found: dict[str, float] = {}
+    for axis in (axis for joint in mechanism.joints for axis in joint.axes):
+        low, high = (None if limit is None else float(limit) for limit in axis.limits or (0, 0))
+        if (low is None or low <= 0) and (high is None or high >= 0):
+            continue
+        ends = [end for end in (low, high) if end is not None]
+        found[axis.coordinates[0].name] = sum(ends) / len(ends)
+    return found
 
 
 def _mechanism(robot: Robot, gravity: Sequence[Expression] | None) -> Mechanism:
@@ -129,12 +154,12 @@ def _mechanism(robot: Robot, gravity: Sequence[Expression] | None) -> Mechanism:
     return Mechanism(robot.joints, gravity=acceleration, name=robot.name)
 
 
-def _robot(path: Path, options: ReadOptions) -> Robot:
-    root = read_xml(read_bytes(path), "robot")
+def _read(content: bytes, options: ReadOptions) -> Robot:
+    root = read_xml(content, "robot")
     if root.tag == "mujoco":
         from .mjcf import read_mjcf
 
-        return read_mjcf(root, options, path.parent, read_bytes)
+        return read_mjcf(root, options, read_bytes)
     return read_urdf(root, options)
 
 

@@ -65,9 +65,7 @@ COMPILER |= {"meshdir", "texturedir", "assetdir", "strippath", "usethread", *NOT
 READ = ("compiler", "default", "worldbody", "equality", "actuator", "option")
 
 
-def read_mjcf(
-    root: Node, options: ReadOptions, folder: Path, read_bytes: Callable[[Path], bytes]
-) -> Robot:
+def read_mjcf(root: Node, options: ReadOptions, read_bytes: Callable[[Path], bytes]) -> Robot:
     """The mechanism that an MJCF file states; files that it includes are read by `read_bytes`.
 
     Raises
@@ -75,7 +73,7 @@ def read_mjcf(
     ModelError
         Where the file contradicts itself or asks for something that is not supported.
     """
-    root = with_includes(root, folder, read_bytes)
+    root = with_includes(root, options.folder, read_bytes)
     return _Mjcf(options, Settings.of(root)).robot(root)
 
 

@@ -22,9 +22,11 @@ UNSUPPORTED = ("settotalmass", "boundmass", "boundinertia", "inertiagrouprange",
 ROTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 
 
-def with_includes(root: Node, folder: Path, read_bytes: Callable[[Path], bytes]) -> Node:
-    """The same tree with the content of included files, which lie in the folder or below it."""
-    inside = folder.resolve()
+def with_includes(root: Node, folder: Path | None, read_bytes: Callable[[Path], bytes]) -> Node:
+    """The same tree with the content of included files, which lie in the folder or below it.
+
+    Without a folder, an included file is an error.
+    """
     seen: set[Path] = set()
 
     def expanded(node: Node) -> Node:
@@ -34,8 +36,13 @@ def with_includes(root: Node, folder: Path, read_bytes: Callable[[Path], bytes])
                 children.append(expanded(child))
                 continue
             name = child.text("file")
+            if folder is None:
+                child.fault(
+                    f"The file {shortened(name)} is included by a text that lies in no folder",
+                    remedy="write its content here, or open the file itself",
+                )
             path = (folder / name).resolve()
-            if not path.is_relative_to(inside):
+            if not path.is_relative_to(folder.resolve()):
                 child.fault(
                     f"The included file {shortened(name)} is outside the folder of the model",
                     remedy="move it there",

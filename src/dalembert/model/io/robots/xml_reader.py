@@ -70,7 +70,9 @@ class Node:
 
     def fault(self, what: str, seen: object = None, remedy: str | None = None) -> NoReturn:
         """Raise ModelError with the line of this element."""
-        raise ModelError(f"Line {self.line}: {what}", seen, remedy)
+        fault = ModelError(f"Line {self.line}: {what}", seen, remedy)
+        fault.line = self.line
+        raise fault
 
     def text(self, key: str, default: str | None = None) -> str:
         """An attribute that must be there unless it has a default."""
@@ -145,11 +147,13 @@ def read_xml(content: bytes, what: str) -> Node:
     try:
         reader.parser.Parse(content, True)
     except expat.ExpatError as error:
-        raise FileError(
+        fault = FileError(
             f"The {what} file is not valid XML",
             seen=f"line {error.lineno}: {expat.ErrorString(error.code)}",
             remedy="correct it there",
-        ) from error
+        )
+        fault.line = error.lineno
+        raise fault from error
     except (ValueError, LookupError) as error:
         raise FileError(
             f"The {what} file has an encoding that cannot be read",
