@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from pictures import contact, control, motions, pages, printed, symmetry
+from pictures import contact, control, motions, pages, printed, symmetry, trajectories
 from pictures.files import FOLDER
 
 LARGEST = 300_000
@@ -31,6 +31,7 @@ PICTURES: tuple[Callable[[], None], ...] = (
     control.matching,
     control.holonomy_control,
     control.servo_and_ports,
+    trajectories.optimised_trajectories,
     pages.tracked_swing_up,
     pages.page_of_pictures,
 )

@@ -18,11 +18,23 @@ MODELS = sorted(FOLDER.glob("*.toml"))
 
 #: What the answer of each script must show: a pattern, and a bound on the number that it captures.
 ANSWERS: dict[str, list[tuple[str, float]]] = {
+    "bicycle_lane_change": [
+        (r"replay distance +(\S+)", 1e-4),
+        (r"in the lane to +(\S+)", 1e-4),
+        (r"rear wheel slips +(\S+)", 1e-12),
+        (r"steers first by +(\S+)", -0.02),
+    ],
     "bouncing_pendulum": [],
     "cart_pole_swing_up": [
         (r"least time: (\S+)", 1.4466),
         (r"replay distance +(\S+)", 1e-6),
         (r"rail exceeded by +(\S+)", 1e-6),
+        (r"force exceeded by +(\S+)", 1e-12),
+    ],
+    "cart_with_pendulums": [
+        (r"effort of (\S+)", 105.98),
+        (r"replay distance +(\S+)", 1e-4),
+        (r"rail exceeded by +(\S+)", 1e-4),
         (r"force exceeded by +(\S+)", 1e-12),
     ],
     "disk_without_slip": [
@@ -34,6 +46,16 @@ ANSWERS: dict[str, list[tuple[str, float]]] = {
         (r"cost of (\S+)", 9.761),
         (r"parked off by +(\S+)", 1e-4),
         (r"hitch exceeded by +(\S+)", 1e-4),
+    ],
+    "park_two_trailers": [
+        (r"cost of (\S+)", 12.82),
+        (r"parked off by +(\S+)", 1e-3),
+        (r"hitch exceeded by +(\S+)", 1e-3),
+    ],
+    "roller_racer_gait": [
+        (r"takes (\S+) of effort", 0.0456),
+        (r"replay distance +(\S+)", 1e-4),
+        (r"shape open by +(\S+)", 1e-6),
     ],
     "snakeboard_gait": [
         (r"replay distance +(\S+)", 1e-4),

@@ -66,6 +66,7 @@ def test_trailers_are_moved_sideways_as_scipy_says(count: int, record_property: 
     assert apart(record_property, "1, 2, 3 trailers", loop.displacement, other) < 1e-8
 
 
+@pytest.mark.long
 def test_three_inputs_over_a_fibre_of_three() -> None:
     """The free nilpotent system of step two: z_ij' = b_i b_j'."""
     a, b, c, p, q, r = da.coordinates("a b c p q r")

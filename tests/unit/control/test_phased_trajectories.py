@@ -74,6 +74,7 @@ class Walker:
         )  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_step_of_a_walker_follows_from_its_contacts() -> None:
     """The optimum 469.50197507 was confirmed by programs in coordinates of a pinned foot, with the
     impact written by hand."""

@@ -17,7 +17,7 @@ import sympy
 
 from ...algebra.protocol import Algebra
 from ...errors import RunError
-from ...formulations.blocks import GaussBlocks, Projection
+from ...formulations.blocks import GaussBlocks
 from ...formulations.equations import Equations
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
@@ -125,27 +125,8 @@ def variational_equations(flow: Flow, cost: sympy.Expr, count: int) -> Equations
         derivative = algebra.jacobian(field, symbols)
         columns = [derivative @ algebra.vector(column) for column in neighbours]
         rates = algebra.stack([field, *columns, algebra.vector([cost])])
-        one, size = algebra.jacobian(z, z), len(state)
-        nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), one)
-        return GaussBlocks(
-            stated_metric=one,
-            force=rates,
-            rows=algebra.zeros(0, size),
-            right=algebra.zeros(0),
-            unknowns=z,
-            multipliers=algebra.zeros(0),
-            rates=z,
-            velocities=rates,
-            accelerations=algebra.zeros(size),
-            momenta=algebra.zeros(0),
-            energy=algebra.scalar(sympy.Integer(0)),
-            reactions={},
-            position=nothing,
-            velocity=nothing,
-            residuals=(algebra.zeros(0), algebra.zeros(0)),
-            free=rates,
-            dual_rows=algebra.zeros(size, 0),
-        )
+        still, nothing = algebra.zeros(len(state)), algebra.scalar(sympy.Integer(0))
+        return GaussBlocks.of_rates(algebra, z, rates, accelerations=still, energy=nothing)
 
     return Equations(
         system=Neighbours(flow, state),  # type: ignore[arg-type]

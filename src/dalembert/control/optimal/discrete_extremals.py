@@ -88,7 +88,7 @@ def discrete_body_extremal(
     steps : int
         N, at least 2. Few steps over a large turn may leave what U Lambda - Lambda U^T can be.
     guess : skew matrix (n, n)
-        The momentum of the first step; by default that of equal steps along the shortest turn.
+        The momentum of the first step; by default that of equal steps along the minimal rotation.
 
     Raises
     ------

@@ -19,6 +19,7 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...errors import ModelError
 from ...integrate.motion import Motion
+from ...integrate.quadrature import integrate_along
 from ...model.flow_system import Flow
 from ...model.read_only import ReadOnlyArrays
 from ...model.symbols import t
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from ...plotting.style import Picture, Style
 
 __all__ = ["EnergyBalance", "energy_balance"]
-
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,21 +164,17 @@ def _balance(motion: Motion, expressions: Mapping[str, sympy.Expr]) -> EnergyBal
     """Integrate the powers, the expressions after the first, over the steps of the motion."""
     evaluate = _evaluator(motion, list(expressions.values()))
     times = motion.t
-    edges, places = motion.panels()
-    middles, halves = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    nodes = (middles[:, None] + halves[:, None] * NODES[None, :]).ravel()
-    powers = evaluate(nodes).reshape(len(expressions), len(middles), len(NODES))
-    pieces = np.sum(powers * WEIGHTS, axis=2) * halves
-    sums = np.cumsum(pieces, axis=1)
-    work = np.concatenate([np.zeros((len(expressions), 1)), sums], axis=1)[:, places]
-    energy = evaluate(times)[0]
-    table = dict(zip(expressions, work, strict=True))
+    work = integrate_along(motion, evaluate)
+    energy = evaluate(np.append(times, motion.segments[0].step_t[0]))[0]
+    energy, first = energy[:-1], energy[-1]
+    table = dict(zip(expressions, work.values, strict=True))
     ports = [key for key in table if key.startswith("port ")]
     supplied = {key.removeprefix("port "): table[key] for key in ports}
-    stored = energy - energy[0]
+    stored = energy - first
     given = sum(supplied.values(), np.zeros_like(times))
     residual = stored - given + table["dissipated"] - table["other"] - table["explicit"]
-    least = float(np.min(powers[list(expressions).index("dissipated")], initial=np.inf))
+    losing = work.integrand[list(expressions).index("dissipated")]
+    least = float(np.min(losing, initial=np.inf))
     losses = (table["dissipated"], table["other"], table["explicit"])
     return EnergyBalance(times, stored, supplied, *losses, residual, least, energy)
 

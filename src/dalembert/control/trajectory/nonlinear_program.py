@@ -17,6 +17,9 @@ from .schemes import Scheme
 
 __all__ = ["Iterate", "NonlinearProgram", "Unknowns"]
 
+#: A bound is active where a value is as near to it, or its multiplier is above this.
+ACTIVE = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
@@ -282,6 +285,26 @@ class NonlinearProgram:
         order = np.argsort(-np.abs(amounts))
         return [
             f"{names[k]} (off by {abs(amounts[k]):.3g})" for k in order if abs(amounts[k]) > least
+        ]
+
+    def active_bounds(self, iterate: Iterate) -> list[str]:
+        """Names of states, inputs and expressions that reach a bound along the trajectory."""
+        statement, found = self.statement, iterate.unknowns
+        names = [symbol.name for symbol in (*statement.dynamics.state, *statement.dynamics.inputs)]
+        n, tables = self.layout.n, (found.nodes[1:-1], found.inputs.reshape(-1, self.layout.m))
+        columns = [*tables[0].T, *tables[1].T]
+        ranges = [*statement.states, *statement.inputs]
+        active = [
+            name
+            for k, (name, own, values) in enumerate(zip(names, ranges, columns, strict=True))
+            if np.any(np.minimum(values - own.low, own.high - values) < ACTIVE)
+            and not (k >= n and own.is_fixed)
+        ]
+        force = np.max(np.abs(iterate.path_multipliers), axis=(0, 1), initial=0.0)
+        count = len(statement.path)
+        force = np.max(force.reshape(-1, count), axis=0) if count else force
+        return active + [
+            own.name for own, size in zip(statement.path, force, strict=False) if size > ACTIVE
         ]
 
     def _costates(self, table: Array) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ from .pieces import PieceEnds, StartEnd
 from .refinement import Assessor, next_mesh
 from .replay import Replay, input_tables, replay
 from .schemes import Scheme
-from .solution_search import size_of_unknowns, trajectory_of
+from .solution_search import size_of_unknowns, trajectory_of, unmet_error
 
 __all__ = ["PhaseSearch"]
 
@@ -131,11 +131,12 @@ class PhaseSearch:
         nearest = elastic.solve([each.unknowns for each in failed.phases], failed.links)
         unmet = elastic.unmet(nearest)
         if nearest.raw.converged and unmet:
-            raise RunError(
-                "No trajectory near the guess meets everything that is asked for",
-                "; ".join(unmet[:4]),
-                "relax these or the bounds that stand against them, or give another guess",
-            )
+            active = [
+                name
+                for program, own in zip(elastic.programs, nearest.phases, strict=True)
+                for name in program.active_bounds(own)
+            ]
+            raise unmet_error(unmet, active)
         again = failed
         if nearest.raw.converged:
             again = program.solve([each.unknowns for each in nearest.phases], nearest.links)

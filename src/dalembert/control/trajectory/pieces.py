@@ -238,7 +238,7 @@ def _ends(layout: Layout, ends: PieceEnds) -> Piece:
     xa, xb = ca.SX.sym("xa", n), ca.SX.sym("xb", n)
     ua, ub = ca.SX.sym("ua", m), ca.SX.sym("ub", m)
     totals, slack = ca.SX.sym("totals", layout.totals), ca.SX.sym("slack", 2 * layout.slacks)
-    none = ca.SX.zeros(layout.nw)
+    path_slack, none = ca.SX.sym("path_slack", layout.path_slacks), ca.SX.zeros(layout.nw)
     at = [
         ca.Function("end", d.arguments, [column])(time, x, none, u, g.parameters)
         for column, time, x, u in ((q.starts, g.first, xa, ua), (q.ends, g.last, xb, ub))
@@ -248,7 +248,7 @@ def _ends(layout: Layout, ends: PieceEnds) -> Piece:
     conditions = values[1:, 0] if values.numel() > 1 else ca.SX(0, 1)
     cost, rows = values[0], [conditions]
     if layout.elastic:
-        cost = ca.sum1(slack) + 0 * values[0]
+        cost = ca.sum1(slack) + ca.sum1(path_slack) + 0 * values[0]
         both = ca.vertcat(conditions, ca.vertcat(xa, xb)[layout.relaxed_ends])
         rows = [both - slack[: layout.slacks] + slack[layout.slacks :]]
     if ends.start.residuals is not None:
@@ -261,9 +261,9 @@ def _ends(layout: Layout, ends: PieceEnds) -> Piece:
     indices = np.concatenate(
         [
             nodes[0], nodes[-1], layout.inputs_of(columns).ravel(), g.places, layout.block(6),
-            layout.block(7),
+            layout.block(7), layout.block(8),
         ]
     )  # fmt: skip
-    symbols = ca.vertcat(xa, xb, ua, ub, g.symbols, totals, slack)
+    symbols = ca.vertcat(xa, xb, ua, ub, g.symbols, totals, slack, path_slack)
     data, table = ca.SX(0, 1), np.zeros((0, 1))
     return Piece(data, symbols, ca.vertcat(*rows), cost, table, indices[None, :])

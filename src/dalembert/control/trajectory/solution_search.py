@@ -20,7 +20,7 @@ from .refinement import Assessor, next_mesh
 from .replay import Replay, input_tables, replay
 from .schemes import Scheme
 
-__all__ = ["Search", "size_of_unknowns", "trajectory_of"]
+__all__ = ["Search", "size_of_unknowns", "trajectory_of", "unmet_error"]
 
 #: Local optima whose costs differ by less than this, relatively, are one.
 SAME = 1e-5
@@ -189,11 +189,7 @@ class Search:
         nearest = elastic.solve(failed.unknowns)
         unmet = elastic.unmet(nearest)
         if nearest.converged and unmet:
-            raise RunError(
-                "No trajectory near the guess meets everything that is asked for",
-                "; ".join(unmet[:4]),
-                "relax these or the bounds that stand against them, or give another guess",
-            )
+            raise unmet_error(unmet, elastic.active_bounds(nearest))
         again = program.solve(nearest.unknowns) if nearest.converged else failed
         if not again.converged:
             raise RunError(
@@ -289,6 +285,16 @@ def trajectory_of(
         transcription=scheme.name,
         rounds=(),
         status=iterate.status,
+    )
+
+
+def unmet_error(unmet: list[str], active: list[str]) -> RunError:
+    """What cannot be met, and the bounds that were active when it was met as far as possible."""
+    against = f"the active bounds ({', '.join(dict.fromkeys(active))})" if active else "the times"
+    return RunError(
+        "No trajectory near the guess meets everything that is asked for",
+        "; ".join(unmet[:4]),
+        f"relax these or {against}, or give another guess",
     )
 
 
