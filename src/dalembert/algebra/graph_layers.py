@@ -33,9 +33,9 @@ SIMPLIFIED, NAMED, LONG = 14, 16, 90
 LONGEST = 130
 #: The work that joining operations may take, for one of them and for all.
 PART_EFFORT, JOINING_EFFORT = 2_000, 300_000
-#: The work that writing an expression in its shortest form may take, and writing all of them.
+#: The work that writing an expression in simplified form may take, and writing all of them.
 PRINTED_EFFORT, PRINTING_EFFORT = 40_000, 800_000
-#: The number of terms that are looked at to find shortest forms.
+#: The number of terms that are looked at to simplify expressions.
 MOST_LOOKS = 40_000
 #: The work that an operation may take on the way to a closed form, and all of them.
 CLOSED_EFFORT, CLOSING_EFFORT = 10_000, 400_000
@@ -108,8 +108,8 @@ class GraphLayers:
         found = list(self._closed_entries(flat))
         rest = [place for place, entry in enumerate(found) if entry is None]
         for place, entry in zip(rest, self._entries(flat[rest], self._combined), strict=True):
-            found[place] = self._shortest(entry)
-        self.meanings = {name: self._shortest(meaning) for name, meaning in self.meanings.items()}
+            found[place] = self._simplified(entry)
+        self.meanings = {name: self._simplified(meaning) for name, meaning in self.meanings.items()}
         pending = iter(found)
         return [_matrix(block.shape, pending) for block in blocks]
 
@@ -135,7 +135,7 @@ class GraphLayers:
     ) -> Iterator[sympy.Expr | None]:
         """The entries of a column in lowest terms; None for those that are long."""
         for entry in self._entries(column, self._closing):
-            found = None if entry is sympy.nan else self._shortest(entry)
+            found = None if entry is sympy.nan else self._simplified(entry)
             if found is not None and size(found) <= CLOSED:
                 yield found
             else:
@@ -226,8 +226,8 @@ class GraphLayers:
 
     # -- all of them -------------------------------------------------------------------------------
 
-    def _shortest(self, expression: sympy.Expr) -> sympy.Expr:
-        """The shortest form that is found with little work."""
+    def _simplified(self, expression: sympy.Expr) -> sympy.Expr:
+        """The expression, or a simplified form that is shorter, within little work."""
         if size(expression) <= SIMPLIFIED or min(self._printing_work.left, self._looks.left) < 0:
             return expression
         try:

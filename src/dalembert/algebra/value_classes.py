@@ -1,9 +1,9 @@
-"""Operations of a graph that have the same value, and the shortest way to compute each.
+"""Operations of a graph that have the same value, computed in the fewest steps.
 
 Operations whose residues agree at random points of a finite field are the same function of the
 symbols (`structure.step_residues`); they form a class, together with those of opposite sign. Of
-each class the operation is chosen that is shortest when everything below it is chosen so too, which
-drops what cancels, however far apart it is computed.
+each class the operation with the fewest steps is chosen, all below it included, which drops what
+cancels, however far apart it is computed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ValueClasses:
             None if k is None or self._is_zero(k) else self._classes[k]
             for k in instructions.outputs
         ]
-        chosen, lengths = self._shortest()
+        chosen, lengths = self._cheapest()
         self.chosen = {
             name: chosen[name] for name in sorted(self._needed(chosen), key=lengths.__getitem__)
         }
@@ -101,8 +101,8 @@ class ValueClasses:
     def _is_zero(self, place: int) -> bool:
         return self._constants.get(self._classes[place][1]) == 0
 
-    def _shortest(self) -> tuple[dict[int, Operation], dict[int, int]]:
-        """The shortest operation of each class; an operand is always shorter than its result."""
+    def _cheapest(self) -> tuple[dict[int, Operation], dict[int, int]]:
+        """The operation of each class with the fewest steps; an operand always has fewer."""
         lengths = dict.fromkeys(self._constants, 1)
         chosen = {
             name: Operation(ca.OP_CONST, 1, (), float(value))

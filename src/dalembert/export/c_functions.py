@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from string import ascii_letters, digits
 
 from ..codegen.native.c_text import c_number
 from ..integrate.driver import EXACT_TIMES
@@ -227,6 +227,6 @@ def c_string(text: str) -> str:
     >>> c_string('a "b" \\')
     'a \\042b\\042 \\134'
     """
-    plain = set(f"{ascii_letters}{digits} _-+.,:;'()[]=/*<>")
-    codes = {c: "".join(f"\\{byte:03o}" for byte in c.encode()) for c in set(text) - plain}
+    special = (c for c in set(text) if not re.match(r"[\w \-+.,:;'()\[\]=/*<>]", c, re.ASCII))
+    codes = {c: "".join(f"\\{byte:03o}" for byte in c.encode()) for c in special}
     return "".join(codes.get(c, c) for c in text)

@@ -52,7 +52,7 @@ FILES = frozenset(re.findall(r"\w+", _FILES))
 
 
 def identifier(name: str) -> str:
-    """A name with letters, digits and underscores that begins with a letter and means nothing in C.
+    """A name of alphanumerics and underscores, not a digit first, that C does not reserve.
 
     >>> [identifier(name) for name in ("two-particles incline", "3D", "default", "θ")]
     ['two_particles_incline', 'x3D', 'default_', 'u03b8']

@@ -144,6 +144,38 @@ class GaussBlocks:
     dual_rows: Any | None = None
     section: Any | None = None
 
+    @classmethod
+    def of_rates(
+        cls, algebra: Algebra, unknowns: Block, known: Block, **others: Any
+    ) -> GaussBlocks:
+        """The record of unknowns with known values: G is the identity, and there are no rows.
+
+        `others` are further fields. By default the unknowns are the rates of all symbols, and
+        nothing is reported.
+        """
+        size, none, one = known.shape[0], algebra.zeros(0), algebra.jacobian(unknowns, unknowns)
+        nothing = Projection(none, algebra.zeros(0, size), one)
+        given: dict[str, Any] = {
+            "rates": unknowns,
+            "velocities": known,
+            "momenta": none,
+            "reactions": {},
+            "position": nothing,
+            "velocity": nothing,
+            "residuals": (none, none),
+        } | others
+        return cls(
+            stated_metric=one,
+            force=known,
+            rows=algebra.zeros(0, size),
+            right=none,
+            unknowns=unknowns,
+            multipliers=none,
+            free=known,
+            dual_rows=algebra.zeros(size, 0),
+            **given,
+        )
+
     @property
     def hessian(self) -> Hessian | None:
         """What G is the matrix of second derivatives of, where it is known; nothing is formed."""

@@ -55,7 +55,7 @@ class KeptRows:
     Attributes
     ----------
     kept : tuple of int
-        The places of these rows, the shortest where there is a choice.
+        The places of these rows, those with the fewest operations where there is a choice.
     count : int
         The number m of all rows.
     rank : Rank

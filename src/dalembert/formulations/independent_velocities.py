@@ -88,13 +88,21 @@ class Reduction:
         self.constraints: Any = algebra.part(self.level.residual, self.choice.rows, [0])
         self.map: VelocityMap = velocity_map(self)
         self.velocities: Any = self.map.velocities
+        self.frame: Any = (
+            self.map.frame
+            if isinstance(self.map, ImplicitMap)
+            else algebra.jacobian(self.velocities, self.independent)
+        )
+
+    @cached_property
+    def drift(self) -> Any:
+        """The accelerations that remain where the speeds are held: q_ddot = frame @ z + drift."""
         if isinstance(self.map, ImplicitMap):
-            self.frame, self.drift = self.map.frame, self.map.drift
-        else:
-            self.frame = algebra.jacobian(self.velocities, self.independent)
-            self.drift = algebra.along(self.velocities, self.q, self.velocities) + algebra.jacobian(
-                self.velocities, self.time
-            )
+            return self.map.drift
+        algebra, velocities = self.algebra, self.velocities
+        return algebra.along(velocities, self.q, velocities) + algebra.jacobian(
+            velocities, self.time
+        )
 
     @property
     def freedom(self) -> int:

@@ -25,7 +25,7 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..algebra.signs import nowhere_zero
-from ..algebra.simplify.simplifier import lowest_terms, simplify
+from ..algebra.simplify.simplifier import expansion_size, lowest_terms, simplify
 from ..algebra.tree import TreeAlgebra
 from ..errors import FormError
 from ..model.symbols import Parameter
@@ -40,6 +40,8 @@ __all__ = ["VelocityFrame", "global_frame"]
 #: The largest problem that is looked at: velocities, rows of a block, sets D in it, operations of
 #: all constraints and of the coefficients of a block.
 MOST_VELOCITIES, MOST_ROWS, MOST_SETS, MOST_OPERATIONS, MOST_IN_BLOCK = 30, 4, 40, 400, 40
+#: The most terms of the sum of the squares of minors that is shown to vanish nowhere.
+MOST_TERMS = 50
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,10 @@ def _found(system: System) -> VelocityFrame | None:
     v = algebra.vector(system.velocities)
     if sum(entry.count_ops() for entry in residual) > MOST_OPERATIONS:
         return None
-    matrix = algebra.jacobian(residual, v).applyfunc(simplify)
+    matrix = algebra.jacobian(residual, v).applyfunc(lowest_terms)
     if matrix.free_symbols & set(system.velocities):
         return None
-    rest = algebra.substitute(residual, v, algebra.zeros(len(v))).applyfunc(simplify)
+    rest = algebra.substitute(residual, v, algebra.zeros(len(v))).applyfunc(lowest_terms)
     steady = steady_columns(system)
     blocks: list[_Block] = []
     for rows, places in _components(matrix, range(matrix.rows)):
@@ -228,7 +230,9 @@ def _length(block: _Block) -> int:
 
 def _direction(inside: sympy.Matrix) -> list[sympy.Expr] | None:
     """The signed minors without common factors, if they nowhere vanish together."""
-    minors = [lowest_terms(entry) for entry in signed_minors(inside)]
+    minors = signed_minors(inside)
+    if sum(expansion_size(entry) ** 2 for entry in minors) > MOST_TERMS:
+        return None
     present = [sympy.expand_trig(entry) for entry in minors if entry != 0]
     if not present:
         return None

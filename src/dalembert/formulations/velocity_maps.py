@@ -16,6 +16,7 @@ with Phi_w the columns of Phi that belong to g. No equation is solved for number
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .velocity_splits import Split
@@ -138,16 +139,24 @@ class ImplicitMap:
         self.rates, self.velocities, self._inverse = rates, v, inverse
         every, k = range(v.shape[0]), rates.shape[0]
         self.frame: Any = self.algebra.part(inverse, every, range(k))
-        self.places = -(self._inverse @ algebra.jacobian(equations, self.q))
-        self.drift = -(
-            self._inverse
-            @ (algebra.along(equations, self.q, v) + algebra.jacobian(equations, self.time))
-        )
+        self._equations: Any = equations
 
     @property
     def inverse(self) -> Any:
         """dv / d(w, values of the constraints), (n x n)."""
         return self._inverse
+
+    @cached_property
+    def _by_coordinates(self) -> Any:
+        """dv / dq at fixed speeds, (n x n)."""
+        return -(self._inverse @ self.algebra.jacobian(self._equations, self.q))
+
+    @cached_property
+    def drift(self) -> Any:
+        """The accelerations that remain where the speeds are held, (n x 1)."""
+        algebra, equations = self.algebra, self._equations
+        moved = algebra.along(equations, self.q, self.velocities)
+        return -(self._inverse @ (moved + algebra.jacobian(equations, self.time)))
 
     @property
     def acceleration(self) -> Any:
@@ -165,7 +174,7 @@ class ImplicitMap:
     def by_places(self, block: Block) -> Any:
         """The derivatives of a column by the coordinates at fixed speeds, (m x n)."""
         algebra = self.algebra
-        through = algebra.jacobian(block, self.velocities) @ self.places
+        through = algebra.jacobian(block, self.velocities) @ self._by_coordinates
         return algebra.jacobian(block, self.q) + through
 
     def speed_gradient(self, scalar: Scalar) -> Any:
@@ -175,7 +184,7 @@ class ImplicitMap:
     def place_gradient(self, scalar: Scalar) -> Any:
         """The derivatives of a scalar by the coordinates at fixed speeds, (n x 1)."""
         algebra = self.algebra
-        through = self.places.T @ algebra.gradient(scalar, self.velocities)
+        through = self._by_coordinates.T @ algebra.gradient(scalar, self.velocities)
         return algebra.gradient(scalar, self.q) + through
 
     def rate(self, block: Block) -> Any:

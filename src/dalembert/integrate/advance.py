@@ -116,8 +116,8 @@ def commit(context: RunFields) -> int:
 
 @native
 def may_dip(before: float, here: float, after: float) -> bool:
-    """Whether three neighbouring values of one sign leave room for two zero crossings through zero
-    between them.
+    """Whether three neighbouring values of one sign leave room for two zero crossings between
+    them.
 
     The parabola through them has its vertex -d/s spacings from the middle, with the value here -
     d^2/(2 s), where d is half the difference of the outer values and s the second difference. What

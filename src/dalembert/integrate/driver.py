@@ -83,10 +83,8 @@ class Driver(RunLoop):
     def execute(self) -> Motion:
         """Run until the end, an event, trouble, or Ctrl-C."""
         t = self.task.span[0]
-        self.mode: tuple[str, ...] = ()
-        self.kernel = self.kernel_for(())
-        self.sampler = SampledRun.of(self.task, self.kernel)
         start = self._start()
+        self.sampler = SampledRun.of(self.task, self.kernel)
         self.start_state = start.state.copy()
         self.report += start.report
         self.contacts.check_start(self)
@@ -118,6 +116,8 @@ class Driver(RunLoop):
         task, equations = self.task, self.task.equations
         t, p = task.span[0], task.parameters
         form = start_form(equations, task.start)
+        self.mode: tuple[str, ...] = ()
+        self.kernel = self.kernel_for(())
         if form is None:
             return consistent_start(
                 self.kernel.plain_context(p), t, task.start, p, task.project_start

@@ -22,6 +22,7 @@ from ..model.system import System
 from ..typing import Array
 from .methods.method import FixedStep
 from .methods.table import find_method
+from .quadrature import integrate_along
 
 if TYPE_CHECKING:
     from .motion import Motion
@@ -30,8 +31,6 @@ __all__ = ["MEANINGS", "Columns", "energy_names", "sampled_at"]
 
 #: Nodes of Gauss's rule on a step; where a state between steps takes a step of its own, fewer.
 NODES, FEW_NODES = 5, 2
-#: Steps whose states are in memory at once.
-AT_ONCE = 10_000
 
 
 class Columns(Mapping[str, Array]):
@@ -127,22 +126,13 @@ def _lagrangian(motion: Motion) -> Array:
 
 
 def _action(motion: Motion) -> Array:
-    """S at the stored times, by Gauss's rule on dense output over every step."""
-    if len(motion.t) < 2 or motion.t[0] == motion.t[-1]:
+    """S at the stored times, from the start of the motion."""
+    if not len(motion.t) or motion.segments[0].step_t[0] == motion.t[-1]:
         return np.zeros(len(motion.t))
     step = find_method(motion.statistics["method"]).step
-    nodes, weights = np.polynomial.legendre.leggauss(
-        FEW_NODES if isinstance(step, FixedStep) else NODES
-    )
-    edges, places = motion.panels()
-    middles, halves = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    pieces = np.zeros(len(middles))
-    for first in range(0, len(middles), AT_ONCE):
-        part = slice(first, first + AT_ONCE)
-        times = (middles[part, None] + halves[part, None] * nodes).ravel()
-        values = _lagrangian(sampled_at(motion, times)).reshape(-1, len(nodes))
-        pieces[part] = (values @ weights) * halves[part]
-    return np.asarray(np.concatenate([[0.0], np.cumsum(pieces)])[places], dtype=float)
+    nodes = FEW_NODES if isinstance(step, FixedStep) else NODES
+    lagrangian = integrate_along(motion, lambda t: _lagrangian(sampled_at(motion, t)), nodes=nodes)
+    return np.asarray(lagrangian.values[0], dtype=float)
 
 
 def sampled_at(motion: Motion, times: Array) -> Motion:
@@ -172,5 +162,5 @@ MEANINGS: Mapping[str, str] = {
     "kinetic": "kinetic energy T",
     "potential": "potential energy V",
     "lagrangian": "Lagrangian L = p . q_dot - E",
-    "action": "action, the integral of L from the first stored time",
+    "action": "action, the integral of L from the start of the motion",
 }

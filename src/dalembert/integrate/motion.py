@@ -181,21 +181,6 @@ class Motion(ReadOnlyArrays, MotionPictures):
 
         return dense_states(self, t)
 
-    def panels(self) -> tuple[Any, Any]:
-        """Times between which the motion is smooth enough to be summed up, and the places of its
-        own times among them.
-
-        These are the ends of all steps and the stored times, in the order of the motion: what was
-        asked for may be coarse.
-        """
-        low, high = sorted((float(self.t[0]), float(self.t[-1])))
-        every = np.unique(np.concatenate([self.t, *(segment.step_t for segment in self.segments)]))
-        edges = every[(every >= low) & (every <= high)]
-        places = np.searchsorted(edges, self.t)
-        return (
-            (edges, places) if self.t[-1] >= self.t[0] else (edges[::-1], len(edges) - 1 - places)
-        )
-
     # -- by name -----------------------------------------------------------------------------------
 
     @cached_property

@@ -232,7 +232,8 @@ class StartSolver:
                 faults.append(StartError(fault, seen=shortened(value), remedy="give it a number"))
                 continue
             values[name] = number
-        raise_collected(faults)
+        if faults:
+            raise_collected(faults)
         return values
 
     # -- positions ---------------------------------------------------------------------------------

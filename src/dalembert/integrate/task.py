@@ -21,7 +21,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
 from ..model.values import real_array, real_number, used_parameters
-from ..typing import Array, ArrayLike, Parameters, Samples, Span, Start
+from ..typing import Array, ArrayLike, Samples, Span, Start
 from .driver import Driver
 from .events.events import Event, read_events
 from .methods.method import Method
@@ -84,19 +84,17 @@ def read_task(
     atol = stated.get("atol") if options.atol is None else options.atol
     equations = _read_equations(model, options, stated, method, atol)
     interval = _read_span(span if span is not None else stated.get("span"))
-    beginning = _read_start(scenario, start)
+    beginning, parameters = _read_values(scenario, model, equations, start, options)
     at = options.at if options.at is not None else stated.get("at")
     stepping = _read_stepping(method, equations.system, options, stated, interval, at)
     rtol = options.rtol if options.rtol is not None else stated.get("rtol", method.rtol)
     times = _read_at(at, interval)
     events = read_events(options.events, equations)
     _check_method(method, equations, events, options, stepping)
-    given: Any = labelled(options.parameters)
     first_step = options.first_step
-    has_inputs = bool(options.inputs)
     return Task(
         equations=equations,
-        parameters=_read_parameters(scenario, model, equations, given, has_inputs),
+        parameters=parameters,
         start=beginning,
         span=interval,
         at=times if times is None or stepping is None else stepping.snapped(times, interval),
@@ -141,29 +139,25 @@ def _read_equations(
     return equations
 
 
-def _read_start(scenario: Scenario | None, start: Start | Samples | None) -> dict[str, Any]:
-    """What is known of the start by name: that of the scenario, and that given instead."""
-    start = labelled(start)
+def _read_values(
+    scenario: Scenario | None,
+    model: Model,
+    equations: Equations,
+    start: Start | Samples | None,
+    options: RunOptions,
+) -> tuple[dict[str, Any], Array]:
+    """The start by name and the parameters in order: those of the scenario, and those given."""
+    start, given = labelled(start), labelled(options.parameters)
     if start is not None and not isinstance(start, Mapping):
         raise StartError(
             "The start must name its values",
             seen=type(start).__name__,
             remedy="pass start={x: 1.0, ...}",
         )
-    return (dict(scenario.start) if scenario else {}) | by_name(start, "start")
-
-
-def _read_parameters(
-    scenario: Scenario | None,
-    model: Model,
-    equations: Equations,
-    given: Parameters | None,
-    has_laws: bool,
-) -> Array:
-    """The values of the parameters in order: those of the scenario, overridden by those given."""
+    beginning = (dict(scenario.start) if scenario else {}) | by_name(start, "start")
     symbols = equations.system.parameters
     if given is not None and not isinstance(given, Mapping):
-        return parameter_values(symbols, given)
+        return beginning, parameter_values(symbols, given)
     known = {symbol.name for symbol in symbols}
     values = (
         {key: value for key, value in scenario.parameters.items() if key in known}
@@ -172,7 +166,7 @@ def _read_parameters(
     )
     # A law that was imposed instead of the system's own leaves the parameters of that without a
     # place.
-    stated = stated_parameters(model) if has_laws else ()
+    stated = stated_parameters(model) if options.inputs else ()
     idle = {symbol.name for symbol in stated} - known
     table = {
         name: value
@@ -180,9 +174,8 @@ def _read_parameters(
         if name not in idle
     }
     missing = [name for name in known if name not in values]
-    return parameter_values(
-        symbols, values | (table if missing else used_parameters(table, sorted(known)))
-    )
+    table = table if missing else used_parameters(table, sorted(known))
+    return beginning, parameter_values(symbols, values | table)
 
 
 def _equations(
@@ -212,7 +205,9 @@ def _equations(
         return derive(
             system, form or model.form, **(model.options if form in (None, model.form) else {})
         )
-    return derive(system, form or (fastest_form(system) if free_choice else default_form(system)))
+    if form is None and free_choice:
+        return system.cache.get("fastest", lambda: derive(system, fastest_form(system)))
+    return derive(system, form or default_form(system))
 
 
 def stated_parameters(model: Model) -> tuple[sympy.Symbol, ...]:
@@ -385,9 +380,8 @@ def _read_tolerance(rtol: float, least: float = 1e-15) -> float:
 
 def _read_atol(atol: ArrayLike | None, rtol: float, size: int) -> Array:
     try:
-        values = np.broadcast_to(
-            real_array(float(rtol) * 1e-2 if atol is None else atol), (size,)
-        ).copy()
+        given = float(rtol) * 1e-2 if atol is None else real_array(atol)
+        values = np.broadcast_to(given, (size,)).copy()
     except (TypeError, ValueError):
         raise ModelError(
             "atol must be one number, or one for each symbol of the state", seen=str(atol)[:60]

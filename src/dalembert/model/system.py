@@ -142,37 +142,8 @@ class System:
             kinetic = from_parts.kinetic + (0 if kinetic is None else kinetic)
             potential = from_parts.potential + (0 if potential is None else potential)
         check_energies(lagrangian, kinetic, potential, hamiltonian, faults)
-
-        motive = reader.expression(kinetic, "kinetic") if kinetic is not None else None
-        stored = (
-            reader.expression(0 if potential is None else potential, "potential")
-            if kinetic is not None
-            else None
-        )
-        direct = reader.expression(lagrangian, "lagrangian") if lagrangian is not None else None
-        canonical = (
-            reader.expression(hamiltonian, "hamiltonian") if hamiltonian is not None else None
-        )
-        if direct is None and motive is not None and stored is not None:
-            direct = (
-                sum_of_terms([(motive, 1), (stored, -1)])
-                if _is_long(motive, stored)
-                else motive - stored
-            )
-        fibre = {
-            symbol: reader.expression(value, f"fibre velocity `{symbol}`")
-            for symbol, value in (bundle or {}).items()
-        }
-        if fibre:
-            check_bundle(fibre, [e for e in (motive, direct) if e is not None], faults)
-        on_bundle = direct if fibre else None
-        motive, direct = (None if e is None else e.xreplace(fibre) for e in (motive, direct))
-        generalised = dict.fromkeys(reader.coordinates, ZERO)
-        for where, table in (("forces", _once(forces, "forces")), ("parts", from_parts.forces)):
-            for key, value in table.items():
-                q = reader.coordinate(key, where)
-                if q is not None:
-                    generalised[q] += reader.expression(value, f"force on {q}")
+        energies = _energies(reader, lagrangian, kinetic, potential, hamiltonian, bundle, faults)
+        generalised = _generalised_forces(reader, _once(forces, "forces"), from_parts.forces)
         table_of_inputs = inputs if isinstance(inputs, Mapping) else dict.fromkeys(_listed(inputs))
         check_kinds(table_of_inputs, outputs, faults)
         drawn = reader.drawing(drawing)
@@ -188,22 +159,17 @@ class System:
         }
         values = {
             "coordinates": reader.coordinates,
-            "lagrangian": direct,
-            "kinetic": motive,
-            "potential": stored,
-            "hamiltonian": canonical,
+            **energies,
             "constraints": tuple(
                 reader.constraint(c, k) for k, c in enumerate(_constraints(constraints), start=1)
             ),
-            "forces": FrozenTable({q: value for q, value in generalised.items() if value != 0}),
+            "forces": generalised,
             "dissipation": reader.expression(from_parts.dissipation + dissipation, "dissipation"),
             "inputs": FrozenTable(drives),
             "outputs": FrozenTable(
                 {k: reader.expression(v, f"output `{k}`") for k, v in reported.items()}
             ),
-            "bundle": FrozenTable(fibre),
             "quasi_velocities": FrozenTable(speeds),
-            "bundle_lagrangian": on_bundle,
             "name": str(name),
             "drawing": drawn,
             "home": FrozenTable(
@@ -295,13 +261,13 @@ class System:
         """The two-sided constraints that give rows: all but image and one-sided ones."""
         return tuple(c for c in self.constraints if c.gives_row)
 
-    @property
+    @cached_property
     def unilateral(self) -> tuple[UnilateralConstraint | FrictionLimit, ...]:
         """The constraints that open, stick or slip along a motion: one-sided, and with a limit."""
         kinds = (UnilateralConstraint, FrictionLimit)
         return tuple(c for c in self.constraints if isinstance(c, kinds))
 
-    @property
+    @cached_property
     def shape_contacts(self) -> tuple[ShapeContacts, ...]:
         """Contacts between solids that are found in numbers."""
         return tuple(c for c in self.constraints if isinstance(c, ShapeContacts))
@@ -414,6 +380,59 @@ class System:
 
     def _repr_latex_(self) -> str | None:
         return self._repr_mimebundle_().get("text/latex")
+
+
+def _energies(
+    reader: Reader,
+    lagrangian: Expression | None,
+    kinetic: Expression | None,
+    potential: Expression | None,
+    hamiltonian: Expression | None,
+    bundle: Values | None,
+    faults: Faults,
+) -> dict[str, Any]:
+    """The energies in the velocities, and the fibre velocities that they are stated in."""
+
+    def read(given: Expression | None, name: str) -> sympy.Expr | None:
+        return None if given is None else reader.expression(given, name)
+
+    motive = read(kinetic, "kinetic")
+    if kinetic is None:
+        potential = None
+    elif potential is None:
+        potential = 0
+    stored = read(potential, "potential")
+    direct, canonical = read(lagrangian, "lagrangian"), read(hamiltonian, "hamiltonian")
+    if direct is None and motive is not None and stored is not None:
+        is_long = _is_long(motive, stored)
+        direct = sum_of_terms([(motive, 1), (stored, -1)]) if is_long else motive - stored
+    fibre = {
+        symbol: reader.expression(value, f"fibre velocity `{symbol}`")
+        for symbol, value in (bundle or {}).items()
+    }
+    if fibre:
+        check_bundle(fibre, [e for e in (motive, direct) if e is not None], faults)
+    return {
+        "lagrangian": None if direct is None else direct.xreplace(fibre),
+        "kinetic": None if motive is None else motive.xreplace(fibre),
+        "potential": stored,
+        "hamiltonian": canonical,
+        "bundle": FrozenTable(fibre),
+        "bundle_lagrangian": direct if fibre else None,
+    }
+
+
+def _generalised_forces(
+    reader: Reader, stated: Values, from_parts: Values
+) -> FrozenTable[Coordinate, sympy.Expr]:
+    """The sum of the forces on each coordinate that has one."""
+    found = dict.fromkeys(reader.coordinates, ZERO)
+    for where, table in (("forces", stated), ("parts", from_parts)):
+        for key, value in table.items():
+            q = reader.coordinate(key, where)
+            if q is not None:
+                found[q] += reader.expression(value, f"force on {q}")
+    return FrozenTable({q: value for q, value in found.items() if value != 0})
 
 
 def _is_long(*expressions: sympy.Expr) -> bool:

@@ -49,43 +49,18 @@ class Context:
     ) -> None:
         self.kernel = kernel
         self.parameters = np.array(parameters, dtype=float)
-        self.fields: Any = record()
-        bind = self.fields.bind
+        fast = kernel.address("fast") if kernel.has_fast else None
+        numbers, lengths, self.work_size = kernel.cache.get("layout", lambda: _layout(kernel))
+        self._is_projecting = False
         self.callback: Any = None
-        ns, n, m = kernel.n_state, kernel.n, kernel.m
-        position, velocity = (
-            int(projection.rows.shape[1])
-            for projection in (kernel.graph.position, kernel.graph.velocity)
-        )
-        widest, count = max(n, position, velocity), max(m, kernel.n_positions, kernel.n_velocities)
-        for name, value in (
-            ("n_state", ns),
-            ("n_coordinates", kernel.n_coordinates),
-            ("n_unknowns", n),
-            ("n_constraints", m),
-            ("n_positions", kernel.n_positions),
-            ("n_velocities", kernel.n_velocities),
-            ("n_position_unknowns", position),
-            ("n_velocity_unknowns", velocity),
-            ("is_definite", int(kernel.equations.is_definite)),
-            ("has_gauge", int(kernel.equations.has_gauge)),
-            ("n_inputs", len(kernel.free_inputs)),
-        ):
+        self.fields: Any = record()
+        for name, value in numbers.items():
             setattr(self.fields, name, value)
-        blocks = n * n + n + m * n + m
-        parts = 2 * count + count * widest + widest * widest + ns * widest + count + widest
-        bind("time", np.zeros(1))
-        bind("parameters", self.parameters)
-        bind("input_values", np.zeros(max(1, len(kernel.free_inputs))))
-        bind("solution", np.zeros(widest + count + 1))
-        self.work_size = max(blocks, parts) + work_size(widest, count)
-        bind("work", np.zeros(0))
-        bind("order", np.zeros(order_size(widest, count), np.int64))
-        bind("info", np.zeros(4))
-        bind("out", np.zeros(ns + 2 * count + 2))
-        bind("active_rows", np.zeros(3 + m + kernel.n_velocities, np.int64))
-        if kernel.has_fast:
-            self.fields.fast = kernel.address("fast")
+        self.fields.bind("parameters", self.parameters)
+        for name, (length, kind) in lengths.items():
+            self.fields.bind(name, np.zeros(length, kind))
+        if fast is not None:
+            self.fields.fast = fast
         else:
             self.complete()
 
@@ -107,7 +82,9 @@ class Context:
 
     def prepare_projection(self) -> None:
         """Compile what projection needs."""
-        kernel = self.kernel
+        if self._is_projecting:
+            return
+        self._is_projecting, kernel = True, self.kernel
         if kernel.large is not None or kernel.solved is not None:
             if kernel.n_positions:
                 self.fields.position_step = kernel.address("position_step")
@@ -249,3 +226,36 @@ class Context:
             self.complete()
             observe(self.fields, len(times), times, states, inputs, statuses, results)
         return results, statuses
+
+
+def _layout(kernel: Kernel) -> tuple[dict[str, int], dict[str, tuple[int, type]], int]:
+    """Numbers of the fields, lengths of the arrays, and the length of a dense work array."""
+    ns, n, m, graph = kernel.n_state, kernel.n, kernel.m, kernel.graph
+    position, velocity = (int(part.rows.shape[1]) for part in (graph.position, graph.velocity))
+    widest, count = max(n, position, velocity), max(m, kernel.n_positions, kernel.n_velocities)
+    numbers = {
+        "n_state": ns,
+        "n_coordinates": kernel.n_coordinates,
+        "n_unknowns": n,
+        "n_constraints": m,
+        "n_positions": kernel.n_positions,
+        "n_velocities": kernel.n_velocities,
+        "n_position_unknowns": position,
+        "n_velocity_unknowns": velocity,
+        "is_definite": int(kernel.equations.is_definite),
+        "has_gauge": int(kernel.equations.has_gauge),
+        "n_inputs": len(kernel.free_inputs),
+    }
+    lengths: dict[str, tuple[int, type]] = {
+        "time": (1, float),
+        "input_values": (max(1, len(kernel.free_inputs)), float),
+        "solution": (widest + count + 1, float),
+        "work": (0, float),
+        "order": (order_size(widest, count), np.int64),
+        "info": (4, float),
+        "out": (ns + 2 * count + 2, float),
+        "active_rows": (3 + m + kernel.n_velocities, np.int64),
+    }
+    blocks = n * n + n + m * n + m
+    parts = 2 * count + count * widest + widest * widest + ns * widest + count + widest
+    return numbers, lengths, max(blocks, parts) + work_size(widest, count)

@@ -126,6 +126,8 @@ class Kernel:
         self.m = len(equations.row_names)
         self.n_positions = int(self.graph.position.residual.numel())
         self.n_velocities = int(self.graph.velocity.residual.numel())
+        #: Whether there is anything to project onto.
+        self.is_constrained = bool(self.n_positions or self.n_velocities)
         is_small = max(self.n, self.m) <= UNROLLED_CONSTRAINED
         if shorten and is_small and self._lifted is None:
             self._shorten()
@@ -382,12 +384,7 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         )
         return [self.program("dense_blocks"), self.program("rates")], text
 
-    @property
-    def is_constrained(self) -> bool:
-        """Whether there is anything to project onto."""
-        return bool(self.n_positions or self.n_velocities)
-
-    @property
+    @cached_property
     def has_fast(self) -> bool:
         """Whether the whole right-hand side exists as native code without a rank decision."""
         if self.large is not None or self.solved is not None:

@@ -314,6 +314,7 @@ def test_systems_against_the_dense_solve(name: str) -> None:
     assert np.array_equal(run_native(program, inputs, fused=False), interpret(program, inputs))
 
 
+@pytest.mark.long
 def test_the_text_of_a_chain_does_not_grow_with_it() -> None:
     short, long = (
         len(llvm.module_text([da.derive(chain(n), "lagrange").compile().program("fast")]))

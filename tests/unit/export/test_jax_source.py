@@ -36,7 +36,13 @@ def module(kernel: Any) -> dict[str, Callable[..., Any]]:
     return names
 
 
-@pytest.mark.parametrize("name", da.gallery.names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] * (name == "snakeboard-gait"))
+        for name in da.gallery.names()
+    ],
+)
 def test_rates_agree_along_the_motion(name: str) -> None:
     motion = da.simulate(da.gallery.load(name))
     kernel, values = motion.equations.compile(), list(motion.parameters.values())

@@ -165,7 +165,7 @@ def test_its_flow_differentiates_like_our_sensitivities() -> None:
     options = {"parameters": values, "at": [0.0, 1.5], "rtol": 1e-12, "atol": 1e-13}
     motion = da.simulate(system, start, (0, 1.5), **options)
     np.testing.assert_allclose(np.array(flow(x0=x0, p=p)["xf"])[0, 0], motion["x"][-1], rtol=1e-8)
-    found = da.sensitivities(system, ["k", "m"], start, (0, 1.5), **options)
+    found = da.analysis.sensitivities(system, ["k", "m"], start, (0, 1.5), **options)
     np.testing.assert_allclose(
         np.array(derivative)[0], [found["x", "k"][-1], found["x", "m"][-1]], rtol=1e-6
     )

@@ -68,6 +68,7 @@ def test_controls_may_enter_the_velocities_nonlinearly() -> None:
     assert np.allclose([motion["x"][-1], motion["u"][-1]], end, atol=1e-10)
 
 
+@pytest.mark.long
 def test_the_costate_can_be_eliminated_in_involution() -> None:
     """Two fields on a plane: the same x from (12)-(14) as from the extremals."""
     bundle = general()

@@ -98,6 +98,7 @@ def test_the_two_particles_read_as_printed_with_their_rank() -> None:
     assert parts.names["rows"] == "A_p" and "(A_p H_pp^-1 A_p^T)^+" in parts.text()
 
 
+@pytest.mark.long
 def test_the_driven_double_pendulum_reads_as_printed() -> None:
     """Udwadia 74 to 76: p_dot = -H_q + (gamma_2 / gamma_1) H_pp^-1 A_p^T."""
     equations = explicit("driven-double-pendulum", "hamilton")
@@ -161,6 +162,7 @@ def _repeated() -> da.System:
     return da.System(q, kinetic=kinetic, potential=k * x * y, constraints=constraints)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["lagrange", "hamilton"])
 def test_dependent_rows_give_the_moore_penrose_inverse(form: str) -> None:
     """K, z and the multipliers against NumPy's pseudo-inverse, by singular values."""

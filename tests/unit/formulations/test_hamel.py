@@ -356,6 +356,7 @@ def test_kinds_and_options_are_named() -> None:
 # -- the orthonormal frame -------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_orthonormal_frame_is_orthonormal() -> None:
     """The kinetic energy is half the sum of squares of the components, where there are no terms
     linear in the velocities.

@@ -32,6 +32,9 @@ LARGE = (
 HEAVY = {
     ("driven-double-pendulum", "implicit-lagrangian"),
     ("driven-double-pendulum", "voronets"),
+    ("driven-double-pendulum", "hamilton"),
+    ("spherical-pendulum", "constrained-lagrangian"),
+    ("snakeboard", "canonical-quasi"),
     ("snakeboard", "pontryagin"),
     ("snakeboard", "hamel-orthonormal"),
 }

@@ -31,7 +31,7 @@ TOP = da.System(
 TOP_NUMBERS = {"m": 1.0, "g": 9.81, "h": 0.7, "A": 1.2, "C": 0.5}
 
 
-def test_the_function_of_a_planet_is_the_one_of_the_contexts() -> None:
+def test_the_function_of_a_planet_is_the_one_of_textbooks() -> None:
     radial = da.symmetry.routh(PLANET, [phi])
     p = radial.parameters[-1]
     assert p.name == "p_phi"
@@ -219,6 +219,14 @@ def test_what_cannot_be_reduced_is_refused(
 def test_momenta_that_make_no_sense_are_refused(momenta: Any) -> None:
     with pytest.raises(ModelError):
         da.symmetry.routh(PLANET, [phi], momenta)
+
+
+def test_cyclic_coordinates_begin_with_the_motion_not_with_the_first_stored_time() -> None:
+    """On the circle r = 1 with p_phi = 1 the angle is 0.3 + t."""
+    radial, values = da.symmetry.routh(PLANET, [phi]), {"m": 1, "k": 1, "p_phi": 1}
+    alone = da.simulate(radial, {r: 1.0}, (0, 3), parameters=values, at=[1.0, 2.5])
+    angles = da.symmetry.recover_cyclic(alone, {phi: 0.3})["phi"]
+    np.testing.assert_allclose(angles, [1.3, 2.8], atol=1e-9)
 
 
 def test_only_motions_with_cyclic_velocities_are_completed() -> None:

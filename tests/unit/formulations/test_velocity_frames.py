@@ -13,7 +13,9 @@ from sympy import Symbol, cos, simplify, sin, sqrt
 
 import dalembert as da
 from dalembert.algebra.signs import nowhere_zero
-from dalembert.formulations.velocity_frames import global_frame
+from dalembert.algebra.simplify.simplifier import FACTORED_BITS, is_small_quotient
+from dalembert.formulations import velocity_frames
+from dalembert.formulations.velocity_frames import MOST_TERMS, global_frame
 
 SPEED_FORMS = ("maggi", "hamel", "gibbs-appell", "kane")
 
@@ -212,6 +214,7 @@ def test_values_of_constraints_do_not_move_the_speeds_of_a_frame() -> None:
     np.testing.assert_allclose(found[2], found[0], rtol=1e-12)
 
 
+@pytest.mark.long
 def test_a_steered_wheel_is_solved_for_its_own_rate() -> None:
     """The roller racer in forward speed and turn rate, checked by hand and beside other forms."""
     x, y, theta, phi = da.coordinates("x y theta phi")
@@ -235,3 +238,33 @@ def test_a_steered_wheel_is_solved_for_its_own_rate() -> None:
     for form, most in (("maggi", 700), ("gibbs-appell", 700), ("hamel", 700)):
         assert len(da.derive(racer, form).text()) < most
     assert da.compare(racer).worst < 1e-10
+
+
+def test_no_proof_is_tried_on_long_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of many terms with measured numbers share no factor, and their squares take minutes."""
+    seen: list[Any] = []
+    monkeypatch.setattr(velocity_frames, "nowhere_zero", lambda e: bool(seen.append(e)))
+    coordinates = da.coordinates("x y a b c d e f")
+    x, y, *others = coordinates
+    kinetic = sum(q.dot**2 for q in coordinates) / 2
+    for count in (2, 6):
+        first, second = (
+            sum((k + shift) / 7 * z for k, z in enumerate(others[:count])) for shift in (1, 3)
+        )
+        row = da.velocity(first * x.dot + second * y.dot, name="row")
+        seen.clear()
+        assert global_frame(da.System(coordinates, kinetic=kinetic, constraints=[row])) is None
+        assert len(seen) == (2 if 2 * count**2 > MOST_TERMS else 3)
+
+
+def test_what_is_factored_has_few_digits() -> None:
+    """Factors are sought modulo a prime as long as all numbers together."""
+    a, b = Symbol("a"), Symbol("b")
+    digits = 53
+    few, many = (
+        sum((2**digits + 2 * k + 1) * a**k * b for k in range(count))
+        for count in (2, FACTORED_BITS // digits + 1)
+    )
+    assert is_small_quotient(few) and not is_small_quotient(many)
+    assert is_small_quotient((0.5 * a + 0.25) * b)
+    assert not is_small_quotient(sum(k / 7 * a**k * b for k in range(1, 12)))

@@ -47,6 +47,16 @@ def test_the_action_is_the_integral_of_the_lagrangian(method: str) -> None:
     assert motion["action"][0] == 0.0
 
 
+@pytest.mark.parametrize("stored", [{"at": [1.0, 3.0]}, {"every": 500}, {"every": 7}])
+def test_the_action_begins_with_the_motion_whatever_is_stored(stored) -> None:
+    """L = -cos(2 sqrt(2) t): S(3) is the same from two times, from every step and from a few."""
+    oscillator = da.System([x], kinetic=x.dot**2 / 2, potential=x**2)
+    method = {} if "at" in stored else {"method": "gauss6", "step": 0.01}
+    motion = da.simulate(oscillator, {x: 1.0}, (0, 7), **method, **stored)
+    rate = 2 * np.sqrt(2)
+    np.testing.assert_allclose(motion["action"], -np.sin(rate * motion.t) / rate, atol=1e-9)
+
+
 def test_energies_are_those_that_were_stated() -> None:
     motion = da.simulate(pendulum(), {theta: 1.0}, (0, 2), parameters=VALUES)
     np.testing.assert_allclose(motion["kinetic"], 0.49 * motion["theta_dot"] ** 2, atol=1e-13)

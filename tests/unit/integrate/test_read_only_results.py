@@ -109,7 +109,7 @@ def test_derivatives_along_a_motion_are_read_only() -> None:
     x = da.coordinates("x")
     k = da.parameters("k", positive=True)
     spring = da.System([x], kinetic=x.dot**2 / 2, potential=k * x**2 / 2)
-    found = da.sensitivities(
+    found = da.analysis.sensitivities(
         da.simulate(spring, {"x": 1.0}, (0, 1), parameters={"k": 4.0}), wrt=["k"]
     )
     with pytest.raises(ValueError, match="read-only"):

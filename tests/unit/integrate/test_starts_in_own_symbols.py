@@ -100,4 +100,4 @@ def test_fibre_velocities_start_a_motion() -> None:
 def test_derivatives_ask_for_a_start_in_velocities() -> None:
     motion = da.simulate(hamel(), {"v": 1.0, "w": 0.5}, (0, 1))
     with pytest.raises(ModelError):
-        da.sensitivities(motion, wrt=["v"], given=["v", "w"])
+        da.analysis.sensitivities(motion, wrt=["v"], given=["v", "w"])

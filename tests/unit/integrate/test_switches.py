@@ -208,11 +208,13 @@ def test_many_runs_stop_as_one_does(method: str) -> None:
 def test_derivatives_go_across_a_jump_that_does_not_move() -> None:
     moving = forced(Piecewise((1, T > T1), (0, True)))
     with pytest.raises(ModelError, match="The equations jump along the motion"):
-        da.sensitivities(moving, wrt=[T1], start={X: 0.0}, span=(0, 2), parameters={T1: 1.0})
+        da.analysis.sensitivities(
+            moving, wrt=[T1], start={X: 0.0}, span=(0, 2), parameters={T1: 1.0}
+        )
     with pytest.raises(ModelError, match="The equations jump along the motion"):
-        da.sensitivities(forced(-sign(X)), wrt=["x"], start={X: 1.0}, span=(0, 2))
+        da.analysis.sensitivities(forced(-sign(X)), wrt=["x"], start={X: 1.0}, span=(0, 2))
     fixed = forced(OMEGA * PULSE)
-    found = da.sensitivities(
+    found = da.analysis.sensitivities(
         fixed, wrt=[OMEGA], start={X: 0.0}, span=(0, 2), parameters={OMEGA: 2.0}
     )
     assert np.asarray(found["x_dot"])[..., -1].ravel()[0] == pytest.approx(1.0, abs=1e-9)

@@ -25,6 +25,8 @@ EFFORT, LEAST_EFFORT = 150_000, 5_000
 FEW_LOOKS = 50
 #: The most symbols, operations and terms of a quotient that is factored.
 FACTORED_SYMBOLS, FACTORED_OPERATIONS, FACTORED_TERMS = 8, 100, 200
+#: The most binary digits of all its numbers; factors are sought among integers of that length.
+FACTORED_BITS = 400
 
 
 def simplify(
@@ -96,10 +98,18 @@ def is_small_quotient(expression: sympy.Expr) -> bool:
     few = (
         len(expression.free_symbols) <= FACTORED_SYMBOLS
         and expression.count_ops() <= FACTORED_OPERATIONS
+        and sum(map(_bits, expression.atoms(sympy.Float, sympy.Rational))) <= FACTORED_BITS
     )
     return bool(
         few and expression.is_rational_function() and expansion_size(expression) <= FACTORED_TERMS
     )
+
+
+def _bits(number: sympy.Number) -> int:
+    """Count the binary digits of a number: of its mantissa, or of numerator and denominator."""
+    if isinstance(number, sympy.Float):
+        return int(number._mpf_[3])
+    return int(number.p).bit_length() + int(number.q).bit_length()
 
 
 def expansion_size(expression: sympy.Basic) -> float:

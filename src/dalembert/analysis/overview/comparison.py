@@ -204,9 +204,12 @@ def compare(
     agreeing = [form for form in evidence if not is_variational(form)]
     table = tuple(_difference(pair, evidence) for pair in combinations(agreeing, 2))
     worst = max(table, key=lambda difference: difference.worst, default=None)
-    differing = {}
-    for form in [form for form in evidence if is_variational(form) and agreeing]:
-        differing[form] = _apart(_difference((agreeing[0], form), evidence), anatomy)
+    variational = [form for form in evidence if is_variational(form) and agreeing]
+    facts = classify(anatomy).constraints if variational else ()
+    loose = [fact.name for fact in facts if fact.integrable is not True]
+    differing = {
+        form: _apart(_difference((agreeing[0], form), evidence), loose) for form in variational
+    }
     return Comparison(
         worst=worst.worst if worst else 0.0,
         pair=worst.pair if worst else (),
@@ -237,8 +240,8 @@ def _call(
 ) -> str | None:
     """Evaluate one form into `evidence`, with open points in `diagnostics`; or say why not."""
     try:
+        motion = along_motion(anatomy, equations, start, span)  # states share its kernels
         states = at_states(anatomy, equations, start)
-        motion = along_motion(anatomy, equations, start, span)
     except DalembertError as error:
         return str(error)
     if not states.is_usable:
@@ -275,10 +278,8 @@ def _gaps(first: Evidence, second: Evidence) -> Iterator[tuple[str, float, str]]
             yield quantity, float(gaps[place]), first.places[place]
 
 
-def _apart(difference: Difference, anatomy: Anatomy) -> Apart:
-    """The verdict on a form of another principle."""
-    facts = classify(anatomy).constraints
-    loose = [c.name for c in facts if c.integrable is not True]
+def _apart(difference: Difference, loose: Sequence[str]) -> Apart:
+    """The verdict on a form of another principle, with the constraints that are not integrable."""
     these = f"{', '.join(loose)} {'are' if len(loose) > 1 else 'is'} not integrable"
     coincides = difference.worst < SAME
     size, form = f"{difference.worst:.1e}", difference.pair[1]

@@ -269,7 +269,7 @@ def linear_matrices(
     given = {s: as_expression(values[s.name]) for s in system.parameters if s.name in values}
     equations = _equations(system, asked, given)
     return LinearMatrices(
-        *SecondOrderPoint(equations, asked, given, pushes, is_exact=True).matrices()
+        **SecondOrderPoint(equations, asked, given, pushes, is_exact=True).matrices()
     )
 
 
@@ -315,7 +315,7 @@ def _numeric(
         equations = _equations(system, found, symbols)
     given = {s: sympy.Float(values[s.name]) for s in system.parameters}
     linear = LinearMatrices(
-        *SecondOrderPoint(equations, found, given, pushes, is_exact=False).matrices()
+        **SecondOrderPoint(equations, found, given, pushes, is_exact=False).matrices()
     )
     moved = tuple(f"{label}: {words}" for label, words in shown_moves(point.moved))
     return replace(linear, notes=(*moved, *point.field.notes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 import casadi as ca
 import sympy
@@ -19,22 +19,6 @@ from ...geometry.vanishing import vanish
 from ...model.symbols import t
 
 __all__ = ["SecondOrderPoint"]
-
-
-class SecondOrderParts(NamedTuple):
-    """The first fields of `LinearMatrices`."""
-
-    coordinates: tuple[str, ...]
-    mass: sympy.Matrix
-    damping: sympy.Matrix
-    gyroscopic: sympy.Matrix
-    stiffness: sympy.Matrix
-    circulatory: sympy.Matrix
-    inputs: tuple[str, ...]
-    input_matrix: sympy.Matrix
-    basis: sympy.Matrix
-    point: Mapping[str, sympy.Expr]
-    grounds: tuple[str, ...]
 
 
 class SecondOrderPoint:
@@ -80,8 +64,8 @@ class SecondOrderPoint:
         entries = expressions_of(self.algebra.symbols, block)
         return [simplify(entry.xreplace(self.exact)) if self.exact else entry for entry in entries]
 
-    def matrices(self) -> SecondOrderParts:
-        """Coordinates, the matrices, inputs, basis and point, and what is not proved."""
+    def matrices(self) -> dict[str, Any]:
+        """The fields of `LinearMatrices` but for its notes."""
         blocks, algebra = self.blocks, self.algebra
         q, u = algebra.vector(self.system.coordinates), algebra.vector(self.speeds)
         rates = blocks.rates[: q.numel()]
@@ -100,10 +84,12 @@ class SecondOrderPoint:
         push = self.here(ca.jacobian(force, algebra.vector(self.inputs)))
         parts = [self.here(metric), *_halves(damping), *_halves(stiffness), push, F]
         M, C, G, K, N, B, basis = self._expressions([ca.densify(ca.SX(part)) for part in parts])
-        return SecondOrderParts(
-            tuple(s.name.removesuffix("_dot") for s in self.speeds),
-            M, C, G, K, N, tuple(s.name for s in self.inputs), B, basis, self.at, grounds,
-        )  # fmt: skip
+        names = tuple(s.name.removesuffix("_dot") for s in self.speeds)
+        return {
+            "coordinates": names, "mass": M, "damping": C, "gyroscopic": G, "stiffness": K,
+            "circulatory": N, "inputs": tuple(s.name for s in self.inputs), "input_matrix": B,
+            "basis": basis, "point": self.at, "grounds": grounds,
+        }  # fmt: skip
 
     def _check_point(self, rates: ca.SX) -> tuple[str, ...]:
         """Raise where the point is not steady; what is left to prove otherwise."""

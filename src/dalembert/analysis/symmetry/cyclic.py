@@ -2,13 +2,14 @@ r"""Cyclic coordinates by quadrature: theta(t) = theta_0 + int theta_dot(r, r_do
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...errors import ModelError, nearest
+from ...integrate.energy_columns import sampled_at
 from ...integrate.motion import Motion
+from ...integrate.quadrature import integrate_along
 from ...model.values import numbers_by_name
 from ...typing import Array, Values
 
@@ -24,7 +25,7 @@ def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Arr
     Parameters
     ----------
     motion : Motion
-    start : mapping of cyclic coordinate to its first value
+    start : mapping of cyclic coordinate to its value at the start of the motion
         Zero for what is not given.
 
     Returns
@@ -59,20 +60,10 @@ def recover_cyclic(motion: Motion, start: Values | None = None) -> dict[str, Arr
             what = f"The motion has no cyclic coordinate `{name}`"
             raise ModelError(what, seen=", ".join(names), remedy=remedy)
         first[name] = value
-    edges, places = motion.panels()
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    middle, half = (edges[1:] + edges[:-1])[:, None] / 2, (edges[1:] - edges[:-1])[:, None] / 2
-    times = middle + half * nodes
-    dense = _stored_at(motion, times.ravel())
-    found = {}
-    for name, rate in zip(names, rates, strict=True):
-        parts = (half * weights * dense[rate].reshape(times.shape)).sum(axis=1)
-        total = np.concatenate([[0.0], np.cumsum(parts)])
-        found[name] = first[name] + total[places]
-    return found
 
+    def cyclic_rates(times: Array) -> Array:
+        dense = sampled_at(motion, times)
+        return np.array([dense[rate] for rate in rates])
 
-def _stored_at(motion: Motion, times: Array) -> Motion:
-    """The same motion, stored at other times; a system without constraints moves in one segment."""
-    owner = np.zeros(times.shape, dtype=int)
-    return replace(motion, t=times, y=np.asarray(motion.sol(times)), owner=owner)
+    found = integrate_along(motion, cyclic_rates, nodes=NODES).values
+    return {name: first[name] + row for name, row in zip(names, found, strict=True)}

@@ -29,7 +29,7 @@ __all__ = ["CoefficientSymbols", "inverse_symbol", "reduced_formulas"]
 
 #: The longest coefficient that stands in an equation without a name.
 INLINE = 30
-#: The work in the search for the shortest form of a coefficient.
+#: The work of simplifying a coefficient.
 LOOKS = 700
 
 

@@ -97,7 +97,8 @@ class NativeModule:
             return function(*map(_passed, arguments))
 
         call.__doc__, call.__name__ = entry.__doc__, entry.__name__
-        call.library = self._library  # type: ignore[attr-defined]  # the code lives as long as someone can call it
+        # The code lives as long as someone can call it.
+        call.library = self._library  # type: ignore[attr-defined]
         return call
 
 

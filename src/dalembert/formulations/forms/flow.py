@@ -8,7 +8,7 @@ Euclidean metric of the symbols.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -50,33 +50,20 @@ def derive_with(flow: Flow, algebra: Algebra) -> GaussBlocks:
     """The blocks in one algebra."""
     symbols, z = algebra.vector(flow.coordinates), algebra.vector(flow.velocities)
     field = algebra.vector(flow.rates.values())
-    n = len(flow.coordinates)
-    time = algebra.vector([t])
-    relations = algebra.vector([c.expression for c in flow.constraints])
-    derivative = algebra.jacobian(relations, symbols) if flow.constraints else algebra.zeros(0, n)
-    one = algebra.jacobian(z, z)
-    return GaussBlocks(
-        stated_metric=one,
-        force=field,
-        rows=algebra.zeros(0, n),
-        right=algebra.zeros(0),
-        unknowns=z,
-        multipliers=algebra.zeros(0),
-        rates=z,
-        velocities=field,
+    time, one = algebra.vector([t]), algebra.jacobian(z, z)
+    further: dict[str, Any] = {}
+    if flow.constraints:
+        relations = algebra.vector([c.expression for c in flow.constraints])
+        derivative = algebra.jacobian(relations, symbols)
+        further["position"] = Projection(relations, derivative, one)
+        rate = derivative @ field + algebra.jacobian(relations, time)
+        further["residuals"] = (relations, rate)
+    return GaussBlocks.of_rates(
+        algebra,
+        z,
+        field,
         accelerations=algebra.along(field, symbols, field) + algebra.jacobian(field, time),
-        momenta=algebra.zeros(0),
         energy=algebra.scalar(flow.integrals.get("energy", sympy.Integer(0))),
-        reactions={},
-        position=Projection(relations if flow.constraints else algebra.zeros(0), derivative, one),
-        velocity=Projection(algebra.zeros(0), algebra.zeros(0, n), one),
-        residuals=(
-            relations if flow.constraints else algebra.zeros(0),
-            derivative @ field + algebra.jacobian(relations, time)
-            if flow.constraints
-            else algebra.zeros(0),
-        ),
         outputs={name: algebra.scalar(value) for name, value in flow.outputs.items()},
-        free=field,
-        dual_rows=algebra.zeros(n, 0),
+        **further,
     )

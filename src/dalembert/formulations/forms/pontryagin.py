@@ -174,13 +174,10 @@ def derive_with(system: System, algebra: Algebra, by_multipliers: bool = False) 
         + algebra.jacobian(velocities, on.time)
     )
     identity = algebra.jacobian(on.q, on.q)
-    return GaussBlocks(
-        stated_metric=identity,
-        force=force,
-        rows=algebra.zeros(0, n),
-        right=algebra.zeros(0),
-        unknowns=z,
-        multipliers=algebra.zeros(0),
+    return GaussBlocks.of_rates(
+        algebra,
+        z,
+        force,
         rates=algebra.stack([velocities, z]),
         velocities=velocities,
         accelerations=acceleration,
@@ -196,8 +193,6 @@ def derive_with(system: System, algebra: Algebra, by_multipliers: bool = False) 
         velocity=Projection(algebra.zeros(0), algebra.zeros(0, n), algebra.zeros(2 * n, n)),
         residuals=(here(full.residuals[0]), here(full.residuals[1])),
         outputs={name: here(value) for name, value in full.outputs.items()},
-        free=force,
-        dual_rows=algebra.zeros(n, 0),
     )
 
 

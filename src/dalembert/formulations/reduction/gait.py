@@ -24,12 +24,12 @@ from ...model.reduced_system import ReducedSystem
 from ...model.symbols import Coordinate, Parameter, as_expression, t
 from ...model.system import System
 from ...typing import Values, Vector
-from ..blocks import GaussBlocks, Projection
+from ..blocks import GaussBlocks
 from ..equations import Equations
 from .bundle_equations import Bundle, ReducedFunctions, bundle_of
 
 if TYPE_CHECKING:
-    from ...algebra.protocol import Algebra, Block, Scalar
+    from ...algebra.protocol import Algebra, Block
 
 __all__ = ["Gait", "follow_shape", "shape_path"]
 
@@ -75,8 +75,9 @@ def follow_shape(
     bundle = bundle_of(system, group, section=section, identity=identity)
     gait = Gait(bundle, shape_path(bundle, shape), momentum)
     places = bundle.group_symbols
+    reduced = ReducedSystem(system, places, gait.names, gait, gait.parameters)
     return Equations(
-        system=ReducedSystem(system, places, gait.names, gait, gait.parameters),  # type: ignore[arg-type]
+        system=reduced,  # type: ignore[arg-type]
         form="gait",
         citation=CITATION,
         state=(*places, *gait.carried),
@@ -188,41 +189,14 @@ class Gait:
         outputs |= {q.name: algebra.part(shape, [a], [0]) for a, q in enumerate(self.path)}
         energy = self.along(reduced, reduced.here(reduced.energy))
         rates = algebra.vector(self.rates_of(places))
-        found = _known_rates(algebra, rates, field, momentum_rate, acceleration, energy, outputs)
+        found = GaussBlocks.of_rates(
+            algebra,
+            rates,
+            algebra.stack([field, momentum_rate]),
+            velocities=field,
+            accelerations=acceleration,
+            energy=energy,
+            outputs=outputs,
+        )
         minors = reduced.section_minors
         return found if minors is None else replace(found, section=self.along(reduced, minors))
-
-
-def _known_rates(
-    algebra: Algebra,
-    unknowns: Block,
-    velocities: Block,
-    further: Block,
-    accelerations: Block,
-    energy: Scalar,
-    outputs: Mapping[str, Any],
-) -> GaussBlocks:
-    """The record of symbols with known rates, coordinates first; the metric is the identity."""
-    force = algebra.stack([velocities, further])
-    size = force.shape[0]
-    nothing = Projection(algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(size, size))
-    return GaussBlocks(
-        stated_metric=algebra.jacobian(unknowns, unknowns),
-        force=force,
-        rows=algebra.zeros(0, size),
-        right=algebra.zeros(0),
-        unknowns=unknowns,
-        multipliers=algebra.zeros(0),
-        rates=unknowns,
-        velocities=velocities,
-        accelerations=accelerations,
-        momenta=algebra.zeros(0),
-        energy=energy,
-        reactions={},
-        position=nothing,
-        velocity=nothing,
-        residuals=(algebra.zeros(0), algebra.zeros(0)),
-        outputs=outputs,
-        free=force,
-        dual_rows=algebra.zeros(size, 0),
-    )

@@ -21,7 +21,7 @@ __all__ = ["Event", "event", "find_root", "read_events"]
 
 @dataclass(frozen=True)
 class Event:
-    """An expression whose zero crossings through zero are found.
+    """An expression whose zero crossings are found.
 
     Attributes
     ----------

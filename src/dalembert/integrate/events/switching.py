@@ -100,11 +100,12 @@ class SwitchWatch:
 
     def __init__(self, kernel: Kernel, task: Task) -> None:
         self.columns: list[tuple[Switch, sympy.Expr]] = []
-        if find_method(task.method).looks_inside:
+        switches = state_switches(kernel) if find_method(task.method).looks_inside else []
+        if switches:
             # Next to a switch of its coefficients a velocity row may vanish and determine nothing.
             on_velocities = {f"constraint `{c.name}`" for c in kernel.equations.system.constraints}
             on_velocities -= _holonomic_places(kernel)
-            for switch in (s for s in state_switches(kernel) if s.place not in on_velocities):
+            for switch in (s for s in switches if s.place not in on_velocities):
                 octaves = range(OCTAVES) if switch.at_integers else [0]
                 self.columns += [(switch, _column(switch, k)) for k in octaves]
         self.is_on = True

@@ -19,7 +19,7 @@ __all__ = ["LAW", "advance_samples", "limit_commands"]
 #: Why `advance_samples` returned besides: the law is a function of Python.
 LAW = 22
 #: How far a sample is: not begun, measured, commanded.
-NOT_BEGUN, MEASURED, COMMANDED = range(3)
+NOT_BEGUN, MEASURED, COMMANDED = 0, 1, 2
 
 
 @native

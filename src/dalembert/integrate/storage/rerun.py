@@ -218,11 +218,10 @@ def _differences(kept: Motion, motion: Motion) -> dict[str, float]:
     """The largest difference of each symbol at the first run's times; by dense output if needed."""
     names = [symbol.name for symbol in kept.state]
     if kept.t.shape == motion.t.shape and np.array_equal(kept.t, motion.t):
-        states = motion.y
-        times = slice(None)
+        states, times = motion.y, np.arange(len(kept.t))
     else:
         ends = [segment.step_t[place] for segment in motion.segments for place in (0, -1)]
-        times = np.flatnonzero((kept.t >= min(ends)) & (kept.t <= max(ends)))  # type: ignore[assignment]
+        times = np.flatnonzero((kept.t >= min(ends)) & (kept.t <= max(ends)))
         states = motion.sol(kept.t[times])
     apart = np.abs(states - kept.y[:, times])
     return {
