@@ -224,7 +224,7 @@ def admissible_start(s: PendulumSample) -> Residual:
 
 @cache
 def _figure_motion() -> Motion:
-    """Figure 6's motion with its zero crossings through the plane across its start."""
+    """Figure 6's motion with its crossings of the plane through its start."""
     scenario = gallery.load(PRINTED)
     start = scenario.start
     section = sum(start[q.dot.name] * (q - start[q.name]) for q in scenario.system.coordinates)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ...formulations.registry import derive
-from ...model.symbols import t
 from ...typing import Array
 from ..independent.instant_samples import MotionSample, QuasiSample, bound_probe, motions
 from ..independent.quasi_velocity_references import constrained_system, quasi_system
@@ -169,12 +168,9 @@ def legendre_in_quasi_velocities() -> Residual:
 
 def _library_momenta(m: QuasiMotion) -> float:
     """The momenta of the canonical form, which are outputs y(q, v, t) without a formula."""
-    s = m.s
-    system = quasi_probe(s.model.kind, "first", "canonical-quasi", bent=True).equations.system
-    symbols = (*system.coordinates, *system.velocities, t)
-    values = dict(zip(symbols, (*s.q, *s.v, s.time), strict=True))
-    found = [system.outputs[f"y_quasi{k + 1}"].xreplace(values).evalf() for k in range(s.k)]
-    return distance(np.array(found, dtype=float), m.y[: s.k])
+    s, probe = m.s, quasi_probe(m.s.model.kind, "first", "canonical-quasi", bent=True)
+    momenta = [probe.equations.system.outputs[f"y_quasi{k + 1}"] for k in range(m.s.k)]
+    return distance(probe.value(momenta, s.time, s.state), m.y[: s.k])
 
 
 @listed("R-3.6")
