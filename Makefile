@@ -25,6 +25,9 @@ help:
 	@echo "make bench       measure beside the peers, in an environment of its own"
 	@echo "make clean       remove what these commands made"
 
+# Without written bytecode each of the many processes that the tests start compiles every module.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A stamp is newer than pyproject.toml once the environment holds what it asks for; then no network
 # is needed. Modules are compiled when they are first imported, which is faster than all at once.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile

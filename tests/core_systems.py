@@ -4,7 +4,7 @@ mechanisms.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,18 +24,25 @@ SAME_SYSTEM = ("appell-vakonomic", "nonholonomic-particle-vakonomic", "rolling-d
 @cache
 def equations_of(name: str, form: str) -> da.Equations:
     """The equations of a gallery system in one form, derived once for all tests."""
-    return da.derive(da.gallery.load(name).system, form)
+    return da.derive(system_of(name), form)
 
 
-@lru_cache(maxsize=1)
+@cache
+def system_of(name: str) -> Any:
+    """The system of a gallery entry, read once, so that its forms share what is found about it."""
+    return da.gallery.load(name).system
+
+
+@cache
+def forms_of(name: str) -> tuple[str, ...]:
+    """The forms whose hypotheses a gallery system meets."""
+    return tuple(form for form, fault in applicability(system_of(name)).items() if fault is None)
+
+
 def every_form() -> tuple[tuple[str, str], ...]:
     """Every gallery system with every form whose hypotheses it meets."""
-    found = []
-    for name in da.gallery.names("mechanical"):
-        if name not in SAME_SYSTEM:
-            judged = applicability(da.gallery.load(name).system)
-            found += [(name, form) for form, fault in judged.items() if fault is None]
-    return tuple(found)
+    names = [name for name in da.gallery.names("mechanical") if name not in SAME_SYSTEM]
+    return tuple((name, form) for name in names for form in forms_of(name))
 
 
 def gallery_forms() -> tuple[tuple[str, str], ...]:
@@ -46,7 +53,7 @@ def gallery_forms() -> tuple[tuple[str, str], ...]:
         (name, form)
         for name, form in every_form()
         if form in BASIC_FORMS
-        and (form != "implicit-lagrangian" or da.gallery.load(name).system.image is not None)
+        and (form != "implicit-lagrangian" or system_of(name).image is not None)
     )
 
 

@@ -117,7 +117,8 @@ def part_of(file: str) -> str:
     return file.split("/")[0].removesuffix(".py")
 
 
-def imports_of(file: str) -> Iterator[tuple[str, bool, int]]:
+@cache
+def imports_of(file: str) -> tuple[tuple[str, bool, int], ...]:
     """Every import as (dotted module, whether it is in a function or for type checkers, line); ours
     begin with `dalembert`.
     """
@@ -127,9 +128,6 @@ def imports_of(file: str) -> Iterator[tuple[str, bool, int]]:
         for child in ast.iter_child_nodes(node):
             inside = deferred or isinstance(
                 child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-            )
-            inside = inside or (
-                isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
             )
             inside = inside or (
                 isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
@@ -148,9 +146,10 @@ def imports_of(file: str) -> Iterator[tuple[str, bool, int]]:
             else:
                 yield from visit(child, inside)
 
-    yield from visit(tree_of(file), False)
+    return tuple(visit(tree_of(file), False))
 
 
+@cache
 def our_part(module: str) -> str | None:
     """The part of the library a dotted module belongs to; None for others' modules."""
     words = module.split(".")

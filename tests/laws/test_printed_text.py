@@ -12,13 +12,11 @@ import sympy
 from sympy import cos, sin
 
 import dalembert as da
-from core_systems import SAME_SYSTEM, equations_of, parameter_numbers
-from dalembert.formulations.registry import applicability
+from core_systems import SAME_SYSTEM, equations_of, forms_of, parameter_numbers, system_of
 from printed_lines import compared, read_text
 
 #: Systems and forms of a quick run that get definitions in layers, beside short ones.
 QUICK = {
-    ("lc-circuit", "hamel-orthonormal"),
     ("elastic-pendulum-printed", "canonical-quasi"),
     ("furuta-matched", "lagrange"),
     ("chaplygin-sleigh", "hamel"),
@@ -33,13 +31,9 @@ def every_print() -> list[object]:
     """The gallery, controlled systems and flows included, in every form that applies."""
     found: list[object] = []
     for name in da.gallery.names():
-        system = da.gallery.load(name).system
         if name in SAME_SYSTEM or name in CASES:
             continue
-        forms: list[str | None] = [None]
-        if isinstance(system, da.System):
-            forms = [form for form, fault in applicability(system).items() if fault is None]
-        for form in forms:
+        for form in forms_of(name) if isinstance(system_of(name), da.System) else (None,):
             marks = [] if (name, form) in QUICK else [pytest.mark.long]
             found.append(pytest.param(name, form, marks=marks))
     return found
@@ -116,13 +110,23 @@ def numbers_of(system: da.System) -> dict[str, float]:
     return {s.name: 0.4 + 0.11 * k for k, s in enumerate(system.parameters)}
 
 
-@pytest.mark.parametrize("form", ["hamel", "canonical-quasi", "hamel-orthonormal"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "hamel",
+        *(
+            pytest.param(f, marks=pytest.mark.long)
+            for f in ("canonical-quasi", "hamel-orthonormal")
+        ),
+    ],
+)
 def test_the_roller_racer_is_written_in_forms_that_swell_on_the_way(form: str) -> None:
     system = roller_racer()
     equations = da.derive(system, form)
     compared(equations, read_text(equations), numbers_of(system))
 
 
+@pytest.mark.long
 def test_the_reduced_roller_racer_is_written() -> None:
     """Shape and momentum equations of the roller racer on D/SE(2)."""
     system = roller_racer()

@@ -129,6 +129,7 @@ def test_a_satellite_with_a_rotor_is_reduced_and_stabilised_about_its_middle_axi
         assert (growth > 0) == (verdict == "unstable")
 
 
+@pytest.mark.long
 def test_suslovs_body_is_judged_and_compared(record_property):
     phi, theta, psi = da.coordinates("phi theta psi")
     I = np.array([[2.0, 0.0, 0.3], [0.0, 3.0, -0.4], [0.3, -0.4, 1.5]])

@@ -47,6 +47,7 @@ ERRATA = {
     "R-1.23", "R-2.3", "R-3.10", "R-3.13", "R-3.14", "R-3.15", "R-3.16", "R-3.18", "R-3.18-chain",
     "R-3.21", "R-4.6", "R-ex4.2-energy", "R-ex4.2-centre", "R-ex4.2-spin", "R-ex4.2-motion",
 }  # fmt: skip
+SLOW = {"U-section-5-norm", "R-3.5"}
 
 
 @cache
@@ -57,10 +58,7 @@ def row_of(identifier: str) -> Row:
 
 @pytest.mark.parametrize(
     "identifier",
-    [
-        pytest.param(name, marks=[pytest.mark.long] if name == "U-section-5-norm" else [])
-        for name in CLAIMS
-    ],
+    [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in CLAIMS],
 )
 def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifier: str) -> None:
     row, tolerance = row_of(identifier), CLAIMS[identifier].tolerance

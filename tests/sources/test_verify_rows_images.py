@@ -29,9 +29,13 @@ ERRATA = {
     "M-49", "B-5.2.20", "B-5.3.15", "B-Definition-5.3.1", "B-5.3.17", "B-5.3.18",
     "B-5.3.18-along-q", "B-5.3.26", "B-5.3.27", "B-5.3.28", "B-5.3.32", "B-5.3.32-definite",
 }  # fmt: skip
+SLOW = {"B-Definition-5.3.3"}
 
 
-@pytest.mark.parametrize("identifier", CLAIMS)
+@pytest.mark.parametrize(
+    "identifier",
+    [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in CLAIMS],
+)
 def test_a_row_is_reproduced_with_a_correction_where_the_print_is_wrong(identifier: str) -> None:
     assert_verdict(CLAIMS[identifier], identifier, ERRATA)
 

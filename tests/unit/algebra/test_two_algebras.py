@@ -28,6 +28,8 @@ SWOLLEN = {
 }
 #: With these every form is compared in a quick run; the other systems only in the basic forms.
 QUICK = ("nonholonomic-particle", "spherical-pendulum", "snakeboard")
+#: A pair of these whose trees take seconds.
+HEAVY = ("driven-double-pendulum", "implicit-lagrangian")
 #: Forms that invert a matrix of the model: their trees swell on all but the smallest systems.
 INVERTING = (
     "hamel-orthonormal",
@@ -42,7 +44,9 @@ PAIRS = [
     pytest.param(
         name,
         form,
-        marks=[] if form in BASIC_FORMS or name in (*QUICK, *SMALLEST) else [pytest.mark.long],
+        marks=[]
+        if (form in BASIC_FORMS or name in (*QUICK, *SMALLEST)) and (name, form) != HEAVY
+        else [pytest.mark.long],
     )
     for name, form in every_form()
     if (name, form) not in SWOLLEN and (form not in INVERTING or name in SMALLEST)

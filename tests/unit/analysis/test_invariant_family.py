@@ -76,6 +76,7 @@ def test_the_disk_at_constant_tilt_is_integrated(disk: Any) -> None:
     assert _dalembert_residual(scenario.system, family.motion, off) > 1e-3
 
 
+@pytest.mark.long
 def test_motions_of_other_tilts_are_not_mechanical(disk: Any) -> None:
     family = disk.on({"pi_x": 0, "pi_y": 0})
     assert family.mechanical.is_refuted
@@ -92,7 +93,7 @@ def test_the_reason_names_the_family_on_which_the_equation_separates(disk: Any) 
     ("relations", "words"),
     [
         ({"theta_dot": 0}, "does not stay at rest"),
-        ({"pi_phi": 0}, "does not keep its value"),
+        pytest.param({"pi_phi": 0}, "does not keep its value", marks=pytest.mark.long),
         ({"theta_dot": 1}, "at rest"),
         ({"pi_z": 0}, "did you mean"),
         ({"pi_x": "0"}, "number or an expression"),

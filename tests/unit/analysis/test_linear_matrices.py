@@ -197,7 +197,7 @@ def test_a_holding_torque_is_part_of_the_point() -> None:
         da.linearise(arm, {theta: 0.5}, {g: 9.81}, inputs={"v": 1.0})
 
 
-@pytest.mark.parametrize("speed", [0, 5])
+@pytest.mark.parametrize("speed", [pytest.param(0, marks=pytest.mark.long), 5])
 def test_the_whipple_bicycle_has_its_published_matrices(speed: int) -> None:
     """Nine coordinates, six constraints; Meijaard and others 2007, appendix A, at a speed."""
     values = whipple_bicycle.BENCHMARK

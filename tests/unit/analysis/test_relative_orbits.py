@@ -88,6 +88,7 @@ def test_multipliers_of_a_limit_cycle_and_its_fold_have_closed_forms():
     assert len(branch.plot().axes) == 2
 
 
+@pytest.mark.long
 def test_three_hinged_bodies_have_two_families_with_the_multipliers_of_scipy():
     """The families near the stretched state, and the monodromy by differences of SciPy motions."""
     ends = {(1, 2): (1, 0), (2, 1): (-0.5, 0), (2, 3): (0.5, 0), (3, 2): (-1, 0)}

@@ -61,6 +61,7 @@ def test_the_print_s_canonical_chart_of_the_snakeboard() -> None:
     assert same(found.restricted, H.T * by_hand * H)
 
 
+@pytest.mark.long
 def test_the_reduced_two_form_of_the_snakeboard() -> None:
     """(5.9.71): p_dot = 2 J0 cos(phi)^2 phi_dot psi_dot - tan(phi) phi_dot p on U and on D/G."""
     system, q, _ = board()
