@@ -78,7 +78,7 @@ def differential_field(
     True
     """
     generators = _Generators({})
-    plain = [sympy.sympify(expression).rewrite(HYPERBOLIC, sympy.exp) for expression in expressions]
+    plain = [expression.rewrite(HYPERBOLIC, sympy.exp) for expression in expressions]
     for expression in plain:
         generators.collect(expression)
     rational = [generators.rewritten(expression) for expression in plain]

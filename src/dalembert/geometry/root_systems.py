@@ -210,6 +210,12 @@ class RootSystem:
         roots = np.array(self.simple_roots, dtype=float)
         return roots, 2 * roots / np.sum(roots * roots, axis=1)[:, None]
 
+    @cached_property
+    def _coweights(self) -> Array:
+        """The fundamental coweights omega_i (d, r) in the span of the roots."""
+        roots, _ = self._arrays
+        return np.asarray(np.linalg.solve(roots @ roots.T, roots).T)
+
     def weyl_orbit(self, point: ArrayLike) -> Array:
         """The images (k, d) of a point under the Weyl group, in lexicographic order.
 
@@ -259,14 +265,13 @@ class RootSystem:
         """
         names = tuple(f"x_{k + 1}" for k in range(self.dimension))
         vertices, top = self.weyl_orbit(point), self.dominant(point)
-        roots, coroots = self._arrays
+        _, coroots = self._arrays
         moved = coroots @ top > SAME * max(1.0, float(np.max(np.abs(top))))
         if not np.any(moved):
             return moment_polytope(vertices, names)
-        coweights = np.linalg.pinv(roots)  # alpha_j . omega_i = delta_ij
         sides = [
-            self.weyl_orbit(coweights[:, i] / np.linalg.norm(coweights[:, i]))
-            for i in range(self.rank)
+            self.weyl_orbit(coweight / np.linalg.norm(coweight))
+            for i, coweight in enumerate(self._coweights.T)
             if all(any(moved[k] for k in part) for part in self._components(i))
         ]
         offsets = [np.full(len(side), np.max(side @ top)) for side in sides]
@@ -294,7 +299,7 @@ class RootSystem:
         random, weights = np.random.default_rng(seed), np.array(self.weights, dtype=float)
         roots = np.array([np.array(E.evalf().tolist(), float) for E in self.root_vectors])
         x, (simple, _) = self._point(point), self._arrays
-        fixed = x - x @ np.linalg.pinv(simple) @ simple  # no group element moves this part
+        fixed = x - x @ self._coweights @ simple  # no group element moves this part
         start = weights @ (x - fixed)
         size = float(np.sum((weights @ simple[0]) ** 2) / (simple[0] @ simple[0]))
         found = []
@@ -323,8 +328,7 @@ class RootSystem:
             for weight in found:
                 images = (_reflected(simple, weight) for simple in self.simple_roots)
                 found += [image for image in dict.fromkeys(images) if image not in found]
-        rows = np.array(self.simple_roots, dtype=float)
-        rho = np.sum(np.linalg.pinv(rows), axis=1)  # alpha_i . rho = 1
+        rho = np.sum(self._coweights, axis=1)  # alpha_i . rho = 1
         values = [round(2 * float(np.array(w, dtype=float) @ rho)) for w in found]
         order = sorted(range(len(found)), key=lambda k: (values[k], found[k]), reverse=True)
         return tuple(found[k] for k in order)
