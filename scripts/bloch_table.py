@@ -33,7 +33,7 @@ class Figures:
 def main() -> int:
     """Run the tests and print the figures."""
     figures = Figures()
-    code = int(pytest.main(["-q", *TESTS], plugins=[figures]))
+    code = int(pytest.main(["-q", "-m", "", *TESTS], plugins=[figures]))
     for name, value in figures.worst.items():
         print(f"| {name} | {value:.0e} |")
     return code
