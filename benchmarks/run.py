@@ -33,13 +33,22 @@ import w3_disk
 import w4_ensemble
 import w5_longrun
 import w6_robots
+import w9_mechanisms
 from harness import Entry, Workload, parse_rows
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 WORKLOADS = {
     module.WORKLOAD.key: module.WORKLOAD
-    for module in (w1_chain, w2_cartesian, w3_disk, w4_ensemble, w5_longrun, w6_robots)
+    for module in (
+        w1_chain,
+        w2_cartesian,
+        w3_disk,
+        w4_ensemble,
+        w5_longrun,
+        w6_robots,
+        w9_mechanisms,
+    )
 }
 #: A measurement that took longer than this is not repeated.
 LONG = 20.0
@@ -64,7 +73,7 @@ def main() -> None:
             measured += found
             record["rows"] += found
             save(record, "latest.json")
-        extra = tables.equal_error_rows(workload, measured)
+        extra = [*tables.equal_error_rows(workload, measured), *tables.growth_rows(measured)]
         record["rows"] += extra
         record["ratios"] += tables.ratios(workload, [*measured, *extra])
         record["runs"][workload.key]["complete"] = not options.peers

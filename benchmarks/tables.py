@@ -97,6 +97,38 @@ def time_at_error(
     return round(before * (value / before) ** share, 12), target
 
 
+def growth_rows(rows: Sequence[Row]) -> list[Row]:
+    """Exponents of costs over sizes, such as ``compile_s exponent`` of ``W9-rods``: value ~ N^e.
+
+    Fitted by least squares of the logarithms over sizes from 10 on (5 for nets, N of N x N), at
+    least two of them, for rows whose name ends in a number.
+
+    >>> rows = [{"workload": f"W9-rods-{n}", "who": "a", "metric": "step_us", "value": n * n / 7.0}
+    ...         for n in (1, 10, 100)]
+    >>> [(row["workload"], row["metric"], row["value"]) for row in growth_rows(rows)]
+    [('W9-rods', 'step_us exponent', 2.0)]
+    """
+    found: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    for row in rows:
+        name, _, number = row["workload"].rpartition("-")
+        size = float(number) if number.isdigit() else 0.0
+        grows = row["metric"] == "memory_mb" or is_cost(row)
+        if grows and size >= (5 if name.endswith("net") else 10) and row["value"] > 0:
+            key = (name, row["who"], row["metric"])
+            found.setdefault(key, []).append((math.log(size), math.log(row["value"])))
+    return [
+        {
+            "workload": name,
+            "who": who,
+            "metric": f"{metric} exponent",
+            "value": round(statistics.linear_regression(*zip(*points, strict=True)).slope, 3),
+            "error": None,
+        }
+        for (name, who, metric), points in found.items()
+        if len({size for size, _ in points}) > 1
+    ]
+
+
 def ratios(workload: Workload, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """For each number that is a cost: its ratio to the best peer of the same start, and to our
     own.
