@@ -247,7 +247,7 @@ def _elimination_tree(pattern: Any) -> tuple[list[int], list[int], list[int], li
 def exudyn(size: str) -> Built:
     """Mass points and distance constraints, index 2 by the implicit trapezoidal rule."""
     import exudyn as exu
-    import exudyn.itemInterface as items
+    import exudyn.itemInterface as items  # noqa: N813
 
     family, number = family_of(size)
     rods = FAMILIES[family](number)
