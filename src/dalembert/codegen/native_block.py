@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ..typing import Array
-from .backends.llvm import native_library
+from .backends.llvm import NativeLibrary, native_code
 from .program import straight_line
 
 __all__ = ["NativeBlock"]
@@ -37,31 +37,39 @@ done:
 
 
 class NativeBlock:
-    """A column of the graph as a function of states and parameters.
+    """A column of the graph as a function of states and parameters; `compiled` makes it.
 
     Parameters
     ----------
-    state, parameters : columns of symbols
-    column : column of expressions
-
-    Examples
-    --------
-    >>> x = ca.SX.sym("x", 2)
-    >>> squares = NativeBlock(x, ca.SX(0, 1), x * x)
-    >>> squares(np.array([[1.0, 2.0], [3.0, 4.0]]), np.zeros(0)).tolist()
-    [[1.0, 4.0], [9.0, 16.0]]
+    width, size : int
+        The numbers of a state and of a result.
+    code : bytes
+        Object code with the function ``many``.
     """
 
-    def __init__(self, state: Any, parameters: Any, column: Any) -> None:
-        nothing = ca.SX(0, 1)
-        inputs = [ca.SX.sym("t"), state, parameters, nothing, nothing]
-        program = straight_line("block", inputs, [ca.SX(column)])
-        self.operations = program.operation_count
-        self.width, self.size = int(state.numel()), len(program.outputs)
-        self._library = native_library([program], _LOOP, ["many"])
+    def __init__(self, width: int, size: int, code: bytes) -> None:
+        self.width, self.size, self.code = width, size, code
+        self._library = NativeLibrary(code, ["many"])
         address, whole = ctypes.c_void_p, ctypes.c_int64
         prototype = ctypes.CFUNCTYPE(None, address, address, address, whole, whole, whole)
         self._many = prototype(self._library.addresses["many"])
+
+    @classmethod
+    def compiled(cls, state: Any, parameters: Any, column: Any) -> NativeBlock:
+        """Compile a column of expressions of the columns of symbols `state` and `parameters`.
+
+        Examples
+        --------
+        >>> x = ca.SX.sym("x", 2)
+        >>> squares = NativeBlock.compiled(x, ca.SX(0, 1), x * x)
+        >>> squares(np.array([[1.0, 2.0], [3.0, 4.0]]), np.zeros(0)).tolist()
+        [[1.0, 4.0], [9.0, 16.0]]
+        """
+        nothing = ca.SX(0, 1)
+        inputs = [ca.SX.sym("t"), state, parameters, nothing, nothing]
+        program = straight_line("block", inputs, [ca.SX(column)])
+        code = native_code([program], _LOOP)
+        return cls(int(state.numel()), len(program.outputs), code)
 
     def __call__(self, states: Array, parameters: Array) -> Array:
         """Results (count, size) at states (count, width)."""

@@ -171,7 +171,8 @@ def define(name: str, expression: Expression) -> sympy.Expr:
 
 def named(name: str, value: sympy.Expr) -> sympy.Expr:
     """A quantity, or the expression itself where it is a number, a symbol or a quantity."""
-    core = -value if value.could_extract_minus_sign() else value
+    is_negated = value.is_Mul and len(value.args) == 2 and value.args[0] is sympy.S.NegativeOne
+    core = value.args[1] if is_negated else value
     if not core.args or isinstance(core, Quantity) or not value.free_symbols:
         return value
     return Quantity(name, value)

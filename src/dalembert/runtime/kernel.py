@@ -35,7 +35,11 @@ from ..codegen.passes.dense_solve import WIDTH, dense_solve_text, padded, row_le
 from ..codegen.passes.lifted_solve import lifted_solution
 from ..codegen.passes.sparse_solve import LargeSystem
 from ..codegen.passes.trigonometric_graph import shortened
-from ..codegen.passes.unrolled import HEALTHY, UnrolledSolution, unrolled_solve
+from ..codegen.passes.unrolled import (
+    UnrolledSolution,
+    is_generically_healthy,
+    unrolled_solve,
+)
 from ..codegen.program import Program, straight_line
 from ..errors import ModelError
 from ..model.cache import Cache
@@ -267,18 +271,7 @@ class Kernel:
         self, health: ca.SX, most_instructions: int = UNROLLED_INSTRUCTIONS
     ) -> bool:
         """Whether the solve works at some random state; if not, `gauss_problem` is used."""
-        inputs = self._inputs()
-        function = ca.Function("health", inputs, [health])
-        if function.n_instructions() > most_instructions:
-            return False
-        random = np.random.default_rng(20)
-        undefined = 0
-        for _ in range(8):
-            value = float(function(*[random.uniform(0.3, 1.1, block.numel()) for block in inputs]))
-            if value > 10 * HEALTHY:
-                return True
-            undefined += not np.isfinite(value)
-        return undefined == 8
+        return is_generically_healthy(self._inputs(), health, most_instructions)
 
     def residual_scale(self, projection: ConstraintProjection) -> ca.SX:
         """The sum of each residual's derivatives by the variables that a step changes, (k x 1).

@@ -10,8 +10,9 @@ which the graph evaluates in a time proportional to the number of joints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import casadi as ca
@@ -20,15 +21,27 @@ import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...codegen.native_block import NativeBlock
-from ...errors import ModelError
+from ...codegen.passes.lifted_solve import lifted_solution
+from ...codegen.passes.unrolled import (
+    HEALTHY,
+    UnrolledSolution,
+    is_generically_healthy,
+    unrolled_solve,
+)
+from ...errors import ModelError, SingularError
 from ...formulations.forms.lagrange import applied_force
+from ...formulations.registry import derive
 from ...model.bodies.body import Frame, Place, as_frame
 from ...model.bodies.mechanism import Coordinates, Mechanism
 from ...model.bodies.vectors import Triple, add, cross, scale
 from ...model.cache import Cache
+from ...model.constraints import FrictionLimit
 from ...model.symbols import by_name, t
+from .model_store import ModelStore
 
 if TYPE_CHECKING:
+    from ...model.bodies.kinematics import Kinematics
+    from ...model.system import System
     from ...typing import Array, ArrayLike, Values
 
 __all__ = ["BodyModel", "Pose"]
@@ -70,7 +83,8 @@ class BodyModel:
     coordinates : "joint" or "maximal"
     native : bool
         Whether each quantity is compiled when it is first asked for, which pays for many calls;
-        blocks of more than half a million operations are interpreted.
+        blocks of more than half a million operations are interpreted. Compiled quantities are
+        kept in the cache on disk: a later process finds them without stating the system again.
 
     Examples
     --------
@@ -93,25 +107,54 @@ class BodyModel:
         *,
         native: bool = False,
     ) -> None:
-        self.mechanism, self.native = mechanism, native
-        self.system = mechanism.system(coordinates)
-        self.kinematics = mechanism.kinematics_in(coordinates)
+        self.mechanism, self.native, self._coordinates = mechanism, native, coordinates
+        self._store = ModelStore(mechanism, coordinates) if native else None
+        known = self._store.names() if self._store else None
         #: The names of the coordinates, in the order of arrays.
-        self.names = tuple(q.name for q in self.system.coordinates)
+        self.names, named = known or self._stated_names()
         values = by_name(parameters or {}, "mapping of parameters")
-        missing = [p.name for p in self.system.parameters if p.name not in values]
+        missing = [name for name in named if name not in values]
         if missing:
             raise ModelError(
                 f"The parameters {', '.join(missing)} have no value",
                 remedy=f"pass parameters={{{missing[0]!r}: 1.0}}, say",
             )
-        self._parameters = np.array([float(values[p.name]) for p in self.system.parameters])
-        self._algebra = GraphAlgebra()
+        self._parameters = np.array([float(values[name]) for name in named])
         self._cache = Cache("functions of a mechanism")
-        columns = self._algebra
-        self._q = columns.vector(self.system.coordinates)
-        self._v = columns.vector(self.system.velocities)
-        self._a = columns.vector([q.ddot for q in self.system.coordinates])
+
+    @cached_property
+    def system(self) -> System:
+        """The system that all quantities come from."""
+        return self.mechanism.system(self._coordinates)
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """Poses and twists of all bodies in the coordinates."""
+        return self.mechanism.kinematics_in(self._coordinates)
+
+    def _stated_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        coordinates = tuple(q.name for q in self.system.coordinates)
+        parameters = tuple(p.name for p in self.system.parameters)
+        if self._store:
+            self._store.keep_names(coordinates, parameters)
+        return coordinates, parameters
+
+    @cached_property
+    def _algebra(self) -> GraphAlgebra:
+        return GraphAlgebra()
+
+    @cached_property
+    def _q(self) -> Any:
+        return self._algebra.vector(self.system.coordinates)
+
+    @cached_property
+    def _v(self) -> Any:
+        return self._algebra.vector(self.system.velocities)
+
+    @cached_property
+    def _a(self) -> Any:
+        """Accelerations; forces where these are asked for."""
+        return self._algebra.vector([q.ddot for q in self.system.coordinates])
 
     # -- evaluation --------------------------------------------------------------------------------
 
@@ -129,12 +172,17 @@ class BodyModel:
         wide += [np.zeros(n)] * (3 - len(wide))
         lead = np.broadcast_shapes(*(state.shape[:-1] for state in wide))
         flat = [np.broadcast_to(state, (*lead, n)).reshape(-1, n) for state in wide]
-        function, shape = self._cache.get(key, lambda: self._function(make()))
+        function, shape = self._cache.get(key, lambda: self._function(key, make))
         found = function(np.hstack(flat), self._parameters)
         return np.asarray(found.reshape(*lead, shape[1], shape[0]).swapaxes(-1, -2))
 
-    def _function(self, block: Any) -> tuple[_Evaluate, tuple[int, int]]:
-        algebra = self._algebra
+    def _function(
+        self, key: Hashable, make: Callable[[], Any]
+    ) -> tuple[_Evaluate, tuple[int, int]]:
+        known = self._store.block(key) if self._store else None
+        if known is not None:
+            return known
+        block, algebra = make(), self._algebra
         inputs = algebra.vector([*self.system.inputs, t])
         block = ca.substitute(ca.SX(block), inputs, ca.DM.zeros(inputs.numel()))
         state = ca.vertcat(self._q, self._v, self._a)
@@ -142,8 +190,10 @@ class BodyModel:
         column = ca.densify(ca.vec(block))
         shape = (int(block.shape[0]), int(block.shape[1]))
         function = ca.Function("block", [ca.vertcat(state, parameters)], [column])
-        if self.native and function.n_instructions() <= MOST_NATIVE:
-            return NativeBlock(state, parameters, column), shape
+        if self._store and function.n_instructions() <= MOST_NATIVE:
+            native = NativeBlock.compiled(state, parameters, column)
+            self._store.keep_block(key, native, shape)
+            return native, shape
 
         def interpreted(states: Array, values: Array) -> Array:
             many = np.repeat(values[:, None], len(states), axis=1)
@@ -273,6 +323,58 @@ class BodyModel:
         )
         return found[..., :n], found[..., n : 2 * n], found[..., 2 * n :]
 
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
+        """The accelerations under generalised forces, with loops closed and wheels that roll.
+
+        Without constraints it is the inverse of `inverse_dynamics`. Limits of joints are not taken
+        into account.
+
+        Raises
+        ------
+        ModelError
+            Where joints or wheels have friction, whose mode a state does not decide.
+        SingularError
+            Where constraints depend on each other, or a motion has no inertia.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> b = da.bodies
+        >>> arm = b.Body("arm", mass=2, com=(1, 0, 0))
+        >>> swing = b.Mechanism([b.revolute("a", b.ground(), arm)], gravity=(0, -9.81, 0))
+        >>> b.BodyModel(swing).forward_dynamics([0.0], [0.0], [1.62]).tolist()
+        [-9.0]
+        """
+        found = self.evaluate("forward", self._forward, q, v, tau)[..., 0]
+        if not np.all(found[..., -1] > HEALTHY):
+            raise SingularError(
+                "The accelerations are not unique in straight-line code",
+                seen=f"pivot ratio {np.min(found[..., -1]):.1e}",
+                remedy="use da.derive(model.system).compile().rates, which decides the rank",
+            )
+        return found[..., :-1]
+
+    def _forward(self) -> Any:
+        limited = [c.name for c in self.system.constraints if isinstance(c, FrictionLimit)]
+        if limited:
+            raise ModelError(
+                "Forward dynamics with friction needs its mode, sticking or slipping",
+                seen=f"the friction of {limited[0]}",
+                remedy="simulate the system, which decides it",
+            )
+        blocks = derive(self.system, "lagrange").blocks(self._algebra)
+        pushed: Any = replace(blocks, force=blocks.force + self._a)
+        symbols = [*self.system.parameters, *self.system.inputs, t]
+        inputs = [ca.vertcat(self._q, self._v, self._a), self._algebra.vector(symbols)]
+        for solve in (lifted_solution, _unrolled, _augmented):
+            found = solve(pushed)
+            if found and is_generically_healthy(inputs, found.health, MOST_NATIVE):
+                return ca.vertcat(found.z, found.health)
+        raise SingularError(
+            "Constraints depend on each other in every position, or a motion has no inertia",
+            remedy="use da.derive(model.system).compile().rates, which decides the rank",
+        )
+
     def _lagrangian(self) -> Any:
         return self._algebra.scalar(self.system.energy_function)
 
@@ -289,3 +391,12 @@ class BodyModel:
         found = self.evaluate("residual", lambda: column, q)[..., 0]
         rows = self.evaluate("rows", lambda: ca.jacobian(column, self._q), q)
         return found, rows
+
+
+def _unrolled(blocks: Any, augment: bool = False) -> UnrolledSolution:
+    parts = (blocks.metric, blocks.force, blocks.rows, blocks.right)
+    return unrolled_solve(*parts, augment=augment, determined=True)
+
+
+def _augmented(blocks: Any) -> UnrolledSolution:
+    return _unrolled(blocks, augment=True)

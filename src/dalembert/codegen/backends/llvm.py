@@ -21,7 +21,7 @@ from ..program import INPUTS, Instruction, Program
 from .llvm_loops import rolled_text
 from .llvm_operations import declarations, float_text, step_text
 
-__all__ = ["NativeLibrary", "native_library"]
+__all__ = ["NativeLibrary", "native_code", "native_library", "store", "stored"]
 
 _LOCK = threading.Lock()
 
@@ -270,6 +270,19 @@ class NativeLibrary:
 
 #: Above this many operations code generation favours its own speed.
 LARGE_PROGRAM = 1500
+#: Stands in the identity of keyed data where that of a text has its level of optimisation.
+_KEYED = 20
+
+
+def native_code(programs: Sequence[Program], further: str = "") -> bytes:
+    """Object code of programs, with further assembly that may call them."""
+    text = module_text(programs) + further
+    total = min(
+        sum(program.operation_count for program in programs), text.count("\n")
+    )  # what is left where loops were made
+    level = 1 if total > LARGE_PROGRAM else 2
+    with _LOCK:
+        return object_code(text, level)
 
 
 def native_library(
@@ -280,11 +293,15 @@ def native_library(
     The names of the functions are the names of the programs; `names` are those to be found, all of
     them by default.
     """
-    text = module_text(programs) + further
-    total = min(
-        sum(program.operation_count for program in programs), text.count("\n")
-    )  # what is left where loops were made
-    level = 1 if total > LARGE_PROGRAM else 2
-    with _LOCK:
-        code = object_code(text, level)
+    code = native_code(programs, further)
     return NativeLibrary(code, list(names) or [program.name for program in programs])
+
+
+def stored(key: str) -> bytes | None:
+    """What `store` keeps under a key for this version and this processor, or None."""
+    return ObjectCache().get(_identity(key, _KEYED))
+
+
+def store(key: str, data: bytes) -> None:
+    """Keep data in the cache under a key that stands for all they were made from."""
+    ObjectCache().put(_identity(key, _KEYED), data)

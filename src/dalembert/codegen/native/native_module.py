@@ -7,9 +7,8 @@ found in the cache on disk.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, update_wrapper
+from functools import update_wrapper
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from ...typing import Array
 from ..backends.llvm import NativeLibrary, optimised_object_code
+from ..sources import PACKAGE, sources_digest
 from .language import Record, address_of, signature_of
 from .llvm_language import module_text
 from .plain import plain_call, runs_plainly
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NativeModule", "address_of", "aligned_zeros", "specialised"]
 
-_PACKAGE = Path(__file__).resolve().parents[2]
 _CTYPES: dict[str, Any] = {
     "i64": ctypes.c_int64,
     "double": ctypes.c_double,
@@ -109,23 +108,13 @@ def _passed(argument: Argument) -> Any:
     return address_of(argument) if isinstance(argument, np.ndarray) else argument
 
 
-@cache
-def _own_sources() -> str:
-    """What the native functions of this library are written in, as one digest."""
-    digest = hashlib.sha256()
-    for part in ("codegen", "runtime", "integrate"):
-        for path in sorted((_PACKAGE / part).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
 def _key(
     entries: Sequence[Callable[..., Any]], bound: Mapping[Callable[..., Any], Callable[..., Any]]
 ) -> str | None:
     """A cache key of the library's own functions that does not need their assembly."""
     functions = [*entries, *bound.values()]
-    if not all(Path(f.__code__.co_filename).is_relative_to(_PACKAGE) for f in functions):
+    if not all(Path(f.__code__.co_filename).is_relative_to(PACKAGE) for f in functions):
         return None
     names = [entry.__name__ for entry in entries]
     names += [f"{f.__name__}={other.__module__}.{other.__name__}" for f, other in bound.items()]
-    return " ".join([_own_sources(), *names])
+    return " ".join([sources_digest("codegen", "runtime", "integrate"), *names])

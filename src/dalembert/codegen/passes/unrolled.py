@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import casadi as ca
+import numpy as np
 
 from ...algebra.sparse_factor import Budget, Column, FactorEntry, SparseFactor, columns_of, dense
 
@@ -262,3 +263,18 @@ def determined_health(scalars: Scalars[T], health: T, z: Column, pivots: Mapping
         if place not in z or z[place].is_zero():
             health = scalars.least(health, scalars.magnitude(pivot) * scalars.constant(LARGEST))
     return health
+
+
+def is_generically_healthy(inputs: Sequence[ca.SX], health: ca.SX, most_instructions: int) -> bool:
+    """Whether a solve of at most so many instructions works at some random state."""
+    function = ca.Function("health", list(inputs), [health])
+    if function.n_instructions() > most_instructions:
+        return False
+    random = np.random.default_rng(20)
+    undefined = 0
+    for _ in range(8):
+        value = float(function(*[random.uniform(0.3, 1.1, block.numel()) for block in inputs]))
+        if value > 10 * HEALTHY:
+            return True
+        undefined += not np.isfinite(value)
+    return undefined == 8

@@ -22,7 +22,7 @@ from ...errors import StartError
 from ..symbols import name_of
 from ..values import real_number
 from .joints import Joint
-from .quaternions import quaternion_of
+from .quaternions import quaternion_of, rotation_of
 from .steps import Ball, Slide, Turn
 from .vectors import Rotation
 
@@ -129,8 +129,6 @@ def _oriented(joint: Joint | None, name: str, what: str) -> Joint:
 
 def _coordinates(joint: Joint, rotation: Rotation) -> dict[str, float]:
     """The quaternion or the angles of a rotation."""
-    from scipy.spatial.transform import Rotation as Turned
-
     try:
         rows = [[float(entry) for entry in row] for row in rotation.rows]
     except TypeError:
@@ -142,6 +140,8 @@ def _coordinates(joint: Joint, rotation: Rotation) -> dict[str, float]:
     if isinstance(joint.steps[-1], Ball):
         parts = map(float, quaternion_of(np.array(rows)))
         return dict(zip((q.name for q in joint.coordinates[-4:]), parts, strict=True))
+    from scipy.spatial.transform import Rotation as Turned
+
     turns = [step for step in joint.steps if isinstance(step, Turn)]
     sequence = "".join("XYZ"[[float(e) for e in step.axis].index(1.0)] for step in turns)
     with warnings.catch_warnings():
@@ -185,14 +185,11 @@ def _orientation(joint: Joint, where: Mapping[str, float]) -> tuple[Array, Array
         w, x, y, z = parts = np.array([where[str(part)] for part in last.parts])
         if not np.any(parts):
             raise StartError(f"The quaternion of `{joint.name}` is zero", remedy="give another")
-        from scipy.spatial.transform import Rotation as Turned
-
         rows = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
-        axes: Array = Turned.from_quat([x, y, z, w]).as_matrix()
-        return axes, 2 * rows / (parts @ parts)
+        return rotation_of(parts), 2 * rows / (parts @ parts)
     from scipy.spatial.transform import Rotation as Turned
 
-    axes = np.eye(3)
+    axes: Array = np.eye(3)
     columns: list[Array] = []
     for step in joint.steps:
         if isinstance(step, Turn):

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from ...typing import Array
 
-__all__ = ["quaternion_of", "quaternion_rates"]
+__all__ = ["quaternion_of", "quaternion_rates", "rotation_of"]
 
 
 def quaternion_of(rotation: Array) -> Array:
@@ -34,3 +34,11 @@ def quaternion_rates(parts: Array, spin: Array) -> Array:
     """q_dot = q (0, w) / 2, with the angular velocity in the turned axes."""
     w, vector = parts[0], parts[1:]
     return np.array([-vector @ spin, *(w * spin + np.cross(vector, spin))]) / 2
+
+
+def rotation_of(parts: Array) -> Array:
+    """The rotation matrix of a quaternion (w, x, y, z) other than zero."""
+    w, x, y, z = parts / np.linalg.norm(parts)
+    skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    found: Array = np.eye(3) + 2 * w * skew + 2 * skew @ skew
+    return found
