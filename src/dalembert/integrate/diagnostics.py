@@ -137,7 +137,8 @@ def stiffness(task: Task, segments: Sequence[Any], steps: int | None = None) -> 
     The segments may be the last of a motion with so many steps.
     """
     count = sum(len(segment.step_t) - 1 for segment in segments) if steps is None else steps
-    if not find_method(task.method).looks_inside or task.inputs or count < MANY_STEPS:
+    method = find_method(task.method)
+    if not method.looks_inside or method.is_stiff or task.inputs or count < MANY_STEPS:
         return ""
     segment = max(segments, key=lambda s: len(s.step_t))
     places = np.linspace(0, len(segment.step_t) - 2, POINTS + 2).astype(int)[1:-1]
@@ -152,7 +153,7 @@ def stiffness(task: Task, segments: Sequence[Any], steps: int | None = None) -> 
             return ""
     return (
         f"The equations are stiff: most of the {count} steps were held short by stability, not by"
-        " accuracy. Use an implicit method: gauss2, gauss4 or gauss6 with a step, or cvode-bdf."
+        " accuracy. Use an implicit method: radau5 or radau9, or gauss4 with a step."
     )
 
 

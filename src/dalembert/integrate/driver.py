@@ -332,7 +332,7 @@ class Driver(RunLoop):
             run.context.prepare_projection()
             fields.projects = 1
         fields.n_searched = len(searched)
-        fields.exact_at = len(at) <= EXACT_TIMES
+        fields.exact_at = len(at) <= EXACT_TIMES or find_method(task.method).is_stiff
         if task.inputs:
             if self.mode not in self.callbacks:
                 inputs = task.inputs if self.sampler is None else self.sampler.inputs

@@ -93,7 +93,8 @@ def simulate(
         `dalembert.formulations.registry.fastest_form`.
     method : str
         "dop853" and "taylor" choose their steps; the second takes Taylor coefficients of the order
-        that suits the tolerance. With fixed steps: "gauss2", "gauss4", "gauss6"; for constant
+        that suits the tolerance. For stiff equations "radau5", "radau9" and "radau13" choose
+        theirs. With fixed steps: "gauss2", "gauss4", "gauss6"; for constant
         masses and holonomic constraints "rattle2", "rattle4", "rattle6", "rattle8"; for any mass
         and holonomic constraints, in momenta, "lobatto2", "lobatto4", "lobatto6", and from a
         discrete Lagrangian "variational-midpoint", "galerkin4", "galerkin6", "galerkin-lobatto4",

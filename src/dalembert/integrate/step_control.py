@@ -22,7 +22,14 @@ from .methods.step_functions import (
 )
 from .run_fields import RunFields
 
-__all__ = ["INACCURATE", "jumps_over", "scaled_norm", "try_controlled_step"]
+__all__ = [
+    "INACCURATE",
+    "MOST_RESIDUAL",
+    "RATE_NOISE",
+    "jumps_over",
+    "scaled_norm",
+    "try_controlled_step",
+]
 
 #: The status of an attempt whose error is too large, beside those of `projection`.
 INACCURATE = 10

@@ -32,6 +32,7 @@ from ..diagnostics import (
 from ..driver import EXACT_TIMES, Driver
 from ..events.rank_watch import hold_watch
 from ..methods.fixed.fixed_checks import departure
+from ..methods.table import find_method
 from ..motion import Motion
 from ..native_run import AdaptiveRun, RunStart, first_step
 from ..outcome import Outcome, Termination
@@ -90,7 +91,7 @@ class LightRun(RunLoop):
         self.states[: self.first] = y
         run: Any = (
             self._fresh(parameters, y)
-            if self.task.stepping is not None
+            if self.task.stepping is not None or find_method(self.task.method).is_stiff
             else self._reset(parameters, y)
         )
         self.run = run
@@ -143,7 +144,8 @@ class LightRun(RunLoop):
                 run.context.prepare_projection()
             run.context.fields.projects = 1
         run.context.fields.n_searched = 0
-        run.context.fields.exact_at = len(self.at) <= EXACT_TIMES
+        is_stiff = find_method(task.method).is_stiff
+        run.context.fields.exact_at = len(self.at) <= EXACT_TIMES or is_stiff
         return run
 
     def _watch(self, quality: float) -> bool:

@@ -142,6 +142,8 @@ class Method:
         Raises an error that says which hypothesis of the method fails.
     is_symplectic : bool
         Whether steps are symplectic where the system is Hamiltonian, in canonical coordinates.
+    is_stiff : bool
+        Whether it is for stiff equations: a fast decay that is over does not bound its steps.
     steps_contacts : bool
         Whether contacts open and close within its steps, without events.
     moves_by_group : bool
@@ -159,6 +161,7 @@ class Method:
     form: str | None = None
     check: Callable[[Equations, str], None] = no_hypotheses
     is_symplectic: bool = False
+    is_stiff: bool = False
     steps_contacts: bool = False
     moves_by_group: bool = False
     least_rtol: float = 1e-15

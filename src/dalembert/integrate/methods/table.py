@@ -32,6 +32,7 @@ _MODULES = {
     "fixed.rk4": "rk4",
     "contact.moreau": "moreau",
     "external.external_methods": "heyoka cvode-bdf cvode-adams ida-ggl",
+    "implicit.radau": "radau5 radau9 radau13",
     "implicit.collocation": "gauss2 gauss4 gauss6",
     "groups.isospectral": "isospectral2 isospectral4 isospectral6",
     "groups.lie_verlet": "lie-verlet",

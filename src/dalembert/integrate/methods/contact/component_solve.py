@@ -24,7 +24,8 @@ from ....runtime.gauss.factorisations import (
 )
 from ....runtime.gauss.solve_status import SINGULAR
 from ....runtime.projection import run_program
-from ...run_fields import ContactFields, FixedFields
+from ...contact_fields import ContactFields
+from ...run_fields import FixedFields
 
 __all__ = ["constrained_change", "factor_components", "solve_component"]
 

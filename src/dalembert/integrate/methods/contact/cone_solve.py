@@ -18,7 +18,7 @@ from math import sqrt
 
 from ....codegen.native.language import Reals, native, rare
 from ....runtime.gauss.factorisations import cholesky, solve_lower, solve_upper
-from ...run_fields import ContactFields
+from ...contact_fields import ContactFields
 
 __all__ = ["MIXED", "MOST_SWEEPS", "SOLVED_LATE", "coulomb_sweeps", "gap_sweeps"]
 

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from ....codegen.native.language import Reals, native, rare
 from ....runtime.projection import fill_inputs, is_finite, run_program
-from ...run_fields import ContactFields, FixedFields
+from ...contact_fields import ContactFields
+from ...run_fields import FixedFields
 from ..fixed.fixed_fields import UNSOLVABLE
 from .component_solve import constrained_change, factor_components, solve_component
 from .cone_solve import SOLVED_LATE, coulomb_sweeps, gap_sweeps

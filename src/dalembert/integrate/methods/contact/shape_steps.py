@@ -14,7 +14,8 @@ from math import sqrt
 
 from ....codegen.native.language import Reals, native, rare
 from ....runtime.projection import run_program
-from ...run_fields import ContactFields, FixedFields, ShapeFields
+from ...contact_fields import ContactFields, ShapeFields
+from ...run_fields import FixedFields
 from .solid_distances import BALLS, FACE_OF_FIRST, PLANE, RECORD, meet_solids
 
 __all__ = ["gather_shapes", "remembered_slot", "shape_gap", "update_poses"]

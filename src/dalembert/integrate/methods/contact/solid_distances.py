@@ -16,7 +16,8 @@ from __future__ import annotations
 from math import sqrt
 
 from ....codegen.native.language import Reals, native, rare
-from ...run_fields import FixedFields, ShapeFields
+from ...contact_fields import ShapeFields
+from ...run_fields import FixedFields
 
 __all__ = [
     "BALLS",

@@ -10,16 +10,13 @@ rates, the whole Gauss problem included.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 
-from ....codegen.program import Program, straight_line
-from ....errors import FormError
 from ....runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
-from ....runtime.kernel import Kernel
-from ....runtime.kernel_derivatives import regular_rates
+from ....runtime.rates_jacobian import rates_jacobian
 from ...tolerances import LOCAL_SHARE
 from .native_program import NativeProgram
 from .sundials import SundialsSteps, sundials_module
@@ -29,21 +26,10 @@ if TYPE_CHECKING:
     from ....typing import Array
     from .external_task import ExternalTask
 
-__all__ = ["CvodeSteps", "rates_derivative"]
+__all__ = ["CvodeSteps"]
 
 #: A solver restarts if projection moves its state by so many tolerances of a step.
 DRIFT = 1.0 / LOCAL_SHARE
-
-
-def rates_derivative(kernel: Kernel) -> Program:
-    """The derivative of the rates by the state (n_state x n_state), by columns, as a program."""
-
-    def make() -> Program:
-        state = kernel.algebra.vector(kernel.equations.state)
-        derivative = ca.jacobian(regular_rates(kernel).rates, state)
-        return straight_line("rates_derivative", kernel._inputs(), [derivative])
-
-    return kernel.cache.get("rates derivative", make)
 
 
 class CvodeSteps(SundialsSteps):
@@ -53,10 +39,10 @@ class CvodeSteps(SundialsSteps):
         super().__init__(task, context)
         self._kind = sundials_module("cvode").CVODE
         kernel = context.kernel
-        try:
-            self._derivative: Any = NativeProgram(kernel, rates_derivative(kernel), task.parameters)
-        except FormError:  # too large to be written out: CVODE takes differences
-            self._derivative = None
+        self._jacobian = rates_jacobian(kernel)
+        program = self._jacobian.entries or self._jacobian.product
+        # Where the rates are too long to be written out, CVODE takes differences.
+        self._derivative: Any = program and NativeProgram(kernel, program, task.parameters)
         self._out = np.zeros(kernel.n_state + 1)
         self._at = np.zeros(kernel.n_state)
 
@@ -90,5 +76,13 @@ class CvodeSteps(SundialsSteps):
         rates[:] = np.nan if status in (SINGULAR, CONTRADICTORY) else self._out[:-1]
 
     def _fill_derivative(self, t: float, y: Array, rates: Array, derivative: Array) -> None:
-        size = len(self._at)
-        derivative[:, :] = self._derivative(t, y).reshape(size, size).T
+        found, first = self._jacobian, self._jacobian.colour_first
+        derivative[:, :] = 0.0
+        if found.entries is not None:
+            derivative[found.rows, found.columns] = self._derivative(t, y)
+            return
+        for begin, end in pairwise(first):
+            rows, columns = found.rows[begin:end], found.columns[begin:end]
+            seed = np.zeros(len(self._at))
+            seed[columns] = 1.0
+            derivative[rows, columns] = self._derivative(t, y, seed)[rows]

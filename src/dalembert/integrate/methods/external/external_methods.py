@@ -65,7 +65,8 @@ def _sundials(name: str, description: str, start: Callable[[Any, Context], Steps
     part = name.partition("-")[0]
     check = partial(_check_sundials, part=part)
     form = "lagrange" if part == "ida" else None
-    return Method(name, description, None, ExternalStep("sksundae", start), form, check)
+    step, is_stiff = ExternalStep("sksundae", start), name != "cvode-adams"
+    return Method(name, description, None, step, form, check, is_stiff=is_stiff)
 
 
 METHODS = (
