@@ -38,6 +38,7 @@ from ...model.cache import Cache
 from ...model.constraints import FrictionLimit
 from ...model.symbols import by_name, t
 from .model_store import ModelStore
+from .spatial_derivatives import SpatialTree, is_fixed_in_time
 
 if TYPE_CHECKING:
     from ...model.bodies.kinematics import Kinematics
@@ -314,13 +315,7 @@ class BodyModel:
     ) -> tuple[Array, Array, Array]:
         """d tau / dq, d tau / dv and d tau / da = M of `inverse_dynamics`, (..., n, n) each."""
         n = len(self.names)
-        found = self.evaluate(
-            "inverse derivatives",
-            lambda: ca.jacobian(self._inverse(), ca.vertcat(self._q, self._v, self._a)),
-            q,
-            v,
-            a,
-        )
+        found = self.evaluate("inverse derivatives", self._inverse_derivatives, q, v, a)
         return found[..., :n], found[..., n : 2 * n], found[..., 2 * n :]
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
@@ -379,10 +374,40 @@ class BodyModel:
         return self._algebra.scalar(self.system.energy_function)
 
     def _inverse(self) -> Any:
-        lagrangian = self._lagrangian()
-        momenta = ca.gradient(lagrangian, self._v)
+        return self._force_of(self._lagrangian())
+
+    def _force_of(self, lagrangian: Any) -> Any:
+        """d/dt L_v - L_q - Q for a part of the Lagrangian and all applied forces Q."""
+        momenta = ca.gradient(self._lagrangian(), self._v)
         applied = applied_force(self.system, self._algebra, momenta)
-        return self._rate(momenta) - ca.gradient(lagrangian, self._q) - applied
+        part = ca.gradient(lagrangian, self._v)
+        return self._rate(part) - ca.gradient(lagrangian, self._q) - applied
+
+    def _inverse_derivatives(self) -> Any:
+        r"""d tau / d(q, v, a), (n x 3 n).
+
+        With the rates T(q) v along the steps of the joints, and forces phi along them,
+        tau = T^T phi + (springs, rotors, ...), whose derivatives follow by the chain rule.
+        """
+        state, edges = ca.vertcat(self._q, self._v, self._a), self.kinematics.edges
+        if not is_fixed_in_time(edges.values()):
+            return ca.jacobian(self._inverse(), state)
+        mechanism = self.mechanism
+        tree = SpatialTree(self._algebra, edges, mechanism.bodies, mechanism.gravity)
+        T, drift = ca.jacobian(tree.rates, self._v), self._rate(tree.rates)
+        forces = tree.derivatives(tree.rates, drift)
+        changes = [
+            forces.by_rate @ ca.jacobian(tree.rates, symbols)
+            + forces.by_acceleration @ ca.jacobian(drift, symbols)
+            for symbols in (self._q, self._v, self._a)
+        ]
+        changes[0] += forces.by_motion @ T
+        fixed = ca.SX.sym("phi", T.shape[0])
+        turned = ca.jacobian(T.T @ fixed, self._q)
+        found = [T.T @ change for change in changes]
+        found[0] += ca.substitute(turned, fixed, forces.force)
+        rest = self._algebra.scalar(mechanism.energy_beside_bodies(self._coordinates))
+        return ca.horzcat(*found) + ca.jacobian(self._force_of(rest), state)
 
     def residual(self, q: ArrayLike) -> tuple[Array, Array]:
         """Residuals of the holonomic constraints (..., k) and their Jacobian (..., k, n)."""

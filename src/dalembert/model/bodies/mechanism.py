@@ -167,6 +167,11 @@ class Mechanism:
         """Twists and poses in joint or in maximal coordinates."""
         return self._plan(coordinates).kinematics
 
+    def energy_beside_bodies(self, coordinates: Coordinates) -> sympy.Expr:
+        """The Lagrangian of springs, rotors and all else but the bodies themselves."""
+        found = total(self._plan(coordinates).beside_bodies(self))
+        return summed(found.kinetic) - summed(found.potential)
+
     def position(self, place: Place) -> Triple:
         """The position of a point in space, in joint coordinates."""
         return self.kinematics.position(as_frame(place, "A position"))
@@ -303,8 +308,13 @@ class _Plan:
 
     def contributions(self, mechanism: Mechanism) -> list[Contribution]:
         """What everything adds to the system."""
+        bodies = [of_body(body, self.kinematics) for body in mechanism.bodies]
+        count, others = len(self.moving), self.beside_bodies(mechanism)
+        return [*others[:count], *bodies, *others[count:]]
+
+    def beside_bodies(self, mechanism: Mechanism) -> list[Contribution]:
+        """What all but the inertia and the weight of bodies adds; moving joints come first."""
         parts = [along_axes(joint) for joint in self.moving]
-        parts += [of_body(body, self.kinematics) for body in mechanism.bodies]
         residuals = {joint.name: closing(joint, self.kinematics) for joint in self.closed}
         for name, first, second in self.welded:
             residuals[name] = welding(first, second, self.kinematics)

@@ -1,0 +1,68 @@
+"""Derivatives of inverse dynamics in closed form, against derivatives of the energies' graph."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+from test_tree import GRAVITY, mechanism
+
+import dalembert as da
+from dalembert.analysis.bodies import body_model
+from newton_euler import random_tree
+
+b = da.bodies
+
+
+def worst(model: b.BodyModel, seed: int = 3) -> float:
+    """The largest difference between both derivatives, beside the largest entry."""
+    q, v, a = np.random.default_rng(seed).uniform(-1, 1, (3, 2, len(model.names)))
+    found = np.concatenate(model.inverse_derivatives(q, v, a), axis=-1)
+    state = ca.vertcat(model._q, model._v, model._a)
+    expected = model.evaluate("graph", lambda: ca.jacobian(model._inverse(), state), q, v, a)
+    return float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_trees_of_turning_sliding_and_screwing_joints(seed: int, reverse: bool):
+    links = random_tree(np.random.default_rng(seed), 7)
+    assert worst(b.BodyModel(mechanism(links, reverse))) < 1e-12
+
+
+def test_quaternions_angles_springs_rotors_and_parameters():
+    m, k = da.parameters("m k")
+    base, arm, hand, tip = (
+        b.Body(name, m * (1 + n), (0.1, 0.2, -0.3), (0.1, 0.2, 0.25))
+        for n, name in enumerate(("base", "arm", "hand", "tip"))
+    )
+    joints = [
+        b.free("base", b.ground(), base),
+        b.spherical("s", base, arm, at=(0.2, 0, 0.4), stiffness=2.0, damping=0.3, armature=0.1),
+        b.spherical("e", hand, arm, at=(0, 0.3, 0.1), angles="zxy"),
+        b.cylindrical("c", hand, tip, (1, 2, 3), armature=(0.2, 0.1)),
+        b.spring("w", base.point((0, 0, 1)), tip.point((0, 1, 0)), stiffness=k, length=0.5),
+    ]
+    model = b.BodyModel(b.Mechanism(joints, gravity=GRAVITY), {m: 1.3, k: 40.0})
+    assert worst(model) < 1e-12
+
+
+def test_a_position_far_from_the_origin_costs_no_digits():
+    body, arm = (b.Body(name, 1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.25)) for name in ("body", "arm"))
+    joints = [b.free("f", b.ground(), body), b.revolute("q", body, arm, (1, 1, 0), at=(0.1, 0, 0))]
+    model = b.BodyModel(b.Mechanism(joints, gravity=GRAVITY))
+    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, len(model.names)))
+    here = model.inverse_derivatives(q, v, a)
+    q[:3] += 1e6
+    for first, second in zip(here, model.inverse_derivatives(q, v, a), strict=True):
+        assert np.array_equal(first, second)
+
+
+def test_joints_driven_by_time_take_the_graph(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(body_model, "SpatialTree", None)
+    arm = b.Body("arm", 1.0, (1, 0, 0), (0.1, 0.1, 0.1))
+    turned = b.Mechanism([b.revolute("q", b.ground(), arm)], gravity=GRAVITY)
+    with pytest.raises(TypeError):
+        worst(b.BodyModel(turned))
+    monkeypatch.setattr(body_model, "is_fixed_in_time", lambda edges: False)
+    assert worst(b.BodyModel(turned)) < 1e-15
