@@ -64,8 +64,8 @@ def dalembert(task: Task) -> Robot:
     q, v = (np.array([start[name + end] for name in model.names]) for end in ("", "_dot"))
     places = [model.names.index(name) for name in task.joints]
 
-    def batch(ask: str) -> Callable[[], tuple[Callable[[], Any], int]]:
-        count = max(10, min(MANY, RESULTS // (3 * len(q) ** 2)))
+    def batch(ask: str, size: int) -> Callable[[], tuple[Callable[[], Any], int]]:
+        count = max(10, min(MANY, RESULTS // size))
         many = [np.tile(each, (count, 1)) for each in (q, v, v)]
         return lambda: (lambda: getattr(model, ask)(*many), count)
 
@@ -81,10 +81,10 @@ def dalembert(task: Task) -> Robot:
     tasks = {
         "call_us": equations("call"),
         "native_us": equations("native"),
-        "inverse_us": batch("inverse_dynamics"),
+        "inverse_us": batch("inverse_dynamics", len(q)),
     }
     if task.path.stem not in NOT_DERIVED:
-        tasks["derivatives_us"] = batch("inverse_derivatives")
+        tasks["derivatives_us"] = batch("inverse_derivatives", 3 * len(q) ** 2)
     return Robot(
         lambda: model.forward_dynamics(q, v, np.zeros(len(q)))[places],
         tasks,
