@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": CORE | {"presentation"},
     "control": CORE | {"analysis"},
     "gallery": {"errors", "model"},
-    "plotting": CORE | {"presentation", "analysis"},
+    "plotting": CORE | {"presentation", "analysis", "export"},
     "verification": CORE | {"analysis", "control", "gallery"},
     "lab": (
         CORE

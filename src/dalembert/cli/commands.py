@@ -108,6 +108,10 @@ def run(
             help="Write one page about the run: model, plots, animation, data.",
         ),
     ] = None,
+    live: Annotated[
+        Path | None,
+        Option("--live", metavar="FILE.html", help="The same page, in which the model runs."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         Option(
@@ -154,7 +158,7 @@ def run(
     options |= {"step": step, "every": every, "project_start": project_start}
     animation = {"fps": fps, "size": size}
     given = system, tuple(settings or ()), at, span, options
-    return run_command(Request(*given, output, plot, animate, as_json, report, animation))
+    return run_command(Request(*given, output, plot, animate, as_json, report, live, animation))
 
 
 @app.command()

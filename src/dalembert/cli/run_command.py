@@ -39,6 +39,7 @@ class Request:
     animate: Path | None
     as_json: bool
     report: Path | None = None
+    live: Path | None = None
     animation: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -122,17 +123,18 @@ def _check_targets(request: Request) -> None:
         checked_path(request.animate, (".gif", *VIDEO_SUFFIXES, *STILL_SUFFIXES))
         if request.animate.suffix.lower() in VIDEO_SUFFIXES:
             require_ffmpeg(request.animate)
-    if request.report is not None:
-        from ..plotting.style import checked_path
+    for page in (request.report, request.live):
+        if page is not None:
+            from ..plotting.style import checked_path
 
-        checked_path(request.report, (".html", ".htm"), "report")
+            checked_path(page, (".html", ".htm"), "report")
 
 
 def _check_apart(request: Request) -> None:
     """No file is written twice, and none over the model."""
     taken = {_place(Path(request.system)): "the model file"}
     targets = {"-o": request.output, "--plot": request.picture, "--animate": request.animate}
-    targets["--report"] = request.report
+    targets |= {"--report": request.report, "--live": request.live}
     for flag, path in targets.items():
         if path is None:
             continue
@@ -160,6 +162,7 @@ def _write_targets(request: Request, motion: Motion) -> tuple[DalembertError | N
         (request.picture, lambda path: motion.plot(path=path)),
         (request.animate, lambda path: _animated(motion, path, _animation_options(request))),
         (request.report, lambda path: motion.report(path)),
+        (request.live, lambda path: motion.report(path, live=True)),
     ):
         if path is None:
             continue

@@ -19,7 +19,7 @@ from ..runtime.kernel import Kernel
 from ..runtime.kernel_fields import KernelFields
 from .run_in_c import CAPACITY
 
-__all__ = ["CLayout", "layout_of"]
+__all__ = ["CLayout", "context_arrays", "context_numbers", "exported_programs", "layout_of"]
 
 #: The most doubles of a dense solve: beyond, a system with a sparse solve goes without it.
 MOST_DENSE = 2_000_000
@@ -65,21 +65,19 @@ class CLayout:
 
 def layout_of(kernel: Kernel, prefix: str, threshold: float | None) -> CLayout:
     """The layout for a kernel; below the quality `threshold` its velocities are given up."""
-    sizes = _Sizes(kernel)
-    has_fast = kernel.large is not None or kernel.solved is not None
-    dense = sizes.work <= MOST_DENSE or not has_fast
-    wanted = _wanted(kernel, has_fast, dense, threshold)
+    dense = has_dense_solve(kernel)
     programs: list[CProgram] = []
     entries: dict[str, int | str] = dict.fromkeys((*native_programs(), "inputs", "sparse"), 0)
     numbers: dict[str, str] = {}
+    wanted = exported_programs(kernel, threshold)
     for number, (place, make) in enumerate(wanted.items(), start=1):
         written = c_program(make())
         programs.append(written)
         name = written.name.upper()
         numbers[name] = written.name
         entries[place] = NamedNumber(number, name)
-    entries |= _constants(kernel, prefix, sizes, int(threshold is not None))
-    fields = _fields(kernel, sizes, dense, max(written.scratch for written in programs))
+    entries |= context_numbers(kernel, prefix, threshold)
+    fields = _fields(kernel, max(written.scratch for written in programs))
     entries |= {name: f"context->{name}" for name in fields}
     entries |= {"at": "context->at", "at_states": "context->at_states", "n_at": "context->n_at"}
     entries["exact_at"] = "context->exact_at"
@@ -119,18 +117,25 @@ class _Sizes:
         self.observed = max((place.stop for place in kernel.observed.values()), default=0)
 
 
-def _wanted(
-    kernel: Kernel, has_fast: bool, dense: bool, threshold: float | None
-) -> dict[str, Callable[[], Program]]:
-    """The programs that go into the text, by their fields."""
+def has_dense_solve(kernel: Kernel) -> bool:
+    """Whether an export has the solve that decides rank; a large one is left out if possible."""
+    return _Sizes(kernel).work <= MOST_DENSE or not _has_straight_solve(kernel)
+
+
+def _has_straight_solve(kernel: Kernel) -> bool:
+    return kernel.large is not None or kernel.solved is not None
+
+
+def exported_programs(kernel: Kernel, threshold: float | None) -> dict[str, Callable[[], Program]]:
+    """The programs that an export needs, by their fields."""
     names: dict[str, str] = {"observe": "observe"}
-    if has_fast:
+    if _has_straight_solve(kernel):
         names["fast"] = "fast"
         names |= {"position_step": "position_step"} if kernel.n_positions else {}
         names |= {"velocity_step": "velocity_step"} if kernel.n_velocities else {}
     if kernel.has_unknowns:
         names["sparse"] = "unknowns"
-    if dense:
+    if has_dense_solve(kernel):
         names |= {"blocks": "blocks", "rates": "rates"}
         names |= {"position_parts": "position_parts"} if kernel.n_positions else {}
         names |= {"velocity_parts": "velocity_parts"} if kernel.n_velocities else {}
@@ -151,9 +156,11 @@ def _maker(kernel: Kernel, name: str) -> Callable[[], Program]:
     return lambda: kernel.program(name)
 
 
-def _constants(kernel: Kernel, prefix: str, sizes: _Sizes, events: int) -> dict[str, int | str]:
-    """Fields that are numbers."""
-    head = prefix.upper()
+def context_numbers(
+    kernel: Kernel, prefix: str, threshold: float | None
+) -> dict[str, NamedNumber | int]:
+    """Fields of the context that are numbers; those that the header states have their names."""
+    head, sizes = prefix.upper(), _Sizes(kernel)
     named = {
         "n_state": (kernel.n_state, "N_STATE"),
         "n_unknowns": (kernel.n, "N_UNKNOWNS"),
@@ -161,7 +168,7 @@ def _constants(kernel: Kernel, prefix: str, sizes: _Sizes, events: int) -> dict[
         "n_positions": (kernel.n_positions, "N_POSITION_CONSTRAINTS"),
         "n_velocities": (kernel.n_velocities, "N_VELOCITY_CONSTRAINTS"),
     }
-    entries: dict[str, int | str] = {}
+    entries: dict[str, NamedNumber | int] = {}
     for place, (value, name) in named.items():
         entries[place] = NamedNumber(value, f"{head}_{name}")
     entries |= {
@@ -173,7 +180,7 @@ def _constants(kernel: Kernel, prefix: str, sizes: _Sizes, events: int) -> dict[
         "n_position_unknowns": sizes.position,
         "n_velocity_unknowns": sizes.velocity,
         "capacity": CAPACITY,
-        "n_events": events,
+        "n_events": int(threshold is not None),
         "n_searched": 0,
         "n_parts": 0,  # of steps that are searched for events
         "is_controlled": 0,
@@ -183,10 +190,10 @@ def _constants(kernel: Kernel, prefix: str, sizes: _Sizes, events: int) -> dict[
     return entries
 
 
-def _fields(kernel: Kernel, sizes: _Sizes, dense: bool, scratch: int) -> dict[str, tuple[str, str]]:
-    """The arrays of the structure: name, declaration and meaning."""
-    ns = kernel.n_state
-    arrays = [
+def context_arrays(kernel: Kernel, scratch: int = 0) -> list[tuple[str, str, int, str]]:
+    """The arrays of the context: name, "double" or "long", length and meaning."""
+    ns, sizes, dense = kernel.n_state, _Sizes(kernel), has_dense_solve(kernel)
+    return [
         ("time", "double", 1, "the time of the evaluation"),
         ("parameters", "double", len(kernel.parameters), "in the order of the parameter structure"),
         ("input_values", "double", len(kernel.free_inputs), "held until they are set again"),
@@ -213,6 +220,11 @@ def _fields(kernel: Kernel, sizes: _Sizes, dense: bool, scratch: int) -> dict[st
         ("reached", "double", max(ns + 1, sizes.observed), "what a call found"),
         ("scratch", "double", scratch, "of long programs"),
     ]
+
+
+def _fields(kernel: Kernel, scratch: int) -> dict[str, tuple[str, str]]:
+    """The fields of the structure: name, declaration and meaning."""
+    arrays = context_arrays(kernel, scratch)
     found = {name: (f"{kind} {name}[{max(1, size)}]", what) for name, kind, size, what in arrays}
     found["clock"] = c_structure(Clock, "clock"), "times and tolerances of the run"
     found["counts"] = c_structure(Counts, "counts"), "what the run counts"

@@ -99,12 +99,20 @@ class MotionPictures:
         )  # fmt: skip
 
     def report(
-        self, path: Path, *, title: str | None = None, equations: bool = True
+        self,
+        path: Path,
+        *,
+        title: str | None = None,
+        equations: bool = True,
+        live: bool = False,
     ) -> pathlib.Path:
-        """One self-contained HTML page about the run; see `dalembert.plotting.report`."""
+        """One self-contained HTML page about the run; with `live` its model runs in the page.
+
+        See `dalembert.plotting.report`.
+        """
         from ..plotting import report
 
-        return report(cast("Motion", self), path, title=title, equations=equations)
+        return report(cast("Motion", self), path, title=title, equations=equations, live=live)
 
     def animate(
         self,

@@ -24,6 +24,8 @@ import h5py
 import numpy as np
 import pytest
 
+from dalembert.plotting.page_bundle import MODULES
+
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser test needs playwright")
 pytest.importorskip("uvicorn", reason="the lab needs uvicorn")
 CHROMIUM = (
@@ -48,6 +50,8 @@ PIXELS = "canvas => canvas.toDataURL()"
 NAMELESS = """[...document.querySelectorAll('button, input, select, textarea, canvas[tabindex]')].filter(
     one => !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).map(one => one.outerHTML)"""
 PAGE = Path(__file__).parents[3] / "src" / "dalembert" / "lab" / "page"
+#: Modules that only reports and notebooks use.
+ELSEWHERE = {"live.js", "model.js", "viewer.js", "viewer.css"}
 
 
 @dataclass
@@ -410,7 +414,8 @@ def test_the_page_is_small_and_has_nothing_inline_or_foreign() -> None:
     """What the security policy forbids is not in the files either; a first visit fetches few
     bytes.
     """
-    files = {path.name: path.read_text(encoding="utf-8") for path in PAGE.iterdir()}
+    places = [*PAGE.iterdir(), *(one for one in MODULES.iterdir() if one.name not in ELSEWHERE)]
+    files = {path.name: path.read_text(encoding="utf-8") for path in places}
     index = files["index.html"]
     assert re.findall(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=|javascript:", index) == []
     named = set(re.findall(r'(?:src|href)="/page/([^"]+)"', index))

@@ -306,11 +306,11 @@ def test_positions_are_those_of_the_drawing() -> None:
 
 
 def test_a_spring_in_space_keeps_its_ends() -> None:
-    from dalembert.lab.answers.scenes import _spring
+    from dalembert.plotting.scenes.page_scene import spring_points
 
     ends = np.random.default_rng(3).normal(size=(4, 2, 3))
     ends[3, 1] = ends[3, 0] + [0, 0, 2.0]  # upright
-    drawn = _spring(ends, 6)
+    drawn = spring_points(ends, 6)
     assert drawn.shape == (4, 16, 3) and np.isfinite(drawn).all()
     np.testing.assert_allclose(drawn[:, [0, -1]], ends, atol=1e-12)
 

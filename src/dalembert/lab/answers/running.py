@@ -14,11 +14,11 @@ from ...integrate.simulate import simulate
 from ...model.drawing import drawing_of
 from ...model.scenario import Scenario
 from ...plotting.motion_samples import Array, evaluate, event_marks, finite_span
+from ...plotting.scenes.page_scene import scene_of
 from ...typing import ArrayLike
 from ..job_progress import JobProgress
 from .character import conserved_of
 from .scenarios import RecentItems, options_of, scenario_of, span_of
-from .scenes import scene_of
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion

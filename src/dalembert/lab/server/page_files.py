@@ -6,9 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...plotting.page_bundle import MODULES
+
 __all__ = ["PageFile", "PageFiles"]
 
-FOLDER = Path(__file__).parents[1] / "page"
+#: The page of the lab, and the modules that it shares with the pages of reports.
+FOLDERS = (Path(__file__).parents[1] / "page", MODULES)
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -39,12 +42,12 @@ class PageFile:
 class PageFiles:
     """The page by names of files, each read again when it has changed."""
 
-    def __init__(self, folder: Path = FOLDER) -> None:
-        self.folder = folder
+    def __init__(self, *folders: Path) -> None:
+        self.folders = folders or FOLDERS
         self._kept: dict[str, tuple[tuple[int, int], PageFile]] = {}
 
     def get(self, name: str) -> PageFile | None:
-        """The file of that name in the folder, or None."""
+        """The file of that name in the folders, or None."""
         known = {path.name: path for path in self._listed()}
         path = known.get(name)
         if path is None:
@@ -57,9 +60,8 @@ class PageFiles:
         return kept[1]
 
     def _listed(self) -> list[Path]:
-        if not self.folder.is_dir():
-            return []
-        return [path for path in self.folder.iterdir() if path.suffix in TYPES and path.is_file()]
+        found = [path for folder in self.folders if folder.is_dir() for path in folder.iterdir()]
+        return [path for path in found if path.suffix in TYPES and path.is_file()]
 
 
 def _made(content: bytes, suffix: str) -> PageFile:

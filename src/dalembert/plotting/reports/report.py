@@ -33,6 +33,7 @@ from ...typing import Array
 from ..curves.panels import Panel, chosen_panels
 from ..curves.plots import draw_panels
 from ..motion_samples import EventMarks, event_marks
+from ..page_bundle import MODULES, bundle
 from ..style import LIGHT, checked_path
 from .display import statements
 from .report_formulas import can_typeset, equation_lines, formula, is_longer_than, symbol_latex
@@ -48,11 +49,26 @@ MOST_NUMBERS = 60_000
 #: Panels of plots, rows of tables, nodes of a model whose equations are written out.
 MOST_PANELS, MOST_ROWS, MOST_NODES = 10, 200, 6_000
 
+#: Where the model runs, and the line that begins it.
+_LIVE_SECTION = (
+    '<section><h2>Run it</h2><div id="live" class="dalembert-view"><p>The model runs here, in a'
+    " browser that allows scripts and WebAssembly.</p></div></section>"
+)
+_START_LIVE = (
+    'page.startLive(document.getElementById("live"),'
+    ' JSON.parse(document.getElementById("live-model").textContent));\n'
+)
+
 
 def report(
-    motion: Motion, path: str | PathLike[str], *, title: str | None = None, equations: bool = True
+    motion: Motion,
+    path: str | PathLike[str],
+    *,
+    title: str | None = None,
+    equations: bool = True,
+    live: bool = False,
 ) -> Path:
-    """Write one self-contained HTML page about a run.
+    """Write one self-contained HTML page about a run; with `live` the model runs in it.
 
     Parameters
     ----------
@@ -63,6 +79,10 @@ def report(
         The system's name unless given.
     equations : bool
         Whether the equations are written out, which takes seconds for large systems.
+    live : bool
+        Whether the model itself is in the page, as WebAssembly: sliders for its parameters and its
+        start, its drawing and plots, computed anew by every change. Nothing has to be installed
+        to open it. Contacts, sampled laws and inputs that are Python functions cannot run there.
 
     Returns
     -------
@@ -75,6 +95,8 @@ def report(
     ------
     FileError
         For another suffix, or a folder that is not there.
+    ModelError
+        With `live`, for a model that cannot run in a page.
 
     Examples
     --------
@@ -87,7 +109,7 @@ def report(
     ('<!DOCTYPE html>', True)
     """
     target = checked_path(path, (".html", ".htm"), "report")
-    page = report_page(motion, title, equations)
+    page = report_page(motion, title, equations, live)
     try:
         write_whole(target, page)
     except OSError as error:
@@ -97,13 +119,22 @@ def report(
     return target
 
 
-def report_page(motion: Motion, title: str | None = None, equations: bool = True) -> str:
+def report_page(
+    motion: Motion, title: str | None = None, equations: bool = True, live: bool = False
+) -> str:
     """The text of the page."""
     name = motion.system.name if title is None else title
-    player, scene = _file("player.js"), _scene(motion)
+    scene = None if live else _scene(motion)
+    scripts = [("scene", scene, _file("player.js"))] if scene is not None else []
+    style = _file("report.css")
+    if live:
+        from .live import live_record
+
+        scripts = [("live-model", live_record(motion, _slug(motion)), bundle("live") + _START_LIVE)]
+        style += (MODULES / "viewer.css").read_text(encoding="utf-8")
     sections = [
         _header(motion, name),
-        _animation(scene),
+        _LIVE_SECTION if live else _animation(scene),
         _plots(motion),
         _table("How it went", _diagnostics(motion)),
         _model(motion, equations),
@@ -112,21 +143,21 @@ def report_page(motion: Motion, title: str | None = None, equations: bool = True
         f"<footer>Written by dalembert {_text(__version__)}. The page is complete: no other file,"
         " no network.</footer>",
     ]
-    script = ""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     policy += "; base-uri 'none'; form-action 'none'"
-    if scene is not None:
-        digest = base64.b64encode(hashlib.sha256(player.encode()).digest()).decode()
-        policy += f"; script-src 'sha256-{digest}'"
-        packed = json.dumps(scene, separators=(",", ":"), allow_nan=False)
+    script = ""
+    for identity, data, text in scripts:
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'" + (" 'wasm-unsafe-eval'" if live else "")
+        packed = json.dumps(data, separators=(",", ":"), allow_nan=False)
         packed = packed.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-        data = f'<script type="application/json" id="scene">{packed}</script>'
-        script = f"{data}\n<script>{player}</script>"
+        script += f'<script type="application/json" id="{identity}">{packed}</script>\n'
+        script += f"<script>{text}</script>"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(name)}</title>\n<style>\n{_file('report.css')}</style>\n</head>\n<body>\n"
+        f"<title>{_text(name)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         + "\n".join(section for section in sections if section)
         + f"\n{script}\n</body>\n</html>\n"
     )

@@ -6,14 +6,13 @@ solids: dots, lines and areas, arrows whose length may still be open, and words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import sympy
 
-from ...errors import ModelError, nearest
+from ...errors import ModelError
 from ...model.drawing import (
     BodyShape,
     Circle,
@@ -30,14 +29,27 @@ from ...model.drawing import (
     Wheel,
     kind_of,
 )
-from ...runtime.gauss.constrained_solve import solve
 from ...typing import Expression
-from ..motion_samples import Array, evaluate, through
+from ..motion_samples import Array, evaluate
+from .reaction_forces import reaction_force
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
 
-__all__ = ["ScenePart", "SceneSolid", "arrowed", "scaled_arrows", "solids_of", "zigzag"]
+__all__ = [
+    "ScenePart",
+    "SceneSolid",
+    "arrow_scales",
+    "arrowed",
+    "drawn_expressions",
+    "length_of",
+    "scaled_arrows",
+    "solids_from",
+    "solids_of",
+    "tipped",
+    "usual_breadth",
+    "zigzag",
+]
 
 RIM = np.linspace(0.0, 2 * np.pi, 73)
 #: The longest arrow of a group, as a share of the picture.
@@ -115,20 +127,39 @@ def solids_of(
         For shapes of different dimension, symbols the motion does not know, or a reaction that is
         not a force at its point.
     """
+    expressions = drawn_expressions(shapes, dimension)
+    table = evaluate(motion, expressions, times) if expressions else np.empty((0, times.size))
+    return solids_from(shapes, dimension, table, lambda shape: reaction_force(motion, shape, times))
+
+
+def drawn_expressions(shapes: Sequence[Shape], dimension: int) -> list[Expression]:
+    """Every expression of shapes, in the order of the table that `solids_from` takes."""
     expressions: list[Expression] = []
     for shape in shapes:
         expressions += [entry for vector in _vectors(shape, dimension) for entry in vector]
         expressions += _numbers(shape)
-    table = evaluate(motion, expressions, times) if expressions else np.empty((0, times.size))
+    return expressions
+
+
+def solids_from(
+    shapes: Sequence[Shape],
+    dimension: int,
+    table: Array,
+    force: Callable[[ReactionArrow], Array],
+) -> list[SceneSolid]:
+    """The pieces of shapes from values (expressions, nt) of their expressions.
+
+    `force` gives the reactions (nt, d) of arrows. Values may be numbers or expressions of a graph.
+    """
     found: list[SceneSolid] = []
-    row = 0
+    row, count_times = 0, table.shape[1]
     for shape in shapes:
         count, numbers = dimension * len(_vectors(shape, dimension)), len(_numbers(shape))
-        vectors = np.moveaxis(table[row : row + count].reshape(-1, dimension, times.size), 2, 0)
+        vectors = np.moveaxis(table[row : row + count].reshape(-1, dimension, count_times), 2, 0)
         scalars = table[row + count : row + count + numbers].T
         row += count + numbers
         if isinstance(shape, ReactionArrow):
-            vectors = np.concatenate([vectors, _force(motion, shape, times)[:, None]], axis=1)
+            vectors = np.concatenate([vectors, force(shape)[:, None]], axis=1)
         found += _solids(shape, vectors, scalars)
     return found
 
@@ -268,23 +299,29 @@ def _posed(value: Array, angle: Array, outline: Array) -> Array:
 
 
 def _orthonormal(first: Array, second: Array) -> tuple[Array, Array]:
-    one = first / np.linalg.norm(first, axis=-1, keepdims=True)
+    one = first / length_of(first)[..., None]
     two = second - np.sum(second * one, axis=-1, keepdims=True) * one
-    return one, two / np.linalg.norm(two, axis=-1, keepdims=True)
+    return one, two / length_of(two)[..., None]
 
 
-def zigzag(ends: Array, coils: int) -> Array:
+def length_of(vectors: Array) -> Array:
+    """Lengths (...) of vectors (..., d), which may be expressions of a graph."""
+    return np.asarray(np.sqrt(np.sum(vectors * vectors, axis=-1)))
+
+
+def zigzag(ends: Array, coils: int, breadth: float | None = None) -> Array:
     """A spring between two points (nt, 2, 2) as a zigzag (nt, 2 coils + 4, 2) of constant breadth.
+
+    The breadth follows from the usual length unless it is given.
 
     >>> ends = np.array([[[0.0, 0.0], [1.0, 0.0]]])
     >>> zigzag(ends, 5).shape
     (1, 14, 2)
     """
     start, along = ends[:, 0], ends[:, 1] - ends[:, 0]
-    length = np.linalg.norm(along, axis=-1)
-    finite = length[np.isfinite(length)]
-    breadth = 0.055 * (float(np.median(finite)) if finite.size else 1.0)
-    unit = along / np.maximum(length, 1e-300)[:, None]
+    length = length_of(along)
+    breadth = usual_breadth(length) if breadth is None else breadth
+    unit = along / (length + 1e-300)[:, None]
     across = np.stack([-unit[:, 1], unit[:, 0]], axis=-1)
     count = 2 * coils
     inner = 0.14 + 0.72 * (np.arange(count) + 0.5) / count
@@ -292,6 +329,12 @@ def zigzag(ends: Array, coils: int) -> Array:
     side = np.concatenate([[0.0, 0.0], breadth * (-1.0) ** np.arange(count), [0.0, 0.0]])
     forward = start[:, None] + share[:, None] * along[:, None]
     return np.asarray(forward + side[:, None] * across[:, None])
+
+
+def usual_breadth(length: Array) -> float:
+    """The breadth of a spring with these lengths (nt,)."""
+    finite = length[np.isfinite(length)]
+    return 0.055 * (float(np.median(finite)) if finite.size else 1.0)
 
 
 def hatched(ends: Array) -> Array:
@@ -309,8 +352,8 @@ def hatched(ends: Array) -> Array:
 # -- arrows ----------------------------------------------------------------------------------------
 
 
-def scaled_arrows(solids: Sequence[SceneSolid], size: float) -> list[SceneSolid]:
-    """Solids whose arrows end at a tip; without a scale the longest has a usual length."""
+def arrow_scales(solids: Sequence[SceneSolid], size: float) -> list[SceneSolid]:
+    """Solids whose arrows have a scale; without one the longest of a group has a usual length."""
     longest: dict[str, float] = {}
     for solid in solids:
         if solid.arrow and solid.scale is None:
@@ -319,17 +362,27 @@ def scaled_arrows(solids: Sequence[SceneSolid], size: float) -> list[SceneSolid]
             most = float(lengths.max()) if lengths.size else 0.0
             longest[solid.arrow] = max(longest.get(solid.arrow, 0.0), most)
 
-    def tipped(solid: SceneSolid) -> SceneSolid:
-        if not solid.arrow:
+    def scaled(solid: SceneSolid) -> SceneSolid:
+        if not solid.arrow or solid.scale is not None:
             return solid
-        scale = solid.scale
-        if scale is None:
-            reach = REACH.get(solid.arrow, USUAL_REACH) * size
-            scale = reach / longest[solid.arrow] if longest[solid.arrow] > 0 else 0.0
-        tail, components = solid.points[:, 0], solid.points[:, 1]
-        return replace(solid, points=np.stack([tail, tail + scale * components], axis=1))
+        most = longest[solid.arrow]
+        reach = REACH.get(solid.arrow, USUAL_REACH) * size
+        return replace(solid, scale=reach / most if most > 0 else 0.0)
 
-    return [tipped(solid) for solid in solids]
+    return [scaled(solid) for solid in solids]
+
+
+def tipped(solid: SceneSolid) -> SceneSolid:
+    """A solid; an arrow, which has a scale, from its tail to its tip."""
+    if not solid.arrow or solid.scale is None:
+        return solid
+    tail, components = solid.points[:, 0], solid.points[:, 1]
+    return replace(solid, points=np.stack([tail, tail + solid.scale * components], axis=1))
+
+
+def scaled_arrows(solids: Sequence[SceneSolid], size: float) -> list[SceneSolid]:
+    """Solids whose arrows end at a tip; without a scale the longest has a usual length."""
+    return [tipped(solid) for solid in arrow_scales(solids, size)]
 
 
 def arrowed(ends: Array, head: float) -> Array:
@@ -345,67 +398,3 @@ def arrowed(ends: Array, head: float) -> Array:
     tip = ends[:, 1]
     barbs = [tip - 0.9 * barb + 0.44 * across, tip, tip - 0.9 * barb - 0.44 * across]
     return np.stack([ends[:, 0], tip, *barbs], axis=1)
-
-
-def _force(motion: Motion, shape: ReactionArrow, times: Array) -> Array:
-    """A reaction as a force (nt, d) at the point r(q) of its shape."""
-    names = [q.name for q in motion.system.coordinates]
-    if shape.constraint not in motion.reactions:
-        guess = nearest(shape.constraint, motion.reactions)
-        raise ModelError(
-            f"The motion has no reaction of a constraint `{shape.constraint}`",
-            ", ".join(motion.reactions) or "no constraints",
-            f"did you mean `{guess}`" if guess else "name one of its constraints",
-        )
-    force = np.asarray(motion.reactions[shape.constraint].force, dtype=float)
-    along = shape.along or _named_directly(shape.position, names)
-    if along is not None:
-        missing = [name for name in along if name is not None and name not in names]
-        if missing:
-            guess = nearest(missing[0], names)
-            other = "name a coordinate, or 0 in a direction without force"
-            raise ModelError(
-                f"A reaction goes along `{missing[0]}`, which is not a coordinate",
-                ", ".join(names),
-                f"did you mean `{guess}`" if guess else other,
-            )
-        still = np.zeros(len(motion.t))
-        rows = np.array([still if name is None else force[names.index(name)] for name in along])
-    else:
-        rows = _acting_at(motion, shape, force)
-    return np.stack([through(motion.t, row, times) for row in rows], axis=-1)
-
-
-def _named_directly(
-    position: Sequence[Expression], names: Sequence[str]
-) -> tuple[str | None, ...] | None:
-    """The names of a position made of coordinates: generalised forces on them are the force."""
-    found = tuple(str(getattr(entry, "name", "")) for entry in position)
-    return found if all(name in names for name in found) else None
-
-
-def _acting_at(motion: Motion, shape: ReactionArrow, force: Array) -> Array:
-    """The least force F (d, nt) at r(q) with Q = J^T F, J = dr/dq; refused where Q has more to it.
-
-    At each time min |z - Q|^2 with J z = 0 leaves z, what no force at r can be, and has the
-    multipliers -F. Where J has a lower rank than along most of the motion, F is left open (nan).
-    """
-    entries = [e if isinstance(e, sympy.Basic) else sympy.Float(e) for e in shape.position]
-    derivatives = [sympy.diff(entry, q) for entry in entries for q in motion.system.coordinates]
-    jacobian = evaluate(motion, derivatives, np.asarray(motion.t, dtype=float))
-    jacobian = np.moveaxis(jacobian.reshape(len(entries), -1, len(motion.t)), 2, 0)
-    finite = np.isfinite(jacobian).all(axis=(1, 2)) & np.isfinite(force).all(axis=0)
-    metric, none = np.eye(len(force)), np.zeros(len(entries))
-    solved = [solve(metric, force[:, k], jacobian[k], none) for k in np.flatnonzero(finite)]
-    most = max((solution.rank for solution in solved), default=0)
-    found, left = np.full((len(motion.t), len(entries)), np.nan), np.zeros(force.T.shape)
-    for k, solution in zip(np.flatnonzero(finite), solved, strict=True):
-        if solution.rank == most:
-            found[k], left[k] = -solution.multipliers, solution.z
-    if np.abs(left).max(initial=0.0) > 1e-6 * np.nanmax(np.abs(force), initial=1e-300):
-        raise ModelError(
-            f"The reaction of `{shape.constraint}` is no force at this point alone",
-            "generalised forces that no force there has",
-            "name coordinates whose generalised forces are its components, along=(x, y), or 0",
-        )
-    return found.T

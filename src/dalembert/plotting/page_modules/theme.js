@@ -4,6 +4,13 @@ const wish = matchMedia("(prefers-color-scheme: dark)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const listeners = new Set();
 let cached = null;
+let root = document.documentElement;
+
+/** Read colours from an element that has its own, where the page around it is not ours. */
+export function useColoursOf(element) {
+  root = element;
+  wear();
+}
 
 function chosen() {
   try {
@@ -18,7 +25,7 @@ export const isStill = () => still.matches;
 export const onTheme = (listener) => listeners.add(listener);
 
 function wear() {
-  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+  root.dataset.theme = isDark() ? "dark" : "light";
   cached = null;
   for (const listener of listeners) listener();
 }
@@ -30,14 +37,13 @@ export function toggleTheme() {
   } catch {
     /* a browser that keeps nothing still switches */
   }
-  document.documentElement.dataset.theme = next;
   wear();
 }
 
 /** Colours by role for canvases, and the fonts they write in. */
 export function palette() {
   if (cached) return cached;
-  const style = getComputedStyle(document.documentElement);
+  const style = getComputedStyle(root);
   const read = (name) => style.getPropertyValue(`--${name}`).trim();
   const roles = ["paper", "ink", "muted", "grid", "line", "body", "link", "trace", "ground", "accent", "brand"];
   cached = Object.fromEntries(roles.map((role) => [role, read(role)]));

@@ -32,13 +32,14 @@ export class Plot {
     this.listen();
   }
 
-  set({ title, series, log = false, empty = "", label = null }) {
+  set({ title, series, log = false, empty = "", label = null, flat = 1e-12 }) {
     if (title) {
       this.title.textContent = title;
       this.above.setAttribute("aria-label", label ?? `${title} over time`);
     }
     this.series = series;
     this.log = log;
+    this.flat = flat;
     this.message.textContent = empty;
     this.message.hidden = series.length > 0 || !empty;
     this.element.classList.toggle("is-empty", series.length === 0);
@@ -95,7 +96,7 @@ export class Plot {
     this.mapX = null;
     if (this.series.length) {
       const times = [clock.low, clock.high];
-      const range = bounds(this.series.map((one) => one.values), this.log);
+      const range = bounds(this.series.map((one) => one.values), this.log, 0.07, this.flat);
       this.mapX = scale(times, [this.box.left, this.box.right]);
       this.mapY = scale(range, [this.box.bottom, this.box.top], this.log);
       drawAxes(pen, this.box, { range: times, map: this.mapX, label: "t" }, { range, map: this.mapY, log: this.log });

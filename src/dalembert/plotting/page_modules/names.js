@@ -9,6 +9,9 @@ const GREEK = {
   Psi: "Ψ", Omega: "Ω", varphi: "φ", vartheta: "ϑ", varepsilon: "ε", varrho: "ϱ", varsigma: "ς",
 };
 
+/** A part of an index: theta1 is a theta and a number. */
+const index = (piece) => piece.replace(/^([A-Za-z]+)(\d*)$/, (_, word, digits) => (GREEK[word] ?? word) + digits);
+
 /** A name as {base, sub, dots}: x1_dot is x with index 1 and a dot, p_theta is p with index theta. */
 function parts(name) {
   let rest = name;
@@ -25,7 +28,7 @@ function parts(name) {
     base = numbered[1];
     pieces.unshift(numbered[2]);
   }
-  return { base: GREEK[base] ?? base, sub: pieces.map((piece) => GREEK[piece] ?? piece).join(","), dots };
+  return { base: GREEK[base] ?? base, sub: pieces.map(index).join(","), dots };
 }
 
 const mark = (base, dots) => (dots ? base + (dots === 1 ? "\u0307" : "\u0308") : base);

@@ -37,8 +37,8 @@ export function tickLabels(marks) {
   return { labels, power };
 }
 
-/** The bounds of finite values, widened a little; logarithmic where asked. */
-export function bounds(columns, log = false, pad = 0.07) {
+/** The bounds of finite values, widened a little; logarithmic where asked. Changes below `flat`, relative, are none. */
+export function bounds(columns, log = false, pad = 0.07, flat = 1e-12) {
   let low = Infinity;
   let high = -Infinity;
   for (const column of columns) {
@@ -54,7 +54,7 @@ export function bounds(columns, log = false, pad = 0.07) {
     return [10 ** Math.floor(Math.log10(lowest) - 0.05), 10 ** Math.ceil(Math.log10(high) + 0.05)];
   }
   const size = Math.max(Math.abs(low), Math.abs(high));
-  if (high - low < 1e-12 * size || high === low) {
+  if (high - low < flat * size || high === low) {
     const half = size > 0 ? 0.1 * size : 1;
     return [low - half, high + half];
   }

@@ -11,13 +11,20 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model.drawing import Drawing
-from ...plotting.motion_samples import Array
-from ...plotting.scenes.solids import SceneSolid, scaled_arrows, solids_of, zigzag
+from ..motion_samples import Array
+from .solids import (
+    SceneSolid,
+    arrow_scales,
+    length_of,
+    solids_of,
+    tipped,
+    zigzag,
+)
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
 
-__all__ = ["packed", "scene_of"]
+__all__ = ["look_of", "packed", "scaled_solids", "scene_of", "spring_points"]
 
 #: Digits of positions, relative to the size of the scene.
 DIGITS = 5
@@ -35,10 +42,10 @@ def scene_of(motion: Motion, drawing: Drawing, times: Array) -> dict[str, Any]:
         Where a shape has symbols that the motion does not know.
     """
     dimension = drawing.dimension
-    solids = solids_of(motion, drawing.shapes, times, dimension)
+    solids = scaled_solids(motion, drawing, times)
     low, high = _box(drawing, [solid for solid in solids if not solid.arrow], dimension)
     size = float(np.max(high - low))
-    solids = scaled_arrows(solids, size)
+    solids = [tipped(solid) for solid in solids]
     if drawing.limits is None:
         low, high = _box(drawing, solids, dimension)
         slack = np.maximum(
@@ -60,33 +67,47 @@ def scene_of(motion: Motion, drawing: Drawing, times: Array) -> dict[str, Any]:
     }
 
 
+def scaled_solids(motion: Motion, drawing: Drawing, times: Array) -> list[SceneSolid]:
+    """The solids of a drawing along a motion; arrows have their scales, but no tips yet."""
+    solids = solids_of(motion, drawing.shapes, times, drawing.dimension)
+    still = [solid for solid in solids if not solid.arrow]
+    low, high = _box(drawing, still, drawing.dimension)
+    return arrow_scales(solids, float(np.max(high - low)))
+
+
 def _shape(solid: SceneSolid, decimals: int) -> dict[str, Any]:
     """One solid as the page draws it, whatever shape of the drawing it comes from."""
-    part, points = solid.part, solid.points
+    found, points = look_of(solid), solid.points
+    if solid.coils:
+        points = spring_points(points, solid.coils)
+    if solid.ball is not None:
+        radius = solid.ball[:1] if np.ptp(solid.ball) == 0 else solid.ball
+        found["radius"] = np.round(radius, decimals).tolist()
+    return found | {"points": packed(points, decimals, still=found["kind"] != "trace")}
+
+
+def look_of(solid: SceneSolid) -> dict[str, Any]:
+    """What the page has to know of a solid beside its points."""
+    part = solid.part
     found: dict[str, Any] = {"color": part.color}
     match part.kind:
         case "dot":
-            found |= {"kind": "point", "size": part.width}
+            return found | {"kind": "point", "size": part.width}
         case "text":
-            found |= {"kind": "text", "size": part.width, "text": part.text}
+            return found | {"kind": "text", "size": part.width, "text": part.text}
         case "trace":
-            found |= {"kind": "trace", "width": part.width}
-            return found | {"points": packed(points, decimals, still=False)}
+            return found | {"kind": "trace", "width": part.width}
         case "area" if solid.ball is not None:
-            found |= {"kind": "ball", "width": part.width, "fill": part.fill}
-            found["radius"] = np.round(
-                solid.ball[:1] if np.ptp(solid.ball) == 0 else solid.ball, decimals
-            ).tolist()
+            return found | {"kind": "ball", "width": part.width, "fill": part.fill}
         case "area":
-            found |= {"kind": "polyline", "width": part.width, "fill": part.fill, "closed": True}
+            found |= {"kind": "polyline", "width": part.width, "fill": part.fill}
+            return found | {"closed": True}
         case _ if solid.arrow:
-            found |= {"kind": "arrow", "width": part.width, "group": solid.arrow}
+            return found | {"kind": "arrow", "width": part.width, "group": solid.arrow}
         case _ if solid.coils:
-            found |= {"kind": "spring", "width": part.width}
-            points = _spring(points, solid.coils)
-        case _:
-            found |= {"kind": "link" if points.shape[1] == 2 else "polyline", "width": part.width}
-    return found | {"points": packed(points, decimals)}
+            return found | {"kind": "spring", "width": part.width}
+    kind = "link" if solid.points.shape[1] == 2 else "polyline"
+    return found | {"kind": kind, "width": part.width}
 
 
 def packed(points: Array, decimals: int, still: bool = True) -> dict[str, Any]:
@@ -104,19 +125,19 @@ def packed(points: Array, decimals: int, still: bool = True) -> dict[str, Any]:
     }
 
 
-def _spring(ends: Array, coils: int) -> Array:
+def spring_points(ends: Array, coils: int, breadth: float | None = None) -> Array:
     """A zigzag between two points; in space it lies in the upright plane through them."""
     if ends.shape[2] == 2:
-        return zigzag(ends, coils)
+        return zigzag(ends, coils, breadth)
     along = ends[:, 1] - ends[:, 0]
-    length = np.linalg.norm(along, axis=-1)
-    unit = along / np.maximum(length, 1e-300)[:, None]
-    across = np.array([0.0, 0.0, 1.0]) - unit[:, 2:] * unit
-    flat = np.linalg.norm(across, axis=-1, keepdims=True)
-    across = np.where(flat > 1e-6, across / np.maximum(flat, 1e-300), np.array([1.0, 0.0, 0.0]))
-    plane = np.zeros((len(ends), 2, 2))
+    length = length_of(along)
+    unit = along / (length + 1e-300)[:, None]
+    # An upright spring lies in the plane of x and z: the direction across is never zero.
+    across = np.array([1e-9, 0.0, 1.0]) - unit[:, 2:] * unit
+    across = across / (length_of(across) + 1e-300)[:, None]
+    plane = np.zeros((len(ends), 2, 2), dtype=ends.dtype)
     plane[:, 1, 0] = length
-    drawn = zigzag(plane, coils)
+    drawn = zigzag(plane, coils, breadth)
     return np.asarray(
         ends[:, :1] + drawn[..., :1] * unit[:, None] + drawn[..., 1:] * across[:, None]
     )
