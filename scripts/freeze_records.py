@@ -130,7 +130,7 @@ def public(name: str) -> Any:
     """A public name, at the top of the library or in one of its public namespaces."""
     import dalembert as da
 
-    if hasattr(da, name):
+    if name in dir(da):  # not by names that only warn
         return getattr(da, name)
     for place in (getattr(da, word) for word in dir(da)):
         is_ours = isinstance(place, ModuleType) and place.__name__.startswith("dalembert.")

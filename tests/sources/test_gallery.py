@@ -51,7 +51,7 @@ def test_it_says_what_it_is(name: str) -> None:
 
 def _positions(shape: shapes.Shape) -> list:
     match shape:
-        case shapes.Point() | shapes.Trace():
+        case shapes.PointMark() | shapes.Trace():
             return [shape.position]
         case shapes.Link() | shapes.Spring():
             return [shape.start, shape.end]

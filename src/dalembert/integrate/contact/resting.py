@@ -100,10 +100,11 @@ def _is_closed(
 
 def _check_independent(instant: Instant, rows: Sequence[int]) -> None:
     """Refuse rows that depend on each other beside a slip, whose friction needs every force."""
-    if not is_independent(instant.matrix, rows):
+    found = independent_rank(instant.matrix, rows)
+    if found < len(rows):
         raise SingularError(
             "The friction of contacts that slip is not determined, as their normal forces are not",
-            seen=f"{len(rows)} directions in contact that depend on each other",
+            seen=f"{len(rows)} directions in contact, of which {found} are independent",
             remedy="remove contacts that depend on others",
         )
 
