@@ -7,7 +7,7 @@ there too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,17 @@ from .forms import lagrange
 if TYPE_CHECKING:
     from ..typing import Array
 
-__all__ = ["ConstraintRows", "constraint_rows", "independent_rows"]
+__all__ = ["ConstraintRows", "constraint_rows", "generic_rank", "independent_rows"]
+
+Rows = Sequence[int] | slice
 
 #: How many generic states are looked at, and how near to zero some of them are.
 STATES, NEAR = 24, 0.1
 #: An entry of a row vanishes on the constraints where it is this much smaller than elsewhere.
 VANISHING = 1e-9
+#: Most conditions of a Newton step with a dense matrix; beyond, this many generic states are moved
+#: to the constraints beside those near zero.
+MOST_DENSE, FEW = 120, 2
 #: A row that follows from others leaves no more than this where they hold.
 AGREEMENT = 1e-8
 
@@ -77,19 +82,29 @@ class ConstraintRows:
         ]  # a closed mechanism is often stated where it is assembled
         for point in near:
             point[self.movable] *= NEAR
-        rank = max((numeric_rank(sample) for sample in samples[:4]), default=0)
+        most = min(self.matrix.shape)
+        rank = _largest_rank(samples[:4], most)
         if self.matrix.shape[0] < 2:
             return samples, rank
         typical = np.median(np.abs(samples), axis=0) if samples else np.zeros(self.matrix.shape)
-        landed = self._on_constraints(near, typical) or self._on_constraints(points, typical)
-        if max((numeric_rank(sample) for sample in landed), default=rank) >= rank:
+        if len(typical) > MOST_DENSE // 2:
+            points = points[:FEW]
+        for some in (near, points):
+            landed = 0
+            for sample in self._on_constraints(some, typical):
+                landed += 1
+                if numeric_rank(sample) >= rank:
+                    return samples, rank
+            if landed:
+                break
+        else:
             return samples, rank
-        landed = self._on_constraints([*near, *points], typical)
-        ranks = [numeric_rank(sample) for sample in landed]
+        everywhere = list(self._on_constraints([*near, *points], typical))
+        ranks = [numeric_rank(sample) for sample in everywhere]
         lower = max(ranks)
         if lower >= rank:
             return samples, rank
-        regular = [sample for sample, found in zip(landed, ranks, strict=True) if found == lower]
+        regular = [s for s, found in zip(everywhere, ranks, strict=True) if found == lower]
         return _best_half(regular, lower), lower
 
     def contradicted(self, chosen: Sequence[int]) -> tuple[int, float] | None:
@@ -103,51 +118,63 @@ class ConstraintRows:
             if place is None:
                 continue
             value = np.abs(
-                np.asarray(self.landing(*place)[0], dtype=float).ravel()[self.positions :]
+                np.asarray(self.landing(place)[0], dtype=float).ravel()[self.positions :]
             )
             worst = max(dropped, key=lambda k: value[k])
             if value[worst] > AGREEMENT:
                 return worst, float(value[worst])
         return None
 
-    def _on_constraints(self, points: list[Any], typical: Array) -> list[Any]:
+    def _on_constraints(self, points: list[Any], typical: Array) -> Iterator[Any]:
         """The rows at states on the constraints, without rounding beside `typical` entries.
 
         A constraint f g = 0 beside g = 0 has the row f g_q + g f_q: its second part is no direction
         where g vanishes.
         """
-        samples = self._scaled(
-            [place for point in points if (place := self._landed(point)) is not None]
-        )
-        return [np.where(np.abs(sample) < VANISHING * typical, 0.0, sample) for sample in samples]
+        for point in points:
+            place = self._landed(point)
+            for sample in self._scaled([place]) if place is not None else ():
+                yield np.where(np.abs(sample) < VANISHING * typical, 0.0, sample)
 
     def _scaled(self, points: list[Any]) -> list[Any]:
         samples = []
         for point in points:
-            value = np.asarray(self.function(*point), dtype=float)
+            value = np.asarray(self.function(point), dtype=float)
             lengths = np.linalg.norm(value, axis=1, keepdims=True)
             if np.all(np.isfinite(value)) and np.all(lengths > 0):
                 samples.append(value / lengths)
         return samples
 
-    def _landed(self, point: Array, kept: Sequence[int] | slice = slice(None)) -> Any | None:
+    def _landed(self, point: Array, kept: Rows = slice(None)) -> Any | None:
         """A point moved to constraints by Newton's method; None if it does not converge."""
-        place = point.copy()
+        place, solve = point.copy(), _least_change
+        if self.landing.size1_out(0) > MOST_DENSE:
+            from ..algebra.sparse_newton import least_change as solve
         for _ in range(20):
-            value, derivative = (
-                np.asarray(block, dtype=float)[kept] for block in self.landing(*place)
-            )
-            worst = np.max(np.abs(value))
+            value, derivative = self.landing(place)
+            residual = np.asarray(value, dtype=float).ravel()[kept]
+            worst = np.max(np.abs(residual))
             if worst < 1e-13:
                 return place
-            size = float(np.max(np.abs(derivative)))
+            entries = np.asarray(derivative.nonzeros())
+            size = float(np.max(np.abs(entries), initial=0.0))
             if not (worst < 1e50 and 0 < size < 1e50):
                 return None
-            normal = derivative @ derivative.T
-            place[self.movable] -= derivative.T @ np.linalg.solve(
-                normal + 1e-13 * size**2 * np.eye(len(normal)), value.ravel()
-            )
+            place[self.movable] -= solve(derivative, kept, residual, 1e-13 * size**2)
         return None
+
+
+def _least_change(derivative: ca.DM, kept: Rows, residual: Array, damping: float) -> Array:
+    """The least dx with J dx = r, for the rows of J that are kept."""
+    matrix = np.asarray(derivative, dtype=float)[kept]
+    normal = matrix @ matrix.T
+    change: Array = matrix.T @ np.linalg.solve(normal + damping * np.eye(len(normal)), residual)
+    return change
+
+
+def generic_rank(system: System) -> int:
+    """The rank of the constraints of a system where they hold, found once."""
+    return system.cache.get("generic rank", lambda: constraint_rows(system).generic()[1])
 
 
 def constraint_rows(system: System) -> ConstraintRows:
@@ -164,15 +191,15 @@ def _constraint_rows(system: System) -> ConstraintRows:
     state = (*system.coordinates, *system.velocities)
     holding = algebra.stack([level.holonomic, level.residual])
     derivatives = algebra.jacobian(holding, algebra.vector(state))
-    names, variables = list(algebra.symbols), list(algebra.symbols.values())
-    units = ca.DM(_units(ca.Function("derivatives", variables, [ca.densify(derivatives)])))
+    names, variables = list(algebra.symbols), ca.vertcat(*algebra.symbols.values())
+    units = ca.DM(_units(ca.Function("derivatives", [variables], [derivatives])))
     holding, derivatives = holding / units, derivatives / ca.repmat(units, 1, derivatives.shape[1])
     return ConstraintRows(
         algebra,
         level.residual,
         rows,
-        ca.Function("rows", variables, [rows]),
-        ca.Function("landing", variables, [ca.densify(holding), ca.densify(derivatives)]),
+        ca.Function("rows", [variables], [rows]),
+        ca.Function("landing", [variables], [ca.densify(holding), ca.sparsify(derivatives)]),
         [names.index(symbol) for symbol in state],
         int(level.holonomic.numel()),
     )
@@ -180,10 +207,20 @@ def _constraint_rows(system: System) -> ConstraintRows:
 
 def _units(derivatives: ca.Function) -> Array:
     """The power of 1000 next to the length of each row at a generic state, (k,)."""
-    point = np.random.default_rng(7).uniform(0.2, 1.4, derivatives.n_in())
-    lengths = np.linalg.norm(np.asarray(derivatives(*point), dtype=float), axis=1)
+    point = np.random.default_rng(7).uniform(0.2, 1.4, derivatives.numel_in(0))
+    lengths = np.linalg.norm(np.asarray(derivatives(point), dtype=float), axis=1)
     usable = np.isfinite(lengths) & (lengths > 0)
     return 1000.0 ** np.round(np.log10(np.where(usable, lengths, 1.0)) / 3)
+
+
+def _largest_rank(samples: list[Any], most: int) -> int:
+    """The largest rank among samples, none of which can exceed `most`."""
+    rank = 0
+    for sample in samples:
+        rank = max(rank, numeric_rank(sample))
+        if rank == most:
+            break
+    return rank
 
 
 def independent_rows(sample: Array, rank: int) -> tuple[int, ...]:

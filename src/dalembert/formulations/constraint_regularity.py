@@ -8,6 +8,7 @@ derive equations of another constraint.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import zip_longest
 from random import Random
 
@@ -22,8 +23,10 @@ __all__ = ["check_regular"]
 
 #: Expressions are factored up to this number of operations, and in systems up to this many rows.
 MOST_OPERATIONS, MOST_ROWS = 150, 30
-#: The largest degree of a polynomial on a line.
-LARGEST_DEGREE = 40
+#: The largest degree of a polynomial on a line, and of one that may be a sum of squares.
+LARGEST_DEGREE, LARGEST_SQUARED = 40, 4
+
+_Terms = dict[tuple[sympy.Symbol, ...], Fraction]
 
 
 def check_regular(system: System) -> None:
@@ -73,35 +76,86 @@ def _squares(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> tuple[sympy.
     moving = expression.as_independent(*symbols, as_Add=False)[1]
     if not moving.free_symbols <= symbols or sympy.count_ops(moving) > MOST_OPERATIONS:
         return ()
+    terms = _terms(moving, symbols)
+    if terms is None or max((len(powers) for powers in terms), default=0) != 2:
+        return ()
     ordered = sorted(symbols, key=str)
-    try:
-        polynomial = sympy.Poly(moving, *ordered)
-    except sympy.PolynomialError:
-        return ()
-    numbers = {p: sympy.Rational(c) if c.is_Float else c for p, c in polynomial.terms()}
-    if polynomial.total_degree() != 2 or not all(c.is_Rational for c in numbers.values()):
-        return ()
-    size = len(ordered) + 1
-    matrix = sympy.zeros(size, size)
-    for powers, number in numbers.items():
-        at = [k for k, power in enumerate(powers) for _ in range(power)]
-        i, j = [*at, size - 1, size - 1][:2]
-        matrix[i, j] += number / 2
-        matrix[j, i] += number / 2
-    columns = _factored(matrix) or _factored(-matrix)
-    return tuple(column.dot([*ordered, 1]) for column in columns or ())
+    places, size = {symbol: k for k, symbol in enumerate(ordered)}, len(ordered) + 1
+    matrix = [[Fraction(0)] * size for _ in range(size)]
+    for powers, number in terms.items():
+        i, j = [*(places[symbol] for symbol in powers), size - 1, size - 1][:2]
+        matrix[i][j] += number / 2
+        matrix[j][i] += number / 2
+    columns = _factored(matrix) or _factored([[-entry for entry in row] for row in matrix])
+    return tuple(
+        sympy.Add(*(sympy.Rational(c) * s for c, s in zip(column, [*ordered, 1], strict=True)))
+        for column in columns
+    )
 
 
-def _factored(matrix: sympy.Matrix) -> list[sympy.Matrix]:
+def _terms(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> _Terms | None:
+    """The coefficients of a polynomial by its products of symbols; None where it is none with
+    rational coefficients, or of a degree over `LARGEST_SQUARED` as it is written.
+
+    >>> import dalembert as da
+    >>> x, y = da.coordinates("x y")
+    >>> _terms((x - 2*y)**2, {x, y})[(x, y)]
+    Fraction(-4, 1)
+    """
+    if expression.is_Float or expression.is_Rational:
+        number = sympy.Rational(expression)
+        return {(): Fraction(int(number.p), int(number.q))} if number else {}
+    if expression in symbols:
+        return {(expression,): Fraction(1)}
+    if expression.is_Add:
+        found: _Terms = {}
+        for argument in expression.args:
+            added = _terms(argument, symbols)
+            if added is None:
+                return None
+            for powers, number in added.items():
+                found[powers] = found.get(powers, Fraction(0)) + number
+        return {powers: number for powers, number in found.items() if number}
+    if expression.is_Pow and expression.exp.is_Integer and 0 < expression.exp <= LARGEST_SQUARED:
+        factors = [expression.base] * int(expression.exp)
+    elif expression.is_Mul:
+        factors = list(expression.args)
+    else:
+        return None
+    product: _Terms = {(): Fraction(1)}
+    for factor in factors:
+        further = _terms(factor, symbols)
+        if further is None:
+            return None
+        product = _multiplied(product, further)
+        if any(len(powers) > LARGEST_SQUARED for powers in product):
+            return None
+    return product
+
+
+def _multiplied(first: _Terms, second: _Terms) -> _Terms:
+    found: _Terms = {}
+    for left, a in first.items():
+        for right, b in second.items():
+            powers = tuple(sorted((*left, *right), key=str))
+            found[powers] = found.get(powers, Fraction(0)) + a * b
+    return {powers: number for powers, number in found.items() if number}
+
+
+def _factored(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
     """The columns of L in L D L^T, D > 0; none if a pivot is negative or the last is positive."""
-    left, columns = matrix.copy(), []
-    for k in range(left.rows):
-        pivot = left[k, k]
-        if pivot < 0 or (pivot == 0 and any(left[k, :])) or (pivot > 0 and k == left.rows - 1):
+    left, columns = [list(row) for row in matrix], []
+    size = len(left)
+    for k in range(size):
+        pivot = left[k][k]
+        if pivot < 0 or (pivot == 0 and any(left[k])) or (pivot > 0 and k == size - 1):
             return []
         if pivot > 0:
-            columns.append(left[:, k] / pivot)
-            left -= pivot * columns[-1] * columns[-1].T
+            column = [row[k] / pivot for row in left]
+            columns.append(column)
+            for i in range(size):
+                for j in range(size):
+                    left[i][j] -= pivot * column[i] * column[j]
     return columns
 
 
@@ -248,6 +302,8 @@ def _base(expression: sympy.Expr, symbols: set[sympy.Symbol], factored: bool) ->
             factors = [*sympy.factor_list(numerator)[1]]
         except sympy.PolynomialError:
             return None
+    elif len(factors) == 1 and factors[0][1] == 1:
+        return None
     moving = [
         (base, power)
         for base, power in factors

@@ -12,6 +12,7 @@ from ..codegen.program import Program, straight_line
 from ..errors import ModelError, SingularError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
+from ..model.work_clock import work
 from ..runtime.diagnosis import explain
 from ..runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from ..runtime.kernel import Kernel, kernel_of
@@ -111,6 +112,7 @@ class Driver(RunLoop):
             ending = self.contacts.violated(self) or ending
         return motion_of(self, ending)
 
+    @work("start")
     def _start(self) -> Start:
         """Find a consistent start, using another form if this one cannot express it."""
         task, equations = self.task, self.task.equations

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -328,6 +329,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
         """Everything observed, (k, nt) by key; what a mode does not have is zero there."""
         if self.computed is not None:
             return self.computed.observed
+        began = perf_counter()
         parts: dict[str, Any] = {}
         count = len(self.t)
         for number, segment in enumerate(self.segments):
@@ -358,6 +360,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
                 table[key] = table[key][[present.index(name) for name in symbols(self.system)]]
             for key, block in table.items():
                 parts.setdefault(key, np.zeros((block.shape[0], count)))[:, where] = block
+        self.statistics["observe_seconds"] = perf_counter() - began
         return {key: read_only(block) for key, block in parts.items()}
 
     @cached_property

@@ -142,12 +142,10 @@ class RunRecord:
 
 def motion_of(driver: Driver, ending: Termination) -> Motion:
     """The motion of a run that has come to its end."""
-    task, record, kernel = driver.task, driver.record, driver.kernel
+    task, record = driver.task, driver.record
     t, y, owner = record.points(task.at is not None)
     statistics = record.totals | {
         "impacts": len(driver.contacts.impacts),
-        "derive_seconds": kernel.derive_seconds,
-        "compile_seconds": kernel.compile_seconds,
         "integrate_seconds": driver.native_seconds,
         "method": task.method,
         "form": task.equations.form,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 from .. import integrate
 from ..errors import ModelError
 from ..model.labels import labelled
+from ..model.work_clock import instant
 
 if TYPE_CHECKING:
     import sympy
@@ -164,6 +165,7 @@ def simulate(
     >>> runs.final["x"].round(9).tolist()
     [[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]
     """
+    since = instant()
     parameters, start = labelled(parameters), labelled(start)
     options = integrate.RunOptions(
         parameters, form, method, rtol, atol, step, every, adapt, at, events, inputs,
@@ -178,7 +180,7 @@ def simulate(
             seen=f"workers={workers}",
             remedy="leave workers out, or give an array of starts or parameters",
         )
-    return integrate.run_task(integrate.read_task(model, start, span, options))
+    return integrate.run_task(integrate.read_task(model, start, span, options), since)
 
 
 def is_many(*mappings: object) -> bool:

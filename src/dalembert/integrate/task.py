@@ -21,6 +21,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
 from ..model.values import real_array, real_number, used_parameters
+from ..model.work_clock import Instant, instant, seconds_since, work
 from ..typing import Array, ArrayLike, Samples, Span, Start
 from .driver import Driver
 from .events.events import Event, read_events
@@ -62,11 +63,16 @@ class Task:
     run: int = 0
 
 
-def run_task(task: Task) -> Motion:
-    """The motion of a task."""
-    began = clock.perf_counter()
+def run_task(task: Task, since: Instant | None = None) -> Motion:
+    """The motion of a task; its statistics say where the seconds since a reading went."""
+    before = since or instant()
     motion = Driver(task).execute()
-    motion.statistics["wall_seconds"] = clock.perf_counter() - began
+    spent = seconds_since(before)
+    wall = clock.perf_counter() - before.wall
+    told = motion.statistics
+    told |= {f"{kind}_seconds": seconds for kind, seconds in spent.items()}
+    told["other_seconds"] = max(0.0, wall - told["integrate_seconds"] - sum(spent.values()))
+    told["wall_seconds"] = wall
     return motion
 
 
@@ -114,6 +120,7 @@ def read_task(
     )
 
 
+@work("derive")
 def _read_equations(
     model: Model,
     options: RunOptions,
@@ -295,6 +302,7 @@ def _read_at(at: ArrayLike | None, span: tuple[float, float]) -> Array | None:
     return times
 
 
+@work("check")
 def _check_method(
     method: Method,
     equations: Equations,

@@ -17,7 +17,6 @@ makes these programs, all with the signature of `program.INPUTS` (t, y, p, u, w)
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -45,6 +44,7 @@ from ..errors import ModelError
 from ..model.cache import Cache
 from ..model.parameter_values import numbers_for, parameter_values
 from ..model.symbols import t
+from ..model.work_clock import work
 from ..typing import Array, Parameters
 from .context import Context
 from .kernel_programs import BUILDERS, observed_columns
@@ -101,6 +101,7 @@ def kernel_of(
 class Kernel:
     """Native functions of one form of a system, compiled lazily and kept with the kernel."""
 
+    @work("derive")
     def __init__(
         self,
         equations: EquationsRecord,
@@ -111,8 +112,6 @@ class Kernel:
     ) -> None:
         self.equations: Any = equations
         self.backend = backend
-        self.compile_seconds = 0.0
-        began = time.perf_counter()
         self.algebra = algebra or GraphAlgebra()
         if getattr(equations.system, "repetition", None) is not None:
             equations.system.repetition.lower(self.algebra)
@@ -135,7 +134,6 @@ class Kernel:
         is_small = max(self.n, self.m) <= UNROLLED_CONSTRAINED
         if shorten and is_small and self._lifted is None:
             self._shorten()
-        self.derive_seconds = time.perf_counter() - began
         self._libraries: list[NativeLibrary] = []
         self._addresses: dict[str, int] = {}
         self._loaded: dict[Program, int] = {}
@@ -200,6 +198,7 @@ class Kernel:
         return straight_line(name, self._inputs(), [self.lower(expressions)])
 
     @cached_property
+    @work("compile")
     def large(self) -> LargeSystem | None:
         """The programs of a large system with a sparse metric, where well conditioned."""
         g = self.graph
@@ -213,6 +212,7 @@ class Kernel:
         return found if found is not None and found.fast is not None else None
 
     @cached_property
+    @work("compile")
     def solved(self) -> UnrolledSolution | None:
         """The solve in straight-line code, or None where it is too large or never healthy."""
         g = self.graph
@@ -328,18 +328,17 @@ class Kernel:
             self._load(name)
         return self._addresses[name]
 
+    @work("compile")
     def load(self, names: Iterable[str]) -> None:
         """Compile several programs, all but "fast", into one library: loading it costs more."""
         missing = [name for name in names if name not in self._addresses]
         if missing:
-            began = time.perf_counter()
             library = native_library([self.program(name) for name in missing])
             self._libraries.append(library)
             self._addresses |= library.addresses
-            self.compile_seconds += time.perf_counter() - began
 
+    @work("compile")
     def _load(self, name: str) -> None:
-        began = time.perf_counter()
         if name == "fast" and self.large is None and self.solved is None:
             programs, further = self._dense_programs()
         else:
@@ -347,8 +346,8 @@ class Kernel:
         library = native_library(programs, further, [name])
         self._libraries.append(library)
         self._addresses |= library.addresses
-        self.compile_seconds += time.perf_counter() - began
 
+    @work("compile")
     def load_program(self, program: Program) -> int:
         """Native code of a program that is not the kernel's own; loaded once per program."""
         if program not in self._loaded:

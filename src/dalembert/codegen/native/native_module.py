@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...model.work_clock import work
 from ...typing import Array
 from ..backends.llvm import NativeLibrary, optimised_object_code
 from ..sources import PACKAGE, sources_digest
@@ -69,6 +70,7 @@ def specialised(
 class NativeModule:
     """Native functions and their callees, compiled together; `bound` is that of `specialised`."""
 
+    @work("compile")
     def __init__(
         self,
         entries: Sequence[Callable[..., Any]],

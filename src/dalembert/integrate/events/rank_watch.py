@@ -24,6 +24,7 @@ from ...codegen.program import straight_line
 from ...errors import RunError
 from ...formulations.constraint_equations import velocity_level
 from ...model.system import System
+from ...model.work_clock import work
 from ...runtime.gauss.constrained_solve import rank
 from ...runtime.kernel import Kernel
 from ...typing import Array
@@ -179,6 +180,7 @@ def _cannot_vanish(row: ca.SX) -> bool:
     return any(ca.is_equal(a, b, 4) for a in angles[ca.OP_SIN] for b in angles[ca.OP_COS])
 
 
+@work("compile")
 def _compiled(kernel: Kernel) -> _Watch | None:
     if kernel.large is not None:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import FormError, ModelError
-from ...formulations.constraint_jacobian import constraint_rows
+from ...formulations.constraint_jacobian import generic_rank
 from ...formulations.equations import Equations
 from ...model.flow_system import Flow
 from ...model.symbols import name_of
@@ -99,7 +99,7 @@ def refuse_dependent_constraints(equations: Equations, method: str) -> None:
         or equations.has_gauge
     ):
         return
-    rank = constraint_rows(system).generic()[1]
+    rank = generic_rank(system)
     if rank < count:
         raise FormError(
             f"The method {method} needs constraints that do not depend on each other",

@@ -19,6 +19,7 @@ from ....formulations.constraint_equations import velocity_level
 from ....model.flow_system import Flow
 from ....model.symbols import t
 from ....model.system import System
+from ....model.work_clock import work
 from ....runtime.kernel import Kernel
 from ....runtime.native_functions import functions
 from ...outcome import Outcome, Termination
@@ -156,6 +157,7 @@ def _ends_on_constraints(task: Task) -> bool:
     return bool(task.project) or (isinstance(step, FixedStep) and step.ends_on_constraints)
 
 
+@work("compile")
 def _compiled(kernel: Kernel, on_constraints: bool) -> _Checks:
     system, graph, inputs = kernel.equations.system, kernel.graph, kernel._inputs()
     is_flow = isinstance(system, Flow)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ....codegen.passes.unrolled import unrolled_elimination, unrolled_solve
+from ....algebra.sparse_factor import SparseFactor, columns_of, dense
+from ....codegen.passes.unrolled import unrolled_elimination
 from ....codegen.program import Program, straight_line
 from ....errors import FormError
 from ....formulations.equations import Equations
 from ....model.symbols import t
+from ....model.work_clock import work
 from ....runtime.kernel import Kernel, kernel_of
 from ..compositions import composition
 from ..fixed.fixed_steps import method_step
@@ -88,6 +90,7 @@ def position_steps(kernel: Kernel) -> PositionSteps:
     return kernel.cache.get("position steps", lambda: _compiled(kernel))
 
 
+@work("compile")
 def _compiled(kernel: Kernel) -> PositionSteps:
     model = _Model(kernel)
     fields = straight_line("position_fields", kernel._inputs(), [model.acceleration, model.entries])
@@ -121,11 +124,9 @@ class _Model:
         self.residual, n = graph.position.residual, self.q.numel()
         self.m = self.residual.numel()
         self.derivative = ca.jacobian(self.residual, self.q)
-        self.acceleration = unrolled_solve(graph.metric, graph.force, ca.SX(0, n), none).z
-        columns = [
-            unrolled_solve(graph.metric, self.derivative[k, :].T, ca.SX(0, n), none).z
-            for k in range(self.m)
-        ]
+        mass = SparseFactor(ca.sparsify(graph.metric))
+        self.acceleration = dense(mass.solve(columns_of(ca.sparsify(graph.force))[0]), n)
+        columns = [dense(mass.solve(row), n) for row in columns_of(ca.sparsify(self.derivative.T))]
         self.directions = ca.sparsify(ca.horzcat(*columns)) if self.m else ca.SX(n, 0)
         entries: list[Any] = self.directions.nonzeros()
         self.entries = ca.vertcat(*entries) if entries else none

@@ -12,6 +12,7 @@ import numpy as np
 
 from ....codegen.program import straight_line
 from ....formulations.equations import Equations
+from ....model.work_clock import work
 from ....runtime.kernel import Kernel
 from ....typing import IntArray
 from ..compositions import composition
@@ -136,6 +137,7 @@ def _compiled(kernel: Kernel, scheme: RootScheme) -> _Compiled:
     return _Compiled(begin, end, columns, first)
 
 
+@work("compile")
 def _load(
     kernel: Kernel, symbols: StepSymbols, unknowns: ca.SX, name: str, outputs: Sequence[Any]
 ) -> int:
