@@ -91,7 +91,7 @@ def module_of(folder: str, name: str) -> Any:
 
 
 #: Methods that choose their steps.
-ADAPTIVE = ("dop853", "taylor", "auto")
+ADAPTIVE = ("dop853", "taylor", "radau5", "radau9", "radau13", "auto")
 
 
 def method_motions() -> Iterator[tuple[str, Any]]:
