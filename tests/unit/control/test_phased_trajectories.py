@@ -234,6 +234,22 @@ def test_stance_and_flight_repeat() -> None:
     assert abs(effort / closed / found.cost - 1) < 1e-3
 
 
+def test_an_interruption_of_phases_keeps_the_last_mesh() -> None:
+    """The second mesh is not begun; a hop on the first one is returned."""
+    system, z, w, u = hopper()
+
+    def stop(part: float, meshes: float) -> None:
+        raise KeyboardInterrupt
+
+    found = optimise_phases(
+        [Phase(system, closed=["floor"], duration=(0.1, 1)), Phase(system, duration=(0.2, 1))],
+        integral(u**2) / at_end(t), periodic=[z, w, z.dot, w.dot], progress=stop,
+        bounds={u: (-500, 500), z - w: (0.3, 0.6)}, guess={z: 0.5, w: 0},
+    )  # fmt: skip
+    assert len(found.rounds) == 1
+    assert "interrupted" in found.notes[0]
+
+
 def test_phases_of_different_models_share_parameters() -> None:
     """Two masses in turn by one thrust T: x = T t1^2/2 and a glide; jumps are stated by hand."""
     a, b, v = da.coordinates("a b v")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +17,7 @@ from sympy import cos, pi, sin
 
 import dalembert as da
 from dalembert.control import Phase, optimise_phases
+from dalembert.control.trajectory.iterations import IterationWatch
 from dalembert.control.trajectory.schemes import bernstein, find_scheme
 from dalembert.errors import DalembertError, ModelError, RunError, StartError
 
@@ -234,6 +238,62 @@ def test_progress_is_told_and_an_interruption_keeps_what_was_found() -> None:
     assert not found.is_within_tolerance
 
 
+def test_ctrl_c_inside_the_solver_keeps_its_best_iterate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal arrives while IPOPT evaluates, where CasADi would take it for a failure."""
+    look = IterationWatch.eval
+
+    def eval_and_send(self: IterationWatch, results: Any) -> list[int]:
+        if self.count == 10:
+            threading.Timer(1e-3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return look(self, results)
+
+    monkeypatch.setattr(IterationWatch, "eval", eval_and_send)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        found = optimise(CART, at_end(da.t), span=(0, (0.5, 4)), guess={da.t: 2}, **SWING)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    (only,) = found.rounds
+    assert 10 < only.iterations < 50
+    assert found.status == "User_Requested_Stop"
+    assert "its best iterate is returned" in found.notes[0]
+
+
+@pytest.mark.parametrize("transcription", ["gauss6", "radau5"])
+def test_a_trajectory_is_a_warm_start_with_its_multipliers(transcription: str) -> None:
+    """With 19 N instead of 20 N: mesh and active bounds are known, the optimum is the same."""
+    tight = {**SWING, "bounds": {u: (-19, 19), x: (-2, 2)}}
+    asked: dict[str, Any] = {"span": (0, (0.5, 4)), "transcription": transcription}
+    asked |= {"tolerance": 1e-4, "refinements": 1}
+    before = optimise(CART, at_end(da.t), guess={da.t: 2}, **asked, **SWING)
+    cold = optimise(CART, at_end(da.t), guess={da.t: 2}, **asked, **tight)
+    warm = optimise(CART, at_end(da.t), guess=before, **asked, **tight)
+    assert warm.cost == pytest.approx(cold.cost, rel=1e-3)
+    assert warm.rounds[0].intervals == before.rounds[-1].intervals
+    assert warm.iterations < cold.iterations / 2
+    again = optimise(CART, at_end(da.t), guess=warm, **asked, **tight)
+    assert again.iterations < cold.iterations / 2
+    assert again.cost == pytest.approx(warm.cost, rel=1e-6)
+
+
+def test_a_trajectory_of_another_problem_is_an_ordinary_guess() -> None:
+    """Other transcriptions and other inputs take the motion alone."""
+    before = optimise(BLOCK, integral(u**2), {x: 0}, {x: 1}, (0, 1), at_rest=True, intervals=7)
+    other = optimise(
+        BLOCK, integral(u**2), {x: 0}, {x: 2}, (0, 1), at_rest=True, guess=before,
+        transcription="radau5", intervals=9,
+    )  # fmt: skip
+    assert other.rounds[0].intervals == 9
+    same = optimise(
+        BLOCK, integral(u**2), {x: 0}, {x: 2}, (0, 1), at_rest=True, guess=before, intervals=9,
+        conditions=[integral(x) >= 0],
+    )  # fmt: skip
+    assert same.rounds[0].intervals == 7
+    assert other.cost == pytest.approx(48.0, rel=1e-8)
+    assert same.cost == pytest.approx(48.0, rel=1e-8)
+
+
 @pytest.mark.parametrize("name", ["trapezoid", "hermite-simpson", "gauss4", "radau3"])
 def test_schemes_have_their_order(name: str) -> None:
     """The error of the cost falls by two to the order when the mesh is halved."""
@@ -417,6 +477,18 @@ def test_bernstein_polynomials_are_positive_and_sum_to_one() -> None:
         ({"cost": -integral(u**2)}, RunError, "without limit"),
         ({"cost": integral(sympy.log(x - 5))}, ModelError, "no finite number"),
         ({"starts": 0}, ModelError, "starts"),
+        ({"starts": 2, "seed": -1}, ModelError, "`seed` must be"),
+        ({"intervals": 10**9}, ModelError, "`intervals` must be"),
+        ({"intervals": "many"}, ModelError, "`intervals` must be"),
+        ({"refinements": -1}, ModelError, "`refinements` must be"),
+        ({"bounds": {u: (float("nan"), 1)}}, ModelError, "number or a pair"),
+        ({"end": {x: float("inf")}}, ModelError, "number or a pair"),
+        ({"guess": {x: [0, float("nan"), 1]}}, ModelError, "no finite number"),
+        ({"guess": {x: []}}, ModelError, "list of numbers"),
+        ({"cost": sympy.nan}, ModelError, "no finite number"),
+        ({"start": {x: 0, "x": 1}}, ModelError, "`x` twice"),
+        ({"periodic": [x]}, RunError, "AtEnd.x. - AtStart.x."),
+        ({"conditions": [at_end(x) - 2]}, RunError, "the end of x"),
         ({"bounds": {da.control.reaction("rod", x): (0, 1)}}, ModelError, "no reaction"),
     ],
 )
@@ -428,6 +500,16 @@ def test_what_cannot_be_met_is_said(
     }  # fmt: skip
     with pytest.raises(kind, match=said):
         optimise(BLOCK, **(call | changed))
+
+
+def test_an_integral_that_may_diverge_is_not_trusted() -> None:
+    """1/x at x = 0: no stage of collocation lies there, the first node does."""
+    found = optimise(
+        BLOCK, integral(1 / x), {x: 0}, {x: 1}, (0, 1), at_rest=True, bounds={u: (-20, 20)},
+        intervals=5, refinements=0,
+    )  # fmt: skip
+    assert "not finite at t = 0" in found.notes[0]
+    assert not found.is_within_tolerance
 
 
 def test_a_trajectory_is_read_and_drawn() -> None:

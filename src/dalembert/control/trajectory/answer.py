@@ -17,6 +17,7 @@ from ..optimal.extremal import ControlExtremal
 
 if TYPE_CHECKING:
     from ...plotting.style import Picture, Style
+    from .warm_starts import WarmStart
 
 __all__ = ["InputArc", "LocalOptimum", "MeshRound", "Trajectory"]
 
@@ -133,6 +134,7 @@ class Trajectory(Report):
     arcs: tuple[InputArc, ...] = ()
     notes: tuple[str, ...] = field(default=())
     judge: Callable[[], ControlExtremal] | None = field(default=None, repr=False)
+    warm: WarmStart | None = field(default=None, repr=False)
 
     @property
     def span(self) -> tuple[float, float]:

@@ -182,6 +182,11 @@ def _function(name: str, value: Any, statement: Statement) -> Callable[[Array], 
         return lambda times: np.array([float(value(float(time))) for time in times])
     if isinstance(value, (list, tuple, np.ndarray)):
         table = np.asarray(value, dtype=float)
+        if table.ndim != 1 or not len(table):
+            raise ModelError(
+                f"The guess of `{name}` must be a list of numbers", str(value)[:60],
+                "pass values at even times, such as [0.0, 0.5, 1.0]",
+            )  # fmt: skip
         parts = np.linspace(0.0, 1.0, len(table))
 
         def along(times: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...typing import Array
 from .iterations import IterationWatch
 from .problem_assembly import Piece, nonlinear_program
 
-__all__ = ["CONVERGED", "STOPPED", "IpoptSolution", "RawIterate", "Sides"]
+__all__ = ["CONVERGED", "STOPPED", "IpoptSolution", "Multipliers", "RawIterate", "Sides"]
 
 IPOPT: dict[str, Any] = {
     "print_level": 0,
@@ -31,13 +31,20 @@ STOPPED = "User_Requested_Stop"
 CONVERGED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
+class Multipliers(NamedTuple):
+    """Multipliers of the bounds of all unknowns, and of all rows of a program."""
+
+    bounds: Array
+    rows: Array
+
+
 @dataclass(frozen=True, eq=False)
 class RawIterate:
     """What IPOPT returned, by unknowns and rows of the program."""
 
     vector: Array
     cost: float
-    multipliers: Array
+    multipliers: Multipliers
     iterations: int
     status: str
     violation: float
@@ -72,21 +79,29 @@ class IpoptSolution:
         merged["iteration_callback"] = self.watch
         self.solver = nonlinear_program(pieces, size, "ipopt", merged)
 
-    def find(self, first: Array, sides: Sides) -> RawIterate:
-        """Solve from unknowns, moved within their bounds."""
+    def find(
+        self, first: Array, sides: Sides, multipliers: Multipliers | None = None
+    ) -> RawIterate:
+        """Solve from unknowns, moved within their bounds, and multipliers of bounds and rows."""
         low, high, rows_low, rows_high = sides
         self.watch.begin(rows_low, rows_high)
         given = {"lbx": low, "ubx": high, "lbg": rows_low, "ubg": rows_high}
+        if multipliers is not None:
+            given |= {"lam_x0": multipliers.bounds, "lam_g0": multipliers.rows}
         try:
-            found, stats = self.solver(x0=np.clip(first, low, high), **given), self.solver.stats()
+            with self.watch.stopped_by_interrupts():
+                found = self.solver(x0=np.clip(first, low, high), **given)
+            stats = self.solver.stats()
         except KeyboardInterrupt:
             found, stats = None, {}
         if found is None or self.watch.is_stopped:
             found, stats = self._best(), {"return_status": STOPPED, "iter_count": self.watch.count}
-        vector, rows, lam = (np.asarray(found[k], dtype=float).ravel() for k in ("x", "g", "lam_g"))
+        vector, rows, lam, lam_x = (
+            np.asarray(found[k], dtype=float).ravel() for k in ("x", "g", "lam_g", "lam_x")
+        )
         missed = np.maximum(rows_low - rows, rows - rows_high)
         return RawIterate(
-            vector, float(found["f"]), lam, int(stats.get("iter_count", 0)),
+            vector, float(found["f"]), Multipliers(lam_x, lam), int(stats.get("iter_count", 0)),
             str(stats["return_status"]), float(np.max(missed, initial=0.0)),
             int(np.argmax(missed)) if missed.size else 0,
         )  # fmt: skip
@@ -97,7 +112,8 @@ class IpoptSolution:
         if vector is None:
             raise KeyboardInterrupt
         values = self.solver.oracle()(x=vector)
-        return {"x": vector, "f": values["f"], "g": values["g"], "lam_g": 0 * values["g"]}
+        none = {"lam_g": 0 * values["g"], "lam_x": 0 * vector}
+        return {"x": vector, "f": values["f"], "g": values["g"], **none}
 
     def check_finite(self, first: Array, sides: Sides, row_name: Callable[[int], str]) -> None:
         """Raise for a cost or a row that is not a number at some unknowns."""

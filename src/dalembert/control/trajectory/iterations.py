@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import casadi as ca
@@ -46,6 +50,29 @@ class IterationWatch(ca.Callback):  # type: ignore[misc]
         self.best: Array | None = None
         self.is_stopped, self.count = False, 0
         self._merit, self._told = (np.inf, np.inf), time.perf_counter()
+
+    @contextmanager
+    def stopped_by_interrupts(self) -> Iterator[None]:
+        """Let Ctrl-C stop the solver after its iteration; a second one interrupts at once.
+
+        CasADi takes Python's exception inside IPOPT for a failed evaluation, so the signal only
+        leaves a mark. Other threads than the main one get no signals.
+        """
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield
+            return
+
+        def mark(number: int, frame: FrameType | None) -> None:
+            if self.is_stopped:
+                before(number, frame)
+            self.is_stopped = True
+
+        signal.signal(signal.SIGINT, mark)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def get_n_in(self) -> int:
         """The number of results that IPOPT passes."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...typing import Array
-from .ipopt_solution import CONVERGED, STOPPED, IpoptSolution, RawIterate, Sides
+from .ipopt_solution import CONVERGED, STOPPED, IpoptSolution, Multipliers, RawIterate, Sides
 from .pieces import Layout, PieceEnds, pieces_of
 from .problem_statement import Range, Statement
 from .schemes import Scheme
@@ -58,8 +58,8 @@ class Iterate:
     ----------
     unknowns : Unknowns
     cost : float
-    multipliers : array
-        Of the rows of the program, in its order.
+    multipliers : Multipliers
+        Of the bounds of the unknowns, and of the rows of the program.
     costates : arrays (N + 1, n) and (N, s, n)
         At the nodes and at the stages: minus the derivative of the least cost.
     iterations : int
@@ -84,6 +84,7 @@ class Iterate:
     weights: Array
     path_multipliers: Array
     vector: Array
+    multipliers: Multipliers
 
     @property
     def is_stopped(self) -> bool:
@@ -213,14 +214,15 @@ class NonlinearProgram:
             coefficients.reshape(N, scheme.degree + 1, layout.m), parameters,
         )  # fmt: skip
 
-    def solve(self, guess: Unknowns) -> Iterate:
-        """Solve from a guess."""
-        return self.iterate(self.solution.find(self.vector(guess), self.bounds()))
+    def solve(self, guess: Unknowns, multipliers: Multipliers | None = None) -> Iterate:
+        """Solve from a guess, and from multipliers if there are any."""
+        return self.iterate(self.solution.find(self.vector(guess), self.bounds(), multipliers))
 
     def iterate(self, found: RawIterate) -> Iterate:
         """What a solution of the program says of the trajectory."""
         layout = self.layout
-        table = found.multipliers[: self.pieces[0].size].reshape(self.count, -1)
+        rows = found.multipliers.rows
+        table = rows[: self.pieces[0].size].reshape(self.count, -1)
         paths = layout.s * len(self.statement.path) * (1 + layout.elastic)
         return Iterate(
             unknowns=self.read(found.vector),
@@ -230,9 +232,10 @@ class NonlinearProgram:
             status=found.status,
             violation=found.violation,
             worst=self.row_name(found.worst_row),
-            weights=self._weights(found.multipliers),
+            weights=self._weights(rows),
             path_multipliers=table[:, table.shape[1] - paths :].reshape(self.count, layout.s, -1),
             vector=found.vector,
+            multipliers=found.multipliers,
         )
 
     def check_finite(self, guess: Unknowns) -> None:

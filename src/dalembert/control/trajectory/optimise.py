@@ -27,7 +27,13 @@ from .solution_search import Search
 
 __all__ = ["optimise"]
 
-MOST_STARTS = 10_000
+#: Least, most and usual values; a mesh of 10^5 intervals has some 10^6 unknowns.
+COUNTS = {
+    "intervals": (2, 100_000, 25),
+    "starts": (1, 10_000, 10),
+    "refinements": (0, 100, 8),
+    "seed": (0, 2**63 - 1, 0),
+}
 
 
 def optimise(
@@ -42,7 +48,7 @@ def optimise(
     bounds: BySymbol[Bound] | None = None,
     conditions: Sequence[Condition] = (),
     parameters: BySymbol[Bound] | None = None,
-    guess: Guess | None = None,
+    guess: Guess | Trajectory | None = None,
     form: str | None = None,
     transcription: str = "gauss6",
     intervals: int = 25,
@@ -79,7 +85,8 @@ def optimise(
         A pair (least, most) makes a parameter an unknown.
     guess : mapping of symbol to a number, an expression of time, a function or values; or a Motion
         Where the search begins; ``da.t`` is the end time. States that are left out go straight
-        from start to end.
+        from start to end. A Trajectory is a warm start: for the same states, inputs and
+        transcription its mesh and its multipliers are taken over.
     form : str
         The form of the equations; by default the one that `simulate` takes.
     transcription : str
@@ -87,7 +94,7 @@ def optimise(
         "trapezoid", "hermite-simpson"; "dmoc2", "dmoc4", ... are the steps of discrete mechanics
         (`schemes`), in Hamilton's form, which keep momenta and constraints on coarse meshes.
     intervals : int
-        Of the first mesh.
+        Of the first mesh, where a warm start does not bring its own.
     tolerance : float
         Of the replayed motion and, relatively, of the cost.
     refinements : int
@@ -132,11 +139,16 @@ def optimise(
         _form_of(scheme, form), discrete=scheme.is_variational,
     )  # fmt: skip
     statement = read_statement(asked)
-    accuracy = _checked(tolerance, intervals, starts)
+    counts = {"intervals": intervals, "starts": starts, "refinements": refinements, "seed": seed}
+    accuracy = _checked(tolerance, **counts)
     search = Search(asked, statement, scheme, accuracy, int(refinements), progress)
     course = first_course(statement, guess)
     others = bent_courses(statement, course, int(starts) - 1, seed)
-    return search.run([course, *others], np.linspace(0.0, 1.0, int(intervals) + 1))
+    edges = np.linspace(0.0, 1.0, int(intervals) + 1)
+    warm = guess.warm if isinstance(guess, Trajectory) else None
+    if warm is not None and not warm.serves(statement, scheme):
+        warm = None
+    return search.run([course, *others], edges, warm)
 
 
 def _form_of(scheme: Scheme, form: str | None) -> str | None:
@@ -150,13 +162,16 @@ def _form_of(scheme: Scheme, form: str | None) -> str | None:
     return "hamilton"
 
 
-def _checked(tolerance: float, intervals: int, starts: int) -> float:
+def _checked(tolerance: float, **counts: int) -> float:
     """The tolerance; raise for numbers that cannot be honoured."""
     accuracy = real_number(tolerance)
     if not 1e-12 <= accuracy <= 0.1:
         raise ModelError("The tolerance must lie between 1e-12 and 0.1", tolerance, "pass 1e-6")
-    if int(intervals) < 2:
-        raise ModelError("A mesh has at least two intervals", intervals, "pass intervals=25")
-    if not 1 <= int(starts) <= MOST_STARTS:
-        raise ModelError(f"There are 1 to {MOST_STARTS} starts", starts, "pass starts=10")
+    for name, value in counts.items():
+        least, most, usual = COUNTS[name]
+        if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+            raise ModelError(
+                f"`{name}` must be a whole number between {least} and {most}", value,
+                f"pass {name}={usual}",
+            )  # fmt: skip
     return accuracy

@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 
 from ...typing import Array, IntArray
-from .ipopt_solution import IpoptSolution, RawIterate, Sides
+from .ipopt_solution import IpoptSolution, Multipliers, RawIterate, Sides
 from .nonlinear_program import Iterate, NonlinearProgram, Unknowns
 from .phase_links import EndPoint, PhaseLink
 from .pieces import Globals, PieceEnds
@@ -189,10 +189,9 @@ class JoinedProgram:
         phases, row = [], 0
         for k, program in enumerate(self.programs):
             count = sum(piece.size for piece in program.pieces)
-            own = replace(
-                raw, vector=raw.vector[self._places(k)], worst_row=0,
-                multipliers=raw.multipliers[row : row + count],
-            )  # fmt: skip
+            places = self._places(k)
+            lam = Multipliers(raw.multipliers.bounds[places], raw.multipliers.rows[row:][:count])
+            own = replace(raw, vector=raw.vector[places], worst_row=0, multipliers=lam)
             phases.append(program.iterate(own))
             row += count
         first = len(self.programs)

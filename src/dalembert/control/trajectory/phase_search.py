@@ -73,27 +73,43 @@ class PhaseSearch:
     def run(self, courses: Sequence[Course], meshes: Sequence[Array]) -> PhasedTrajectory:
         """The trajectory from a course of each phase."""
         best = self._judged(*self._solved(courses, meshes, {}, None))
+        if best.iterate.raw.is_stopped:
+            self.notes.append(
+                f"The search was interrupted after {best.iterate.raw.iterations} iterations; its"
+                f" best iterate is returned, in which {best.iterate.worst} is off by"
+                f" {best.iterate.raw.violation:.2g}."
+            )
+            return self._answer(best)
         before: JoinedRound | None = None
-        for count in range(1, self.refinements + 1):
+        try:
+            for count in range(1, self.refinements + 1):
+                if self.progress is not None:
+                    self.progress(count / (self.refinements + 1), count)
+                finer = None if self._is_enough(best, before) else self._refined(best)
+                if finer is None:
+                    break
+                before, best = best, finer
             if self.progress is not None:
-                self.progress(count / (self.refinements + 1), count)
-            if self._is_enough(best, before):
-                break
-            meshes = self._finer(best)
-            programs = best.program.programs
-            if all(len(a) == len(b.edges) for a, b in zip(meshes, programs, strict=True)):
-                break
-            solution = best.iterate.phases
-            courses = [course_of_unknowns(each.unknowns, self.scheme) for each in solution]
-            try:
-                found = self._solved(courses, meshes, {"mu_init": 1e-4}, best.iterate.links)
-            except RunError as error:
-                self.notes.append(f"A finer mesh was not solved ({error}); the one before is kept.")
-                break
-            before, best = best, self._judged(*found)
-        if self.progress is not None:
-            self.progress(1.0, len(self.rounds))
+                self.progress(1.0, len(self.rounds))
+        except KeyboardInterrupt:
+            self.notes.append("The search was interrupted; the last mesh solved is returned.")
         return self._answer(best)
+
+    def _refined(self, best: JoinedRound) -> JoinedRound | None:
+        """The solution on a finer mesh; None if nothing is left to refine, or it fails."""
+        meshes, programs = self._finer(best), best.program.programs
+        if all(len(a) == len(b.edges) for a, b in zip(meshes, programs, strict=True)):
+            return None
+        solution = best.iterate.phases
+        courses = [course_of_unknowns(each.unknowns, self.scheme) for each in solution]
+        try:
+            found = self._solved(courses, meshes, {"mu_init": 1e-4}, best.iterate.links)
+        except RunError as error:
+            self.notes.append(f"A finer mesh was not solved ({error}); the one before is kept.")
+            return None
+        if found[1].raw.is_stopped:
+            raise KeyboardInterrupt
+        return self._judged(*found)
 
     def _solved(
         self, courses: Sequence[Course], meshes: Sequence[Array], options: dict[str, Any],
@@ -118,7 +134,7 @@ class PhaseSearch:
         program = JoinedProgram(*parts, {"ipopt": options})
         program.check_finite(guess, links)
         found = program.solve(guess, links)
-        if not found.raw.converged:
+        if not found.raw.converged and not found.raw.is_stopped:
             found = self._relaxed(program, JoinedProgram(*parts, elastic=True), found)
         return program, found
 
@@ -126,8 +142,6 @@ class PhaseSearch:
         self, program: JoinedProgram, elastic: JoinedProgram, failed: JoinedIterate
     ) -> JoinedIterate:
         """Find out what cannot be met; solve again from a trajectory that meets everything."""
-        if failed.raw.is_stopped:
-            raise KeyboardInterrupt
         nearest = elastic.solve([each.unknowns for each in failed.phases], failed.links)
         unmet = elastic.unmet(nearest)
         if nearest.raw.converged and unmet:

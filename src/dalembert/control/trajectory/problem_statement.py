@@ -217,6 +217,10 @@ def _table(given: Any, what: str) -> dict[Any, Any]:
         raise ModelError(
             f"The {what} must be given by symbol", type(given).__name__, "pass {x: 1.0}"
         )
+    names = [str(key) for key in given]
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise ModelError(f"The {what} has `{twice[0]}` twice", str(given)[:60], "keep one of them")
     return dict(given)
 
 

@@ -45,6 +45,8 @@ class Replay:
         The largest violation on each interval.
     integrals : array or None
         Those of the cost and of conditions.
+    singular : float or None
+        A node at which an integrand is not finite, so that its integral may diverge.
     """
 
     motion: Motion | None
@@ -55,6 +57,7 @@ class Replay:
     violated: str
     beyond: Array
     integrals: Array | None
+    singular: float | None = None
 
 
 def input_tables(statement: Statement, found: Unknowns) -> dict[str, InputTable]:
@@ -109,8 +112,8 @@ def replay(statement: Statement, found: Unknowns, rtol: float) -> Replay:
 
 def _measured(
     statement: Statement, found: Unknowns, nodes: Array, states: Array, motion: Motion
-) -> tuple[float, float, str, Array, Array]:
-    """The cost of the motion, what it exceeds, and its integrals."""
+) -> tuple[float, float, str, Array, Array, float | None]:
+    """The cost of the motion, what it exceeds, its integrals and where these are singular."""
     dynamics, N, per = statement.dynamics, len(found.edges) - 1, len(PLACES) + 1
     inside = states[:-1].reshape(N, per, -1)
     times = motion.t[:-1].reshape(N, per)
@@ -141,7 +144,11 @@ def _measured(
         ends.append(at(time, place, zero, inputs, found.parameters))
     cost = float(np.asarray(q.value(totals, *ends, found.parameters)).ravel()[0])
     found_path = path.reshape(len(path), N, per)
-    return cost, *_violations(statement, inside, found_path), np.asarray(totals, dtype=float)
+    at_nodes = integrands.reshape(len(integrands), N, per)[:, :, 0]
+    infinite = np.flatnonzero(~np.all(np.isfinite(at_nodes), axis=0))
+    singular = float(nodes[infinite[0]]) if infinite.size else None
+    violations = _violations(statement, inside, found_path)
+    return cost, *violations, np.asarray(totals, dtype=float), singular
 
 
 def _violations(statement: Statement, states: Array, path: Array) -> tuple[float, str, Array]:

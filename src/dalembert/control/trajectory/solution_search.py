@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from .problem_statement import Asked, Statement
 from .refinement import Assessor, next_mesh
 from .replay import Replay, input_tables, replay
 from .schemes import Scheme
+from .warm_starts import WARM, WarmStart, multipliers_on_mesh
 
 __all__ = ["Search", "size_of_unknowns", "trajectory_of", "unmet_error"]
 
@@ -62,9 +62,12 @@ class Search:
         self.notes: list[str] = []
         self.is_stopped = False
 
-    def run(self, courses: list[Course], edges: Array) -> Trajectory:
-        """The best trajectory from some courses; all but the best stay on the first mesh."""
-        best = self._first(courses, edges)
+    def run(self, courses: list[Course], edges: Array, warm: WarmStart | None = None) -> Trajectory:
+        """The best trajectory from some courses; all but the best stay on the first mesh.
+
+        A solution of another problem with the same unknowns takes the place of the first course.
+        """
+        best = self._first(courses, edges, warm)
         try:
             for count in range(1, self.refinements + 1):
                 if self.progress is not None:
@@ -84,8 +87,7 @@ class Search:
         edges = self._finer(best)
         if len(edges) == len(best.program.edges):
             return None
-        course = course_of_unknowns(best.iterate.unknowns, self.scheme)
-        iterate, program = self._solved(course, edges, {"mu_init": 1e-4})
+        iterate, program = self._warm(WarmStart.of(best.program, best.iterate), edges)
         if iterate.converged:
             return self._judged(program, iterate)
         if iterate.is_stopped:
@@ -96,17 +98,14 @@ class Search:
         )
         return None
 
-    def _first(self, courses: list[Course], edges: Array) -> Round:
+    def _first(self, courses: list[Course], edges: Array, warm: WarmStart | None) -> Round:
         """The best solution on the first mesh."""
         found: list[tuple[Iterate, NonlinearProgram]] = []
         fault: Exception | None = None
         for course in courses:
             try:
-                iterate, program = self._solved(course, edges, {})
-                if iterate.converged and self._is_still(iterate, course, edges):
-                    iterate, program = self._left(iterate, program, course, edges)
-                if not iterate.converged and not iterate.is_stopped:
-                    iterate, program = self._relaxed(iterate, program)
+                iterate, program = self._begun(course, edges, warm)
+                warm = None
             except (ModelError, RunError) as error:
                 fault = fault or error
                 continue
@@ -118,16 +117,19 @@ class Search:
             found.append((iterate, program))
             if iterate.is_stopped:
                 self.is_stopped = True
-                self.notes.append(
-                    f"The search was interrupted after {iterate.iterations} iterations; its best"
-                    f" iterate is returned, in which {iterate.worst} is off by"
-                    f" {iterate.violation:.2g}."
-                )
                 break
         if not found:
             assert fault is not None
             raise fault
-        found.sort(key=lambda pair: pair[0].cost)
+        found.sort(key=lambda pair: (not pair[0].converged, pair[0].cost))
+        best = found[0][0]
+        if best.is_stopped:
+            self.notes.append(
+                f"The search was interrupted after {best.iterations} iterations; its best iterate"
+                f" is returned, in which {best.worst} is off by {best.violation:.2g}."
+            )
+        elif self.is_stopped:
+            self.notes.append("The search was interrupted after some of the starts.")
         for iterate, _ in found:
             last = self.optima[-1].cost if self.optima else np.nan
             if not abs(iterate.cost - last) <= SAME * max(1e-3, abs(last)):
@@ -135,19 +137,39 @@ class Search:
         iterate, program = found[0]
         return self._judged(program, iterate)
 
+    def _begun(
+        self, course: Course, edges: Array, warm: WarmStart | None
+    ) -> tuple[Iterate, NonlinearProgram]:
+        """A solution on the first mesh, or from the solution of another problem on its mesh."""
+        if warm is not None:
+            iterate, program = self._warm(warm, warm.layout.edges)
+            if iterate.converged or iterate.is_stopped:
+                return iterate, program
+        iterate, program = self._solved(course, edges)
+        if iterate.converged and self._is_still(iterate, course, edges):
+            iterate, program = self._left(iterate, program, course, edges)
+        if not iterate.converged and not iterate.is_stopped:
+            iterate, program = self._relaxed(iterate, program)
+        return iterate, program
+
     def _solved(
-        self, course: Course, edges: Array, options: dict[str, Any]
+        self, course: Course, edges: Array, warm: WarmStart | None = None
     ) -> tuple[Iterate, NonlinearProgram]:
         unknowns = on_mesh(self.statement, self.scheme, edges, course)
         ends = consistent_ends(self.statement, unknowns)
         scale = size_of_unknowns(unknowns.instant)
-        program = NonlinearProgram(
-            self.statement, self.scheme, edges, ends, {"ipopt": options}, scale
-        )
+        program = NonlinearProgram(self.statement, self.scheme, edges, ends, scale=scale)
+        lam = None if warm is None else multipliers_on_mesh(warm, program)
+        program.options |= {"ipopt": WARM} if lam is not None else {}
         program.check_finite(unknowns)
         if self.progress is not None:
             program.solution.watch.tell = self._tell
-        return program.solve(unknowns), program
+        return program.solve(unknowns, lam), program
+
+    def _warm(self, warm: WarmStart, edges: Array) -> tuple[Iterate, NonlinearProgram]:
+        """The solution on a mesh from one on another mesh, and from its multipliers."""
+        course = course_of_unknowns(warm.iterate.unknowns, self.scheme)
+        return self._solved(course, edges, warm)
 
     def _is_still(self, iterate: Iterate, course: Course, edges: Array) -> bool:
         """Whether a solution is the guess itself."""
@@ -160,7 +182,7 @@ class Search:
     ) -> tuple[Iterate, NonlinearProgram]:
         """Leave a guess at which the cost is stationary: it may be a saddle or a maximum."""
         (bent,) = bent_courses(self.statement, course, 1, 0)
-        other, finer = self._solved(bent, edges, {})
+        other, finer = self._solved(bent, edges)
         if other.converged and other.cost >= still.cost - SAME * max(1e-3, abs(still.cost)):
             return still, program
         self.notes.append(
@@ -238,10 +260,18 @@ class Search:
                 "The inputs that were found cannot be replayed", best.iterate.status,
                 "refine the mesh, or tighten the bounds of states that grow",
             )  # fmt: skip
-        answer = trajectory_of(statement, self.scheme, best.iterate, again, best.loss)
+        loss = best.loss
+        if again.singular is not None:
+            loss = np.inf
+            self.notes.append(
+                f"An integrand is not finite at t = {again.singular:.6g}: its integral may"
+                " diverge, and the cost cannot be trusted."
+            )
+        answer = trajectory_of(statement, self.scheme, best.iterate, again, loss)
         answer = replace(
             answer, tolerance=self.tolerance, rounds=tuple(self.rounds), optima=tuple(self.optima),
             judge=partial(pontryagin_extremal, self.asked, statement, best.iterate),
+            warm=WarmStart.of(best.program, best.iterate),
         )  # fmt: skip
         arcs = tuple(self.assessor.arcs(best.iterate, best.program))
         for arc in arcs:
@@ -255,7 +285,7 @@ class Search:
             self.notes.append(
                 f"The tolerance {self.tolerance:g} was not reached: replay distance"
                 f" {again.distance:.1e}, bounds exceeded by {again.violation:.1e}, loss"
-                f" {best.loss:.1e}. Allow more refinements, or start with more intervals."
+                f" {loss:.1e}. Allow more refinements, or start with more intervals."
             )
         return replace(answer, notes=tuple(self.notes))
 
