@@ -37,6 +37,7 @@ from .sampling.sampler import SampledRun
 from .start import Start, changed_symbols, consistent_start, in_velocities
 from .start_symbols import start_form
 from .state_symbols import shown_states, state_with_velocities
+from .stiffness_watch import StiffnessWatch
 from .termination import broken_row, interrupted, leaves_rows_out
 from .velocity_partition import DEGENERATES, VelocityPartition
 
@@ -65,6 +66,7 @@ class Driver(RunLoop):
     modes : dict of mode to Equations
     contacts, chart, record : what decides on contacts and on independent velocities, and what is
     kept
+    stiffness : looks for stiffness along explicit steps where another method may be taken, or None
     """
 
     def __init__(self, task: Task, stop: Callable[[], bool] | None = None) -> None:
@@ -78,6 +80,7 @@ class Driver(RunLoop):
         self.report: list[str] = []
         self.stops: list[Stop] = []
         self.sampler: SampledRun | None = None
+        self.stiffness: StiffnessWatch | None = None
 
     # -- the run -----------------------------------------------------------------------------------
 
@@ -141,6 +144,8 @@ class Driver(RunLoop):
 
     def decide(self, code: int) -> Termination | None:
         """Act on the code that `advance` returned; the termination, or None to go on."""
+        if self.stiffness is not None and code in (loop.BUDGET, loop.FULL):
+            self.stiffness.look(self.run)
         match code:
             case loop.END if self._aim():
                 self._restart()

@@ -63,6 +63,7 @@ class RunOptions:
     first_step: float | None = None
     max_steps: int = 10_000_000
     progress: Progress | None = None
+    goal: str | None = None
 
 
 class MethodOptions(TypedDict, total=False):
@@ -70,6 +71,7 @@ class MethodOptions(TypedDict, total=False):
 
     form: str | None
     method: str | None
+    goal: str | None
     rtol: float | None
     atol: ArrayLike | None
     step: float | None

@@ -59,6 +59,7 @@ def simulate(
     parameters: Parameters | Samples | None = None,
     form: str | None = None,
     method: str | None = None,
+    goal: str | None = None,
     rtol: float | None = None,
     atol: ArrayLike | None = None,
     step: float | None = None,
@@ -104,7 +105,12 @@ def simulate(
         "energy4", "energy6"; for flows whose matrices move by a group "isospectral2",
         "isospectral4", "isospectral6", "rkmk4", "lie-verlet". docs/methods.md compares them. By
         other packages, which are extras: "heyoka", "cvode-bdf", "cvode-adams", "ida-ggl". "auto"
-        chooses, and says why in ``motion.statistics["method_reason"]``.
+        chooses, and says why in ``motion.statistics["method_reason"]``. Where equations become
+        stiff on the way, it makes the run again by a Radau method.
+    goal : "long" or None
+        "long" chooses a method with fixed steps that keeps the structure of the system, as "auto"
+        does with a step, and where none is given a step of a fortieth of the fastest period at the
+        start.
     step : float
         The step of a method with fixed steps, which must divide the span.
     every : int
@@ -169,7 +175,7 @@ def simulate(
     parameters, start = labelled(parameters), labelled(start)
     options = integrate.RunOptions(
         parameters, form, method, rtol, atol, step, every, adapt, at, events, inputs,
-        project, project_start, max_step, first_step, max_steps, progress,
+        project, project_start, max_step, first_step, max_steps, progress, goal,
     )  # fmt: skip
     if is_many(parameters, start):
         return integrate.ensemble_of(model, start, span, options, workers)

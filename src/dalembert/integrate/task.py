@@ -29,6 +29,7 @@ from .methods.method import Method
 from .methods.table import AUTO, find_method
 from .motion import Motion
 from .options import Inputs, Model, RunOptions
+from .stiffness_watch import BecameStiffError, StiffnessWatch
 
 if TYPE_CHECKING:
     from .methods.fixed.step_grid import Stepping
@@ -66,7 +67,7 @@ class Task:
 def run_task(task: Task, since: Instant | None = None) -> Motion:
     """The motion of a task; its statistics say where the seconds since a reading went."""
     before = since or instant()
-    motion = Driver(task).execute()
+    motion = _followed(task)
     spent = seconds_since(before)
     wall = clock.perf_counter() - before.wall
     told = motion.statistics
@@ -76,13 +77,30 @@ def run_task(task: Task, since: Instant | None = None) -> Motion:
     return motion
 
 
+def _followed(task: Task) -> Motion:
+    """The motion of a task; once more by an implicit method where "auto" meets stiffness."""
+    driver = Driver(task)
+    if task.method_reason and not task.inputs and task.stepping is None:
+        driver.stiffness = None if find_method(task.method).is_stiff else StiffnessWatch()
+    try:
+        return driver.execute()
+    except BecameStiffError as found:
+        from .methods.automatic import stiff_method
+
+        reason = (
+            f"the equations became stiff: near t = {found.time:.3g} the steps of {task.method}"
+            " were held short by stability, and the run was made again"
+        )
+        return Driver(stiff_method(task, reason)).execute()
+
+
 def read_task(
     model: Model, start: Start | Samples | None, span: Span | None, options: RunOptions
 ) -> Task:
     """Read and check a call of `simulate`."""
     scenario = model if isinstance(model, Scenario) else None
     stated = dict(scenario.simulate) if scenario else {}
-    if (options.method or stated.get("method")) == AUTO:
+    if (options.method or stated.get("method")) == AUTO or options.goal is not None:
         from .methods.automatic import chosen_task
 
         return chosen_task(model, start, span, options, stated)

@@ -1,23 +1,24 @@
 r"""``method="auto"``: the method that suits a task, and a sentence that says why.
 
-With a step, the first method of a list whose hypotheses hold is taken, from the one that keeps most
-to the one that asks for least. Without one, the choice is between expansions, Runge-Kutta steps and
-implicit formulas. The last are for stiff equations: an explicit step h must keep h L below a bound,
-where -L is the real part of the fastest decay, although nothing happens any more on that time scale
-(E. Hairer, G. Wanner: Solving Ordinary Differential Equations II, section IV.2). The estimate
-compares
+With a step, or with goal="long", the first method of a list whose hypotheses hold is taken, from
+the one that keeps most to the one that asks for least. Without one, the choice is between
+expansions, Runge-Kutta steps and implicit formulas. The last are for stiff equations: an explicit
+step h must keep h L below a bound, where -L is the real part of the fastest decay, although nothing
+happens any more on that time scale (E. Hairer, G. Wanner: Solving Ordinary Differential Equations
+II, section IV.2). The estimate compares
 
-    L |t1 - t0| / 6                            steps that stability asks of an explicit method of
-    order 8, with 5 (10 + |lambda| |t1 - t0|) / tol^(1/6)    steps that accuracy asks of a formula
-    of order 5
+    L |t1 - t0| / 6                                  steps that stability asks of an explicit
+    method of order 8, with 0.3 (10 + |lambda| |t1 - t0|) / tol^(1/6)    steps that accuracy asks
+    of Radau's method of order 9
 
 at the start, with lambda the fastest of the other eigenvalues of the derivative of the rates, and
-the time that steps of both kinds take: where the rates are short, a step that calls back to Python
-takes as long as a hundred native ones.
+the time that steps of both kinds take. Equations that become stiff later are noticed by the driver
+(`StiffnessWatch`), and the run is made again by an implicit method.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,16 +32,15 @@ from ...runtime.kernel import kernel_of
 from ...runtime.kernel_derivatives import regular_rates
 from ..tolerances import LEAST_RTOL, LOCAL_SHARE
 from .adaptive.taylor_programs import check_expansion
-from .external.sundials import is_installed
 from .groups.group_tables import action_tables
-from .table import find_method
+from .table import AUTO, find_method
 
 if TYPE_CHECKING:
     from ...typing import Array, Samples, Span, Start
     from ..options import Model, RunOptions
     from ..task import Task
 
-__all__ = ["Stiffness", "chosen_task", "stiffness"]
+__all__ = ["Stiffness", "chosen_task", "stiff_method", "stiffness"]
 
 #: Up to this tolerance expansions are faster than Runge-Kutta steps, where they exist.
 FINE = 1e-9
@@ -48,11 +48,15 @@ FINE = 1e-9
 LONGEST_EXPANSION = 4000
 #: h L of an explicit method of order 8 at its limit of stability.
 STABLE = 6.0
-#: Steps of a formula of order 5 for each radian of the motion, at tolerance one.
-STEPS_PER_RADIAN = 5.0
+#: Steps of Radau's method of order 9 for each radian of the motion, at tolerance one.
+STEPS_PER_RADIAN = 0.3
 #: Seconds of a step beside its evaluations, evaluations of a step, and seconds of an operation in
-#: them: implicit steps call back to Python, explicit ones are native.
-IMPLICIT_STEP, EXPLICIT_STEP, OPERATION = (90e-6, 2.0), (0.4e-6, 14.0), 1e-9
+#: them; evaluations of the Jacobian count by their length.
+IMPLICIT_STEP, EXPLICIT_STEP, OPERATION = (4e-6, 25.0), (0.4e-6, 14.0), 1e-9
+#: From this tolerance on, the method of order 5 takes less work than that of order 9.
+COARSE = 1e-5
+#: Steps in the fastest period of a long run.
+STEPS_PER_PERIOD = 40.0
 #: The part of the fastest decay that counts as fast as well.
 ALSO_FAST = 0.1
 #: The largest state whose eigenvalues are looked at.
@@ -119,21 +123,57 @@ def chosen_task(
     """The task of a call with the method that suits it; `stated` are the options of a scenario."""
     from ..task import read_task
 
+    _check_goal(options)
     is_stated = stated.get("step") is not None and options.rtol is None
     if options.step is not None or is_stated:
-        return _stepped_task(model, start, span, options)
+        unbound = replace(options, goal=None)
+        return _stepped_task(model, start, span, unbound, "a step was given")
+    if options.goal == "long":
+        free = replace(options, method="dop853", every=None, adapt=None, goal=None)
+        step = _long_step(read_task(model, start, span, free))
+        options = replace(options, step=step, rtol=None, atol=None, goal=None)
+        return _stepped_task(model, start, span, options, "the goal is a long run")
     task = read_task(model, start, span, replace(options, method="dop853"))
     method, reason = _without_step(task)
-    if method == "ida-ggl":
-        task = read_task(model, start, span, replace(options, method=method))
     return replace(task, method=method, method_reason=reason)
+
+
+def _check_goal(options: RunOptions) -> None:
+    """Refuse a goal that is unknown, or that a method which was named may not serve."""
+    if options.goal not in (None, "long"):
+        raise ModelError(
+            f"There is no goal `{options.goal}`", seen="long", remedy='pass goal="long", or none'
+        )
+    if options.goal is not None and options.method not in (None, AUTO):
+        raise ModelError(
+            "A goal chooses the method", seen=f"method={options.method!r}", remedy="leave one out"
+        )
+
+
+def stiff_method(task: Task, reason: str) -> Task:
+    """The same task by the implicit method that suits its tolerance."""
+    method = "radau5" if task.rtol >= COARSE else "radau9"
+    return replace(task, method=method, method_reason=f"{method}, because {reason}.")
 
 
 # -- with a step -----------------------------------------------------------------------------------
 
 
+def _long_step(task: Task) -> float:
+    """A step for a long run: a part of the fastest period at the start, which divides the span."""
+    found, length = stiffness(task), abs(task.span[1] - task.span[0])
+    fastest = 0.0 if found is None else max(found.decay, found.slow)
+    if not fastest * length > 0.0:
+        raise ModelError(
+            "No step can be proposed for the long run",
+            seen="no eigenvalue of the equations at the start sets a time scale",
+            remedy="pass step=, about a fortieth of the fastest period",
+        )
+    return length / math.ceil(length * fastest * STEPS_PER_PERIOD / (2.0 * math.pi))
+
+
 def _stepped_task(
-    model: Model, start: Start | Samples | None, span: Span | None, options: RunOptions
+    model: Model, start: Start | Samples | None, span: Span | None, options: RunOptions, cause: str
 ) -> Task:
     from ..task import read_task
 
@@ -146,7 +186,7 @@ def _stepped_task(
         except FormError as error:
             refused = refused or error
             continue
-        return replace(task, method_reason=f"{method}, because a step was given: {reason}.")
+        return replace(task, method_reason=f"{method}, because {cause}: {reason}.")
     raise ModelError(
         "No method with fixed steps suits this system",
         seen=refused.what if refused is not None else "no candidate",
@@ -184,24 +224,14 @@ def _without_step(task: Task) -> tuple[str, str]:
             "dop853",
             f"dop853, because the input {next(iter(task.inputs))} is a function of Python.",
         )
-    aside = ""
     found = stiffness(task)
     if found is not None and found.is_stiff:
-        fast = (
-            f"the fastest decay takes {1 / found.decay:.1e} of a time unit and the rest of the"
-            " motion is slower"
+        implicit = stiff_method(
+            task,
+            f"the equations are stiff: the fastest decay takes {1 / found.decay:.1e} of a time"
+            " unit and the rest of the motion is slower",
         )
-        method = "ida-ggl" if kernel_of(equations, system.parameters).n_positions else "cvode-bdf"
-        if task.events:
-            aside = f"; the equations are stiff ({fast}), but {method} looks for no events"
-        elif is_installed():
-            return method, f"{method}, because the equations are stiff: {fast}."
-        else:
-            aside = (
-                f'; the equations are stiff ({fast}): pip install "dalembert[sundials]" adds'
-                f" {method}, which suits them better"
-            )
-        return "dop853", f"dop853, because it takes any equations{aside}."
+        return implicit.method, implicit.method_reason
     if task.rtol > FINE:
         return "dop853", f"dop853, because rtol = {task.rtol:g} is not so fine that expansions pay."
     kernel = kernel_of(equations, system.parameters)
@@ -262,7 +292,10 @@ def stiffness(task: Task) -> Stiffness | None:
     except DalembertError:
         return None  # the run itself will say what is wrong
     symbols = driver.kernel.algebra.vector(driver.kernel.equations.state)
-    derivative = ca.Function("derivative", driver.kernel._inputs(), [ca.jacobian(rates, symbols)])
+    derivative = kernel.cache.get(
+        "eigenvalue jacobian",
+        lambda: ca.Function("derivative", kernel._inputs(), [ca.jacobian(rates, symbols)]),
+    )
     values = np.asarray(
         derivative(task.span[0], y, task.parameters, np.zeros(0), np.zeros(0)), dtype=float
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ....typing import Array
     from .external_task import ExternalTask
 
-__all__ = ["MOST_STEPS", "SundialsSteps", "is_installed", "sundials_module"]
+__all__ = ["MOST_STEPS", "SundialsSteps", "sundials_module"]
 
 #: The package counts steps between two outputs; the driver counts those of a run.
 MOST_STEPS = 10**9
@@ -38,13 +38,6 @@ def sundials_module(name: str) -> ModuleType:
         return importlib.import_module(f"sksundae.{name}")
     except ImportError:
         raise MissingExtraError("scikit-sundae", "sundials") from None
-
-
-def is_installed() -> bool:
-    """Whether scikit-sundae is there."""
-    from importlib.util import find_spec
-
-    return find_spec("sksundae") is not None
 
 
 @contextlib.contextmanager
