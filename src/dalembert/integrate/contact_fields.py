@@ -64,6 +64,7 @@ class ContactFields(Record):
     key: Integers
     n_contact_rows: Integers
     dof_count: Integers
+    free_count: Integers
     dofs: Integers
     jacobian_rows: Reals
     responses: Reals

@@ -106,6 +106,19 @@ def test_a_stack_of_boxes_stays():
         assert motion[f"b{k}_x"] == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.long
+def test_ten_boxes_rest_on_each_other_for_ten_seconds():
+    boxes = free_bodies([b.box((0.1, 0.1, 0.1))] * 10, inertia=1 / 600)
+    start = {f"b{k}_z": 0.05 + 0.1 * k for k in range(10)}
+    system = scene(boxes, friction=0.5).system()
+    motion = da.simulate(system, start, (0, 10), method="moreau", step=2e-3)
+    assert motion.success, motion.message
+    assert motion.statistics["contact_residual"] < 1e-5
+    for k in range(10):
+        assert abs(motion[f"b{k}_z"] - start[f"b{k}_z"]).max() < 1e-8
+        assert np.hypot(motion[f"b{k}_x"], motion[f"b{k}_y"]).max() < 1e-8
+
+
 def test_crossed_boxes_touch_with_their_edges():
     """Two long boxes on edge, one across the other: the edges cross in one point."""
     boxes = free_bodies([b.box((2, 0.1, 0.1)), b.box((2, 0.1, 0.1))])

@@ -269,7 +269,13 @@ def prepare(run: FixedRun) -> None:
         arrays[name] = np.zeros(2 * n)
     for name in ("force", "change", "shift"):
         arrays[name] = np.zeros(n + m)
-    for name, size in (("key", 1), ("n_contact_rows", 1), ("dof_count", 1), ("dofs", width)):
+    for name, size in (
+        ("key", 1),
+        ("n_contact_rows", 1),
+        ("dof_count", 1),
+        ("free_count", 1),
+        ("dofs", width),
+    ):
         arrays[name] = np.zeros((capacity + 1) * size, np.int64)
     for name, size in (
         ("jacobian_rows", 3 * width),

@@ -39,6 +39,8 @@ SPHERE, CAPSULE, BOX, CYLINDER, RIM, HULL, PLANE = range(7)
 BALLS, FACE_OF_FIRST, FACE = range(3)
 #: An edge against an edge must be better than a face by this part of the sizes.
 EDGE_MARGIN = 1e-4
+#: Edges of faces coincide that are this part of their length apart.
+COINCIDE = 1e-6
 #: Numbers of a contact that was found: x1, x2, n, r1, r2; its marks are measure and feature.
 RECORD = 11
 #: The most contacts of a pair of solids.
@@ -302,14 +304,18 @@ def box_extent(frame: Reals, size: Reals, axis: Reals) -> float:
 
 @rare
 def clip_polygon(polygon: Reals, count: int, across: int, limit: float, spare: Reals) -> int:
-    """Cut a polygon (3 numbers a point) at -limit and limit of one number; returns its points."""
+    """Cut a polygon (3 numbers a point) at -limit and limit of one number; returns its points.
+
+    Edges that coincide are not cut, so that boxes on each other keep their corners as contacts.
+    """
+    reach = limit * (1.0 + COINCIDE)
     for way in range(2):
         sign = 1.0 if way == 0 else -1.0
         kept = 0
         for i in range(count):
             j = i + 1 if i + 1 < count else 0
             here, there = polygon + 3 * i, polygon + 3 * j
-            a, b = limit - sign * here[across], limit - sign * there[across]
+            a, b = reach - sign * here[across], reach - sign * there[across]
             if a >= 0.0:
                 for k in range(3):
                     spare[3 * kept + k] = here[k]
