@@ -175,3 +175,40 @@ def test_a_wall_takes_over_where_the_table_alone_cannot_hold() -> None:
         history = motion.contacts[name]
         rub = np.linalg.norm(history.friction, axis=0)
         assert (rub <= friction * history.normal * (1 + 1e-9) + 1e-9).all(), name
+
+
+def anisotropic_point(**friction: Any) -> da.System:
+    table = da.unilateral(Z >= 0, tangent=(X.dot, Y.dot), name="table", **friction)
+    kinetic = (X.dot**2 + Y.dot**2 + Z.dot**2) / 2
+    return da.System([X, Y, Z], kinetic=kinetic, potential=G * Z, constraints=[table])
+
+
+def test_anisotropic_friction_is_an_ellipse_of_largest_dissipation() -> None:
+    """Along an axis a point stops after v^2/(2 mu g); across, P_i = -N mu_i^2 w_i/|mu w|."""
+    mu = (0.4, 0.1)
+    system = anisotropic_point(friction=mu)
+    for name, coefficient in zip("xy", mu, strict=True):
+        motion = da.simulate(system, {f"{name}_dot": 1}, (0, 2))
+        assert motion[name][-1] == pytest.approx(1 / (2 * coefficient * G), abs=1e-9)
+    oblique = da.simulate(system, {X.dot: 1, Y.dot: 1}, (0, 0.1))
+    history = oblique.contacts["table"]
+    slip, rub = history.slip, history.friction
+    assert np.allclose(slip, [oblique["x_dot"], oblique["y_dot"]])
+    squares = np.array([[m**2] for m in mu])
+    expected = -G * squares * slip / np.sqrt((squares * slip**2).sum(axis=0))
+    assert np.abs(rub - expected).max() < 1e-9
+    stepped = da.simulate(
+        system, {X.dot: 1, Y.dot: 1}, (0, 0.1), method="moreau", step=1e-4, at=oblique.t[-1:]
+    )
+    assert stepped["y_dot"][-1] == pytest.approx(oblique["y_dot"][-1], abs=1e-4)
+    assert stepped.contacts["table"].friction[:, -1] == pytest.approx(rub[:, -1], abs=1e-2)
+
+
+def test_anisotropic_friction_that_is_no_ellipse_is_an_error() -> None:
+    for friction, words in (
+        ({"friction": (0.4, 0.1), "static_friction": (0.4, 0.2)}, "same ratio"),
+        ({"friction": (0.4, 0.0)}, "positive in both"),
+        ({"friction": (0.4, 0.1, 0.2)}, "each of two directions"),
+    ):
+        with pytest.raises(da.errors.ModelError, match=words):
+            anisotropic_point(**friction)

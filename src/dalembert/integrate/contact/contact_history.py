@@ -62,7 +62,10 @@ def _rows(motion: Motion, contact: UnilateralConstraint | FrictionLimit) -> _Row
     is_limit = isinstance(contact, FrictionLimit)
     gap = algebra.vector([sympy.Integer(0) if is_limit else contact.expression])
     load = algebra.vector([getattr(contact, "load", sympy.Integer(0))])
-    slip = algebra.vector(contact.tangent)
+    stated = contact.tangent
+    if isinstance(contact, UnilateralConstraint) and contact.anisotropy != 1:
+        stated = (stated[0], stated[1] / contact.anisotropy)
+    slip = algebra.vector(stated)
     blocks = [-gap, slip, ca.jacobian(gap, q), ca.vec(ca.jacobian(slip, v)), load]
     function = ca.Function("contact", [inputs], [ca.densify(block) for block in blocks])
     table = [
@@ -143,4 +146,12 @@ def stepped_forces(motion: Motion) -> dict[str, Array]:
                 found[:, :, place] = impulses[: 3 * len(contacts)].reshape(-1, 3) / step
             else:
                 found[:, :, place] = np.nan
+    for k, c in enumerate(contacts):
+        if isinstance(c, UnilateralConstraint):
+            found[k, 2] *= _number(motion, c.anisotropy)
     return {c.name: found[k] for k, c in enumerate(contacts)}
+
+
+def _number(motion: Motion, value: sympy.Expr) -> float:
+    """The number that an expression of parameters has in a motion."""
+    return float(value.subs({s: motion.parameters[s.name] for s in motion.system.parameters}))

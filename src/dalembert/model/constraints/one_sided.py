@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPACT_LAWS", "KIND", "UnilateralConstraint", "unilateral"]
 
-ZERO = sympy.Integer(0)
+ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 RANGE = "must lie between 0 and 1"
 IMPACTS = "0 is a plastic and 1 an elastic impact"
 #: Laws of impact: Newton's in rounds of contacts that approach, Poisson's and Moreau's for all
@@ -44,6 +44,9 @@ class UnilateralConstraint(Constraint):
     tangent : tuple of one or two expressions
         The velocity of the contact point in the tangent plane, affine in the velocities.
     law : one of `IMPACT_LAWS`
+    anisotropy : expression of parameters
+        The friction in the second tangent direction by that in the first. `tangent` has its second
+        velocity times this, so that the cone of the forces conjugate to it is circular.
     """
 
     restitution: sympy.Expr = ZERO
@@ -52,6 +55,7 @@ class UnilateralConstraint(Constraint):
     tangent: tuple[sympy.Expr, ...] = ()
     tangential_restitution: sympy.Expr = ZERO
     law: str = "newton"
+    anisotropy: sympy.Expr = ONE
 
     kind, restricts, wording = "unilateral", Coordinate, "one-sided"
     remedy = HolonomicConstraint.remedy
@@ -86,11 +90,12 @@ class UnilateralConstraint(Constraint):
     def expressions(self) -> Iterator[sympy.Expr]:
         yield from super().expressions()
         yield self.restitution
-        yield from (self.friction, self.static_friction, self.tangential_restitution, *self.tangent)
+        yield from (self.friction, self.static_friction, self.tangential_restitution)
+        yield from (self.anisotropy, *self.tangent)
 
     def places(self) -> Iterator[Place]:
         yield from super().places()
-        for value in (self.restitution, self.tangential_restitution):
+        for value in (self.restitution, self.tangential_restitution, self.anisotropy):
             yield Place(value, (), "use numbers and parameters only")
         for value in (self.friction, self.static_friction):
             yield Place(value, (Coordinate, Velocity), "use coordinates, velocities and parameters")
@@ -135,7 +140,9 @@ class UnilateralConstraint(Constraint):
 
     def _read(self, reader: Reader, name: str, where: str) -> dict[str, Any]:
         found = super()._read(reader, name, where)
-        for key in ("restitution", "friction", "static_friction", "tangential_restitution"):
+        for key in (
+            "restitution", "friction", "static_friction", "tangential_restitution", "anisotropy",
+        ):  # fmt: skip
             found[key] = reader.expression(getattr(self, key), f"{key} of {where}")
         found["tangent"] = tuple(
             reader.expression(value, f"tangent of {where}") for value in self.tangent
@@ -156,18 +163,20 @@ class UnilateralConstraint(Constraint):
             if value is not None and not 0 <= value <= 1:
                 what = f"The {key.replace('_', ' ')} of `{{where}}` {RANGE}"
                 entry.fault(ModelError, what, seen=shortened(value), remedy=IMPACTS)
-        friction = entry.expression("friction")
-        static = entry.expression("static_friction") if "static_friction" in entry else friction
+        friction = entry.expressions("friction") or (ZERO,)
+        static = entry.expressions("static_friction") or friction
+        rubs = _Friction.of(name, friction, static, entry.expressions("tangent"))
         return cls(
             expression,
             name,
             {},
             values["restitution"],
-            friction,
-            static,
-            entry.expressions("tangent"),
+            rubs.kinetic,
+            rubs.static,
+            rubs.tangent,
             values["tangential_restitution"],
             entry.text("law", "newton"),
+            rubs.anisotropy,
         )
 
     def entry(self) -> dict[str, Any]:
@@ -179,9 +188,59 @@ class UnilateralConstraint(Constraint):
             found["static_friction"] = self.static_friction
         if self.tangent:
             found["tangent"] = self.tangent
+        if self.anisotropy != 1:
+            first, second = self.tangent
+            found["tangent"] = (first, sympy.cancel(second / self.anisotropy))
+            for key in ("friction", "static_friction"):
+                if key in found:
+                    found[key] = (found[key], found[key] * self.anisotropy)
         if self.law != "newton":
             found["law"] = self.law
         return found
+
+
+@dataclass(frozen=True)
+class _Friction:
+    """Friction in one or two directions, as a circular cone of scaled velocities."""
+
+    kinetic: sympy.Expr
+    static: sympy.Expr
+    tangent: tuple[sympy.Expr, ...]
+    anisotropy: sympy.Expr = ONE
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        kinetic: tuple[sympy.Expr, ...],
+        static: tuple[sympy.Expr, ...],
+        tangent: tuple[sympy.Expr, ...],
+    ) -> _Friction:
+        """Read a coefficient, or one for each of two directions."""
+        if len(kinetic) == len(static) == 1:
+            return cls(kinetic[0], static[0], tangent)
+        if not len(kinetic) == len(static) == len(tangent) == 2:
+            raise ModelError(
+                f"Anisotropic friction of `{name}` has a coefficient for each of two directions",
+                seen=f"{len(kinetic)} of friction, {len(static)} static, {len(tangent)} directions",
+                remedy="give friction=(mu1, mu2), static_friction in the same way, and tangent="
+                "(w1, w2)",
+            )
+        if any(value.is_number and not 0 < float(value) < float("inf") for value in kinetic):
+            raise ModelError(
+                f"Anisotropic friction of `{name}` must be positive in both directions",
+                seen=f"friction = {kinetic}",
+                remedy="state frictionless directions by a tangent of one direction",
+            )
+        ratio = kinetic[1] / kinetic[0]
+        if sympy.simplify(static[1] * kinetic[0] - static[0] * kinetic[1]) != 0:
+            raise ModelError(
+                f"The static friction of `{name}` must have the same ratio in both directions as"
+                " the friction",
+                seen=f"friction = {kinetic}, static_friction = {static}",
+                remedy="give static_friction=(s*mu1, s*mu2)",
+            )
+        return cls(kinetic[0], static[0], (tangent[0], ratio * tangent[1]), ratio)
 
 
 KIND = UnilateralConstraint
@@ -192,9 +251,9 @@ def unilateral(
     restitution: Expression = 0,
     name: str = "",
     *,
-    friction: Expression = 0,
+    friction: Expression | Sequence[Expression] = 0,
     tangent: Expression | Sequence[Expression] = (),
-    static_friction: Expression | None = None,
+    static_friction: Expression | Sequence[Expression] | None = None,
     tangential_restitution: Expression = 0,
     law: str = "newton",
 ) -> UnilateralConstraint:
@@ -208,7 +267,8 @@ def unilateral(
     name : str
     friction : number or expression
         Coulomb's coefficient while the contact slips. The friction is at most `friction` times the
-        normal force, which is measured along g: let g be a length, so that both are forces.
+        normal force, which is measured along g: let g be a length, so that both are forces. A pair
+        is anisotropic friction, (P_1 / mu_1)^2 + (P_2 / mu_2)^2 <= N^2, of largest dissipation.
     tangent : expression, or sequence of one or two
         The velocity of the contact point in the tangent plane, affine in the velocities: one
         direction for motions in a plane, two orthogonal ones in space.
@@ -245,15 +305,23 @@ def unilateral(
                 seen=given,
                 remedy=IMPACTS,
             )
-    directions = tuple(tangent) if isinstance(tangent, Sequence) else (tangent,)
+    kinetic, directions = _expressions(friction), _expressions(tangent)
+    static = kinetic if static_friction is None else _expressions(static_friction)
+    rubs = _Friction.of(name or str(expression), kinetic, static, directions)
     return UnilateralConstraint(
         expression,
         name,
         {},
         as_expression(restitution),
-        as_expression(friction),
-        as_expression(friction if static_friction is None else static_friction),
-        tuple(as_expression(value) for value in directions),
+        rubs.kinetic,
+        rubs.static,
+        rubs.tangent,
         as_expression(tangential_restitution),
         law,
+        rubs.anisotropy,
     )
+
+
+def _expressions(given: Expression | Sequence[Expression]) -> tuple[sympy.Expr, ...]:
+    several = given if isinstance(given, Sequence) else (given,)
+    return tuple(as_expression(value) for value in several)
