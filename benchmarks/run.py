@@ -33,6 +33,7 @@ import w3_disk
 import w4_ensemble
 import w5_longrun
 import w6_robots
+import w7_contact
 import w8_trajectories
 import w9_mechanisms
 from harness import Entry, Workload, parse_rows
@@ -48,6 +49,7 @@ WORKLOADS = {
         w4_ensemble,
         w5_longrun,
         w6_robots,
+        w7_contact,
         w8_trajectories,
         w9_mechanisms,
     )

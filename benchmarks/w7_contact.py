@@ -1,16 +1,17 @@
 """W7: contact with friction beside MuJoCo and Drake, as they come: error and processor time.
 
-``python benchmarks/w7_contact.py [CASE ...]`` runs the cases in one process and prints a line for
-each entry: a block on an incline, a ball with back-spin, a stack of ten boxes, 100 spheres in a
-box. An incline is a level floor with tilted gravity. Ours takes `method="moreau"` with the step of
-MuJoCo, 2 ms. Boxes of Drake touch with small balls at their lower corners, because its point
-contact has one point for a pair of shapes.
+``python benchmarks/w7_contact.py ENTRY CASE`` measures one entry: the error against an exact answer
+and the seconds of its steps. Cases: a block on an incline that sticks or slides, a ball with
+back-spin, a ball that bounces, a stack of ten boxes at rest, 100 spheres that fall into a box. An
+incline is a level floor with tilted gravity. `dalembert` takes `method="moreau"` with the step of
+MuJoCo, 2 ms; `dalembert-events` follows events to its default tolerance. Boxes of Drake touch with
+small balls at their lower corners, because its point contact has one point for a pair of shapes,
+and it has no coefficient of restitution.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import Entry, Workload, cpu_seconds, report, serve
 
 G = 9.81
 STEP = 2e-3
@@ -51,6 +53,7 @@ class Scene:
     until: float
     gravity: tuple[float, float, float] = (0.0, 0.0, -G)
     width: float = 0.0
+    restitution: float = 0.0
 
     @property
     def walls(self) -> list[tuple[tuple[float, float, float], tuple[float, float, float]]]:
@@ -69,15 +72,22 @@ class Scene:
 
 @dataclass(frozen=True)
 class Found:
-    """Places (times, solids, 3) at some times, velocities at the end, and seconds of steps."""
+    """Places (times, solids, 3) at some times, velocities at the end, and seconds of steps.
+
+    `unconverged` counts the steps whose contacts were not solved to 1e-6.
+    """
 
     places: Any
     velocities: Any
     seconds: float
-    note: str = ""
+    unconverged: float = 0
 
 
-def dalembert(scene: Scene, times: Any) -> Found:
+Run = Callable[[Scene, Any], Found]
+
+
+def our_mechanism(scene: Scene) -> tuple[Any, dict[str, Any]]:
+    """The scene as a mechanism of bodies with shapes, and its start."""
     import dalembert as da
 
     b = da.bodies
@@ -88,29 +98,52 @@ def dalembert(scene: Scene, times: Any) -> Found:
     ]
     walls = [b.box([2 * x for x in half], at=at) for at, half in scene.walls]
     ground = b.ground([b.half_space(), *walls])
-    heap = b.contacts("heap", [ground, *bodies], friction=scene.friction)
+    law = {"friction": scene.friction, "restitution": scene.restitution}
+    if len(bodies) == 1:
+        touches = b.contact("floor", bodies[0], ground, **law)
+    else:
+        touches = b.contacts("heap", [ground, *bodies], **law)
     joints = [b.free(body.name, ground, body) for body in bodies]
-    mechanism = b.Mechanism([*joints, heap], gravity=scene.gravity)
+    mechanism = b.Mechanism([*joints, touches], gravity=scene.gravity)
     given: dict[str, Any] = {}
     for k, s in enumerate(scene.solids):
         given |= {f"s{k}_{c}": x for c, x in zip("xyz", s.place, strict=True)}
         given[f"s{k}_dot"] = b.twist(spin=s.spin, velocity=s.velocity)
+    return mechanism, given
+
+
+def followed(scene: Scene, times: Any, **options: Any) -> Found:
+    """The motion of the scene by our library; the first run compiles."""
+    import dalembert as da
+
+    mechanism, given = our_mechanism(scene)
     start, system = mechanism.start(given), mechanism.system()
-    da.simulate(system, start, (0, STEP), method="moreau", step=STEP)  # compiles
+    kept = {"every": 10**6} if options else {}
+    da.simulate(system, start, (0, STEP), **options)
     began = time.process_time()
-    motion = da.simulate(
-        system, start, (0, scene.until), method="moreau", step=STEP, at=times, every=10**6
-    )
+    motion = da.simulate(system, start, (0, scene.until), at=times, **options, **kept)
     seconds = time.process_time() - began
-    every = range(len(bodies))
+    if not motion.success:
+        raise SystemExit(motion.message)
+    every = range(len(scene.solids))
     places = np.array([[motion[f"s{k}_{c}"] for c in "xyz"] for k in every])
     speeds = np.array([[motion[f"s{k}_{c}_dot"][-1] for c in "xyz"] for k in every])
-    return Found(places.transpose(2, 0, 1), speeds, seconds, motion.message)
+    steps = motion.statistics.get("unconverged_steps", 0)
+    return Found(places.transpose(2, 0, 1), speeds, seconds, steps)
+
+
+def dalembert(scene: Scene, times: Any) -> Found:
+    return followed(scene, times, method="moreau", step=STEP)
 
 
 def mjcf(scene: Scene, corners: bool) -> str:
     """The scene for MuJoCo and Drake."""
     mu = f'friction="{scene.friction} 0 0"'
+    if scene.restitution:
+        # An elastic contact of MuJoCo: stiffness and damping of an oscillator that loses as much.
+        stiff, lost = 1e5, -math.log(scene.restitution)
+        damping = 2 * lost * math.sqrt(stiff) / math.hypot(math.pi, lost)
+        mu += f' solref="{-stiff} {-damping}" solimp="0.99 0.99 0.001"'
     parts = [f'<geom name="floor" type="plane" size="50 50 1" {mu}/>']
     for at, half in scene.walls:
         pos, size = " ".join(map(repr, at)), " ".join(map(repr, half))
@@ -192,39 +225,54 @@ def _place(plant: Any, context: Any, bodies: list[Any], scene: Scene) -> None:
         plant.SetFreeBodySpatialVelocity(context, body, twist)
 
 
-ENTRIES: dict[str, Callable[[Scene, Any], Found]] = {
-    "dalembert": dalembert,
-    "mujoco": mujoco,
-    "drake": drake,
-}
-
-
-def incline(run: Callable[[Scene, Any], Found]) -> tuple[str, Found]:
-    """A block on an incline of 20 degrees, friction 0.2: how far it slides in 2 s."""
-    angle, mu = math.radians(20), 0.2
+def incline(run: Run, mu: float, until: float) -> tuple[float, Found]:
+    """A block on an incline of 20 degrees: how far it slides, in metres."""
+    angle = math.radians(20)
     pull = (G * math.sin(angle), 0.0, -G * math.cos(angle))
-    found = run(Scene((Solid("box", 0.1, 1.0, (0, 0, 0.1)),), mu, 2.0, pull), np.array([2.0]))
-    exact = 2 * G * (math.sin(angle) - mu * math.cos(angle))
-    return f"error {abs(found.places[-1, 0, 0] - exact):.2g} m of {exact:.3g}", found
+    scene = Scene((Solid("box", 0.1, 1.0, (0, 0, 0.1)),), mu, until, pull)
+    found = run(scene, np.array([until]))
+    gained = 0.5 * G * until**2 * (math.sin(angle) - mu * math.cos(angle))
+    return abs(float(found.places[-1, 0, 0]) - max(gained, 0.0)), found
 
 
-def backspin(run: Callable[[Scene, Any], Found]) -> tuple[str, Found]:
-    """A ball thrown with back-spin: its speed when it rolls."""
+def stick(run: Run) -> tuple[float, Found]:
+    return incline(run, 0.5, 10.0)
+
+
+def slide(run: Run) -> tuple[float, Found]:
+    return incline(run, 0.2, 2.0)
+
+
+def backspin(run: Run) -> tuple[float, Found]:
+    """A ball thrown with back-spin: its speed when it rolls, in m/s."""
     solid = Solid("ball", 0.1, 1.0, (0, 0, 0.1), (2.0, 0, 0), (0, -10.0, 0))
     found = run(Scene((solid,), 0.3, 2.0), np.array([2.0]))
-    return f"error {abs(found.velocities[0, 0] - 8 / 7):.2g} m/s", found
+    return abs(float(found.velocities[0, 0]) - 8 / 7), found
 
 
-def stack(run: Callable[[Scene, Any], Found]) -> tuple[str, Found]:
-    """Ten boxes at rest for 10 s."""
+def bounce(run: Run) -> tuple[float, Found]:
+    """A ball with restitution 0.8 that falls 1 m: its height at 2 s, after three impacts."""
+    scene = Scene((Solid("ball", 0.1, 1.0, (0, 0, 1.1)),), 0.5, 2.0, restitution=0.8)
+    found = run(scene, np.array([2.0]))
+    speed = math.sqrt(2 * G)
+    rest = 2.0 - speed / G
+    while rest > 2 * 0.8 * speed / G:
+        speed *= 0.8
+        rest -= 2 * speed / G
+    height = 0.8 * speed * rest - 0.5 * G * rest**2
+    return abs(float(found.places[-1, 0, 2]) - 0.1 - height), found
+
+
+def stack(run: Run) -> tuple[float, Found]:
+    """Ten boxes at rest for 10 s: how far one of them moves, in metres."""
     boxes = tuple(Solid("box", 0.05, 1.0, (0, 0, 0.05 + 0.1 * k)) for k in range(10))
     found = run(Scene(boxes, 0.5, 10.0), np.array([10.0]))
-    drift = np.hypot(*found.places[-1].T[:2]).max()
-    return f"sideways {drift:.2g} m, top sinks {0.95 - found.places[-1, 9, 2]:.2g} m", found
+    moved = found.places[-1] - np.array([solid.place for solid in boxes])
+    return float(np.linalg.norm(moved, axis=1).max()), found
 
 
-def spheres(run: Callable[[Scene, Any], Found], until: float = 3.0) -> tuple[str, Found]:
-    """100 spheres that fall into a box: the deepest penetration in 3 s."""
+def spheres(run: Run, until: float = 1.0) -> tuple[float, Found]:
+    """100 spheres that fall into a box: the deepest penetration, in metres."""
     rng, r = np.random.default_rng(1), 0.05
     grid = [(0.12 * (a - 1.5), 0.12 * (b - 1.5), 0.1 + 0.12 * c)
             for c in range(7) for a in range(4) for b in range(4)][:100]  # fmt: skip
@@ -238,23 +286,41 @@ def spheres(run: Callable[[Scene, Any], Found], until: float = 3.0) -> tuple[str
         apart = np.linalg.norm(places[:, None] - places[None], axis=2) + 10 * np.eye(100)
         wall = np.abs(places[:, :2]).max() + r - 0.25
         deepest = max(deepest, 2 * r - apart.min(), r - places[:, 2].min(), wall)
-    return f"deepest {deepest:.2g} m, {found.seconds / until:.2f} s a simulated second", found
+    return float(deepest), found
 
 
-CASES = {case.__name__: case for case in (incline, backspin, stack, spheres)}
+SCENES = "bodies with shapes"
+OURS = ("sympy", "dalembert.integrate.simulate", "dalembert.bodies")
+CASES = {case.__name__: case for case in (slide, stick, backspin, bounce, stack, spheres)}
+#: Stacks and heaps depend on more than two directions: they are for time steps.
+WITH_EVENTS = ("backspin", "bounce")
+WORKLOAD = Workload(
+    key="W7",
+    title="Contact with friction: error and seconds of the steps",
+    script="w7_contact.py",
+    entries=(
+        Entry("dalembert", SCENES, dalembert, OURS),
+        Entry("dalembert-events", SCENES, followed, OURS, sizes=WITH_EVENTS),
+        Entry("mujoco", SCENES, mujoco, ("mujoco",)),
+        Entry("drake", SCENES, drake, ("pydrake.multibody.plant",)),
+    ),
+    sizes=tuple(CASES),
+    quick_sizes=("slide", "backspin"),
+    label="",
+    by_size=("final_error", "integrate_s"),
+    shown_size="spheres",
+    by_metric=("final_error", "integrate_s", "unconverged_steps", "script_s"),
+)
 
 
-def main() -> None:
-    """Run cases and entries that are named, or all."""
-    cases = [name for name in sys.argv[1:] if name in CASES] or list(CASES)
-    entries = [name for name in sys.argv[1:] if name in ENTRIES] or list(ENTRIES)
-    for case in cases:
-        for entry in entries:
-            said, found = CASES[case](ENTRIES[entry])
-            print(
-                f"W7, {case}, {entry}, {said}, cpu {found.seconds:.3g} s {found.note}", flush=True
-            )
+def measure(entry: Entry, size: str) -> None:
+    name = WORKLOAD.row_name(size)
+    error, found = CASES[size](entry.build)
+    report(name, entry.name, "final_error", error, error)
+    report(name, entry.name, "integrate_s", found.seconds, error)
+    report(name, entry.name, "unconverged_steps", found.unconverged, error)
+    report(name, entry.name, "script_s", cpu_seconds(), error)
 
 
 if __name__ == "__main__":
-    main()
+    serve(WORKLOAD, measure)
