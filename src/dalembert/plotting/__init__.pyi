@@ -18,6 +18,7 @@ from .reports.report import report as report
 from .scenes.animation import Animation as Animation
 from .scenes.animation import animate as animate
 from .scenes.animation import motion_strip as motion_strip
+from .studies.contact_plot import contact_forces as contact_forces
 from .studies.evidence import exponents as exponents
 from .studies.evidence import work_precision as work_precision
 from .studies.figures import CaptionedFigure as CaptionedFigure

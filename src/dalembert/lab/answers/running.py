@@ -133,6 +133,10 @@ def _result(
         "residual": _residuals(motion, times),
         "reactions": _reactions(sampled),
         "events": _events(motion),
+        "modes": [
+            {"t": change.time, "words": f"{change.contact} {change.mode}: {change.reason}"}
+            for change in motion.modes[:MOST_EVENTS]
+        ],
         "statistics": motion.statistics | {"nfev": motion.nfev, "switches": len(motion.switches)},
         "scene": scene,
     }

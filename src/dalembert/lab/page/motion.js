@@ -46,9 +46,10 @@ function showOutcome() {
     return;
   }
   const notes = (result.notes ?? []).map((note) => h("p", { class: "note" }, ...rich(note)));
+  const modes = (result.modes ?? []).map(({ t, words }) => h("p", { class: "note" }, `t = ${t.toPrecision(6)}: ${words}`));
   const table = h("dl", {}, ...facts(result).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]));
   const summary = h("summary", {}, `${result.form} · ${result.method}`);
-  const details = h("details", { class: "facts-list" }, summary, h("div", { class: "facts-body" }, ...notes, table));
+  const details = h("details", { class: "facts-list" }, summary, h("div", { class: "facts-body" }, ...notes, ...modes, table));
   const count = result.events?.length ?? 0;
   const events = count ? h("span", { class: "note" }, ` ${count} event${count > 1 ? "s" : ""}.`) : null;
   const lamp = h("span", { class: result.success === false ? "lamp amber" : "lamp" });
