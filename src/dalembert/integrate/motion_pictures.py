@@ -10,6 +10,7 @@ from ..typing import Path, Symbol, Symbols
 if TYPE_CHECKING:
     import pathlib
 
+    from anywidget import AnyWidget
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -113,6 +114,12 @@ class MotionPictures:
         from ..plotting import report
 
         return report(cast("Motion", self), path, title=title, equations=equations, live=live)
+
+    def viewer(self, *, live: bool = False, frames: int = 600) -> AnyWidget:
+        """An interactive viewer for notebooks; see `dalembert.plotting.viewer`."""
+        from ..plotting import viewer
+
+        return viewer(cast("Motion", self), live=live, frames=frames)
 
     def animate(
         self,

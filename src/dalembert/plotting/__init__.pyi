@@ -14,6 +14,7 @@ from .curves.spectrum import Peak as Peak
 from .curves.spectrum import Spectrum as Spectrum
 from .curves.spectrum import amplitude_spectrum as amplitude_spectrum
 from .curves.spectrum import spectrum as spectrum
+from .reports.notebook_viewer import viewer as viewer
 from .reports.report import report as report
 from .scenes.animation import Animation as Animation
 from .scenes.animation import animate as animate

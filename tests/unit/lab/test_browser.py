@@ -51,7 +51,7 @@ NAMELESS = """[...document.querySelectorAll('button, input, select, textarea, ca
     one => !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).map(one => one.outerHTML)"""
 PAGE = Path(__file__).parents[3] / "src" / "dalembert" / "lab" / "page"
 #: Modules that only reports and notebooks use.
-ELSEWHERE = {"live.js", "model.js", "viewer.js", "viewer.css"}
+ELSEWHERE = {"live.js", "model.js", "notebook.js", "viewer.js", "viewer.css"}
 
 
 @dataclass
