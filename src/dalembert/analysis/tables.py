@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import html
-import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+
+from ..model.text_width import wrapped
 
 __all__ = ["Report", "Section", "as_html", "as_markdown", "as_text"]
 
 #: A heading, and lines of a label and a sentence.
 Section = tuple[str, Sequence[tuple[str, str]]]
-
-WIDTH = 110
 
 
 class Report(ABC):
@@ -56,7 +55,7 @@ class Report(ABC):
 
 
 def as_text(title: str, sections: Sequence[Section]) -> str:
-    """Labels in one column, sentences wrapped beside them.
+    """Labels in one column, sentences wrapped beside them to the width of the terminal.
 
     >>> print(as_text("Pendulum", [("Freedom", [("rank", "1 of 1"), ("freedom", "2")])]))
     Pendulum
@@ -67,14 +66,12 @@ def as_text(title: str, sections: Sequence[Section]) -> str:
     """
     filled = [section for section in sections if section[1]]
     column = max((len(label) for _, lines in filled for label, _ in lines), default=0) + 4
-    out, rest = [title], " " * column
+    out, rest = [wrapped(title)], " " * column
     for heading, lines in filled:
         out += ["", heading]
         for label, sentence in lines:
             first = f"  {label}".ljust(column)
-            wrapper = textwrap.TextWrapper(WIDTH, initial_indent=first, subsequent_indent=rest)
-            wrapper.break_long_words = wrapper.break_on_hyphens = False
-            out.append(wrapper.fill(sentence))
+            out.append(wrapped(sentence, first, rest))
     return "\n".join(out)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import sympy
 
+from ..model.text_width import wrapped
 from .typeset import expression_latex, matrix_latex
 
 __all__ = ["Formula", "Formulas"]
@@ -66,7 +67,8 @@ class Formulas:
         return next(line.value for line in self.lines if line.label == label)
 
     def __str__(self) -> str:
-        return self.text()
+        """The lines, wrapped to the width of the terminal."""
+        return "\n".join(wrapped(line, rest="    ") for line in self.text().splitlines())
 
     __repr__ = __str__
 

@@ -19,6 +19,7 @@ import sympy
 
 from ...model.flow_system import Flow
 from ...model.system import System
+from ...model.text_width import wrapped
 from .report_formulas import equation_lines, expression_latex, formula, is_longer_than, symbol_latex
 
 if TYPE_CHECKING:
@@ -151,9 +152,11 @@ def equations_text(equations: Equations) -> str:
     head = f"{equations.system.name}: {_about(equations)}"
     with suppress(Exception):  # a display must not stop anybody's work
         if _is_shown(equations):
-            return f"{head}\n{equations.text()}"
+            lines = [wrapped(line, rest="    ") for line in equations.text().splitlines()]
+            return "\n".join([wrapped(head), *lines])
     state = ", ".join(symbol.name for symbol in equations.state[:MOST_SYMBOLS])
-    return f"{head}\nstate {state}\nwritten out by equations.text() or equations.latex()"
+    hint = "written out by equations.text() or equations.latex()"
+    return "\n".join([wrapped(head), wrapped(f"state {state}", rest="    "), hint])
 
 
 def _about(equations: Equations) -> str:
