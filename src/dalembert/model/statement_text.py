@@ -9,7 +9,7 @@ import sympy
 
 from .names import shortened
 from .quantities import Quantity
-from .text_width import wrapped
+from .text_width import wrapped_formula
 
 if TYPE_CHECKING:
     from .flow_system import Flow
@@ -154,9 +154,11 @@ def _shown(expression: sympy.Expr) -> str:
 
 
 def _written(name: str, lines: list[_Line]) -> str:
-    return "\n".join([wrapped(name), *_aligned(lines)])
+    return "\n".join([wrapped_formula(name), *_aligned(lines)])
 
 
 def _aligned(lines: list[_Line]) -> list[str]:
     column = max((len(label) for label, _ in lines), default=0) + 4
-    return [wrapped(value, f"  {label}".ljust(column), " " * column) for label, value in lines]
+    return [
+        wrapped_formula(value, f"  {label}".ljust(column), " " * column) for label, value in lines
+    ]

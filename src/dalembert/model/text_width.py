@@ -7,18 +7,23 @@ import shutil
 import sys
 import textwrap
 
-__all__ = ["display_width", "wrapped"]
+__all__ = ["display_width", "wrapped", "wrapped_formula"]
 
-#: The narrowest and widest text, and the width where there is no terminal.
-LEAST, MOST, ELSEWHERE = 60, 120, 110
+#: The narrowest and widest text, and the widths of sentences and formulas without a terminal.
+LEAST, MOST, ELSEWHERE, FORMULAS_ELSEWHERE = 60, 120, 110, 1_000_000
 
 
-def display_width() -> int:
+def display_width(elsewhere: int = ELSEWHERE) -> int:
     """Columns for printed text: those of the terminal, or of the variable COLUMNS, up to 120."""
     if "COLUMNS" not in os.environ and not (sys.stdout is not None and sys.stdout.isatty()):
-        return ELSEWHERE
+        return elsewhere
     columns = shutil.get_terminal_size((ELSEWHERE, 24)).columns
     return min(max(columns, LEAST), MOST)
+
+
+def wrapped_formula(text: str, first: str = "", rest: str = "    ") -> str:
+    """A line with a formula, wrapped in a terminal; one line where there is none to fit."""
+    return wrapped(text, first, rest, display_width(FORMULAS_ELSEWHERE))
 
 
 def wrapped(text: str, first: str = "", rest: str = "", width: int | None = None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import sympy
 
-from ..model.text_width import wrapped
+from ..model.text_width import wrapped_formula
 from .typeset import expression_latex, matrix_latex
 
 __all__ = ["Formula", "Formulas"]
@@ -68,7 +68,7 @@ class Formulas:
 
     def __str__(self) -> str:
         """The lines, wrapped to the width of the terminal."""
-        return "\n".join(wrapped(line, rest="    ") for line in self.text().splitlines())
+        return "\n".join(wrapped_formula(line) for line in self.text().splitlines())
 
     __repr__ = __str__
 

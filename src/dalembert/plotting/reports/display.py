@@ -19,7 +19,7 @@ import sympy
 
 from ...model.flow_system import Flow
 from ...model.system import System
-from ...model.text_width import wrapped
+from ...model.text_width import wrapped_formula
 from .report_formulas import equation_lines, expression_latex, formula, is_longer_than, symbol_latex
 
 if TYPE_CHECKING:
@@ -152,11 +152,11 @@ def equations_text(equations: Equations) -> str:
     head = f"{equations.system.name}: {_about(equations)}"
     with suppress(Exception):  # a display must not stop anybody's work
         if _is_shown(equations):
-            lines = [wrapped(line, rest="    ") for line in equations.text().splitlines()]
-            return "\n".join([wrapped(head), *lines])
+            lines = [wrapped_formula(line) for line in equations.text().splitlines()]
+            return "\n".join([wrapped_formula(head), *lines])
     state = ", ".join(symbol.name for symbol in equations.state[:MOST_SYMBOLS])
     hint = "written out by equations.text() or equations.latex()"
-    return "\n".join([wrapped(head), wrapped(f"state {state}", rest="    "), hint])
+    return "\n".join([wrapped_formula(head), wrapped_formula(f"state {state}"), hint])
 
 
 def _about(equations: Equations) -> str:
