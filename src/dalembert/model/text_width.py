@@ -29,16 +29,16 @@ def wrapped_formula(text: str, first: str = "", rest: str = "    ") -> str:
 def wrapped(text: str, first: str = "", rest: str = "", width: int | None = None) -> str:
     """Text broken at spaces, behind `first` in its first line and `rest` in the others.
 
-    Where these take more than half of the width, the text begins below `first`.
+    Where these take more than two thirds of the width, the text begins below `first`.
 
     >>> print(wrapped("x_ddot = a + b", "  rate  ", "        ", width=20))
       rate  x_ddot = a +
             b
     """
     width = display_width() if width is None else width
-    if len(first) + len(text) <= width:
+    if len(first) + len(text) <= width and "\n" not in text:
         return f"{first}{text}".rstrip()
-    if len(rest) > width // 2:
+    if len(rest) > 2 * width // 3:
         below = " " * 6
         return f"{first.rstrip()}\n{wrapped(text, below, below, width)}"
     wrapper = textwrap.TextWrapper(width, initial_indent=first, subsequent_indent=rest)
