@@ -17,14 +17,23 @@ mass, length, duration = 0.2, 0.5, {2: 2.5, 3: 3.0}[count]
 x, *angles = da.coordinates("x " + " ".join(f"angle{k}" for k in range(1, count + 1)))
 u = da.inputs("u")
 pivot, kinetic, potential = (x, 0), x.dot**2 / 2, 0
+shapes = [da.draw.link((-1.2, 0), (1.2, 0)), da.draw.point((x, 0))]
 for angle in angles:
     middle = pivot[0] + length / 2 * sin(angle), pivot[1] - length / 2 * cos(angle)
     speeds = [sum(part.diff(q) * q.dot for q in (x, *angles)) for part in middle]
     kinetic += mass / 2 * sum(each**2 for each in speeds) + mass * length**2 / 24 * angle.dot**2
     potential += 9.81 * mass * middle[1]
-    pivot = 2 * middle[0] - pivot[0], 2 * middle[1] - pivot[1]
+    tip = 2 * middle[0] - pivot[0], 2 * middle[1] - pivot[1]
+    shapes += [da.draw.link(pivot, tip), da.draw.point(tip)]
+    pivot = tip
 cart = da.System(
-    [x, *angles], kinetic=kinetic, potential=potential, forces={x: u}, inputs=[u], name="cart"
+    [x, *angles],
+    kinetic=kinetic,
+    potential=potential,
+    forces={x: u},
+    inputs=[u],
+    drawing=shapes,
+    name="cart",
 )
 found = optimise(
     cart,

@@ -32,6 +32,7 @@ PICTURES: tuple[Callable[[], None], ...] = (
     control.holonomy_control,
     control.servo_and_ports,
     trajectories.optimised_trajectories,
+    trajectories.three_pendulums_animation,
     pages.tracked_swing_up,
     pages.page_of_pictures,
 )

@@ -43,6 +43,13 @@ def optimised_trajectories() -> None:
     still("trajectories.png", picture)
 
 
+def three_pendulums_animation() -> None:
+    """The animation of the ninth tutorial."""
+    _motion("cart_with_pendulums", "3").animate(
+        FOLDER / "three-pendulums.gif", duration=3.0, fps=12.5, size=(360, 400)
+    )
+
+
 def _motion(example: str, *arguments: str) -> Any:
     before, sys.argv = sys.argv, [example, *arguments]
     try:
