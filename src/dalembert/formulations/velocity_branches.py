@@ -78,7 +78,8 @@ def velocity_branches(
         Coordinates, independent velocities and t, zero where missing.
     parameters : mapping of symbol or name to value
     independent : tuple of str
-        The independent velocities by name; by default the best choice at generic states.
+        The independent velocities by name. By default the best choice at generic states that has
+        the velocities of `state` among them, or any where `state` has more of them.
 
     Examples
     --------
@@ -98,9 +99,7 @@ def velocity_branches(
         raise ModelError(
             f"The constraints contain no `{strange[0]}`", ", ".join(sorted(known)), "leave it out"
         )
-    places = tuple(k for k, v in enumerate(system.velocities) if v.name in (independent or ()))
-    allowed = None if independent is None else (lambda split: split.independent == places)
-    split = choose_split(system, None, allowed, implicit=True)
+    split = _split(system, values, independent)
     function = _residuals(system, split, values)
     found: list[Array] = []
     scale = max([1.0, *(abs(values.get(v.name, 0.0)) for v in system.velocities)])
@@ -115,6 +114,26 @@ def velocity_branches(
             found.append(solution)
     found.sort(key=lambda solution: tuple(solution))
     return tuple(_branch(system, split, function, solution) for solution in found)
+
+
+def _split(
+    system: System, values: Mapping[str, float], independent: tuple[str, ...] | None
+) -> Split:
+    """The partition with these independent velocities, or one in which a state names them."""
+    names = [v.name for v in system.velocities]
+    for name in independent or ():
+        if name not in names:
+            raise ModelError(
+                f"There is no velocity `{name}`", ", ".join(names), "choose from these"
+            )
+    if independent is not None:
+        wanted = {names.index(name) for name in independent}
+        return choose_split(system, None, lambda split: {*split.independent} == wanted, True)
+    best = choose_split(system, implicit=True)
+    given = {k for k, name in enumerate(names) if name in values}
+    if given <= {*best.independent} or len(given) > best.freedom:
+        return best
+    return choose_split(system, None, lambda split: given <= {*split.independent}, True)
 
 
 def _branch(system: System, split: Split, function: ca.Function, solution: Array) -> VelocityBranch:

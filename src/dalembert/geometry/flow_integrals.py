@@ -9,7 +9,8 @@ back along s_1 to a base value, then along s_2 with s_1 at its base value, and s
 method). What arrives is constant on the leaves: r independent integrals. Each step is a system of
 ordinary differential equations, solved one unknown after the other by first integrals in closed
 form: linear equations, Bernoulli's, homogeneous ones, those that separate, and those of
-`integrals.find_integral`. Every result is verified, d I . X = 0 on the kernel, before it is given.
+`integrals.find_integral`; unknowns that depend on each other by `linear_flows`. Every result is
+verified, d I . X = 0 on the kernel, before it is given.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import sympy
 from ..algebra.graph import GraphAlgebra
 from ..errors import ModelError
 from .integrals import EFFORT, UNDEFINED, Equal, antiderivative, find_integral, shortened
+from .linear_flows import coupled_integrals
 
 __all__ = ["IntegralSet", "find_integrals"]
 
@@ -89,7 +91,10 @@ def find_integrals(
             found = _carried(solved, order)
             if found is not None and _are_integrals(found, solved, equal):
                 return IntegralSet(found, "")
-    tried = f"flows in {charts} solved forms: linear, Bernoulli, homogeneous, separable equations"
+    tried = (
+        f"flows in {charts} solved forms: linear, Bernoulli, homogeneous, separable equations, and"
+        " coupled linear ones with constant ratios of their coefficients"
+    )
     return IntegralSet((), tried if small else "nothing: the forms are too large")
 
 
@@ -171,32 +176,42 @@ class _Step:
 
 
 def _step(rates: Mapping[sympy.Symbol, sympy.Expr], s: sympy.Symbol, is_last: bool) -> _Step | None:
-    """First integrals of du/ds = rates(u, s), one unknown after the other."""
+    """First integrals of du/ds = rates(u, s), one after the other, coupled ones together."""
     left = dict(rates)
     solution: dict[sympy.Symbol, sympy.Expr] = {}
     firsts: dict[sympy.Symbol, tuple[sympy.Symbol, sympy.Expr]] = {}
+    coupled: dict[sympy.Symbol, sympy.Expr] = {}
     full: dict[sympy.Symbol, sympy.Expr] = {}
     while left:
         own = {u: shortened(rate.xreplace(solution)) for u, rate in left.items()}
         closed = (u for u, rate in own.items() if not rate.has(*({*rates} - {u})))
         unknown = next(closed, None)
-        first = None if unknown is None else first_integral(own[unknown], unknown, s)
-        if unknown is None or first is None:
+        group = [unknown] if unknown is not None else list(own)
+        constants = [sympy.Dummy(f"C_{u.name}", real=True) for u in group]
+        if unknown is not None:
+            first = first_integral(own[unknown], unknown, s)
+            found = None if first is None else [first]
+            explicit = None if first is None else inverse(first, unknown, constants[0])
+            solution |= {} if explicit is None else {unknown: explicit}
+        else:
+            together = coupled_integrals(own, s, constants)
+            found = None if together is None else together.functions
+            coupled |= {} if together is None else together.solution
+            solution |= coupled
+        if found is None:
             return None
-        del left[unknown]
-        c = sympy.Dummy(f"C_{unknown.name}", real=True)
-        explicit = inverse(first, unknown, c)
-        if explicit is not None:
-            solution[unknown] = explicit
-        firsts[unknown] = (c, first)
-        full[c] = first.xreplace(full)
+        for u, c, function in zip(group, constants, found, strict=True):
+            del left[u]
+            firsts[u] = (c, function)
+            full[c] = function.xreplace(full)
     if is_last:
         return _Step(full, {}, sympy.S.Zero)
     for base in BASES:
         back = {}
         for u, (c, first) in firsts.items():
             start = first.xreplace({s: base})
-            back[u] = None if start.has(*UNDEFINED) else inverse(start, u, c)
+            explicit = coupled[u].xreplace({s: base}) if u in coupled else inverse(start, u, c)
+            back[u] = None if start.has(*UNDEFINED) else explicit
         if not any(value is None or value.has(*UNDEFINED) for value in back.values()):
             return _Step(full, {u: value for u, value in back.items() if value is not None}, base)
     return None

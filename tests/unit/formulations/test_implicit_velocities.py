@@ -147,6 +147,13 @@ def test_branches_are_found_and_named() -> None:
     assert [branch.velocities["z_dot"] for branch in found] == pytest.approx([-0.5, 0.5])
     assert [branch.sign for branch in found] == [-1, 1]
     assert not da.analysis.velocity_branches(system, {x.dot: 2}, independent=("x_dot", "y_dot"))
+    for given in ((x, y), (y, z), (x, z)):
+        named = {q.dot: value for q, value in zip(given, (0.6, np.sqrt(0.39)), strict=True)}
+        for branch in da.analysis.velocity_branches(system, named):
+            assert not branch.velocities.keys() & {v.name for v in named}
+            assert [abs(v) for v in branch.velocities.values()] == pytest.approx([0.5])
+    with pytest.raises(da.errors.ModelError, match="no velocity `w`"):
+        da.analysis.velocity_branches(system, state, independent=("w", "y_dot"))
 
 
 # -- quasi-velocities ------------------------------------------------------------------------------

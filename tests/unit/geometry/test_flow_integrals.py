@@ -49,6 +49,23 @@ HIDDEN = {
     ),
     "quotient": ([(x + y) / (z + 1)], [[x * z]], (x, y, z)),
     "trigonometric": ([sin(x) * cos(y) + z], [[x + 2]], (x, y, z)),
+    "real eigenvalues": ([(x + y) * exp(-z), (x - y + z) * exp(z)], [[1, y], [x, 3]], (x, y, z)),
+    "rotation": (
+        [x * cos(z**2) - y * sin(z**2), x * sin(z**2) + y * cos(z**2)],
+        [[1, 2], [x, 3]],
+        (x, y, z),
+    ),
+    "rotation of two angles": (
+        [x * cos(z + w) - y * sin(z + w), x * sin(z + w) + y * cos(z + w)],
+        [[1, 0], [0, 1]],
+        (x, y, z, w),
+    ),
+    "one eigenvector": ([x - (x + y) * z, y + (x + y) * z], [[1, 2], [x, 3]], (x, y, z)),
+    "three eigenvectors": (
+        [(x - y) * exp(w), (y - z) * exp(w), (x + y + z) * exp(-2 * w)],
+        [[1, 0, 2], [0, 1, 1], [1, 1, 0]],
+        (x, y, z, w),
+    ),
 }
 
 
