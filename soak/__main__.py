@@ -1,5 +1,5 @@
-"""The command: `python -m soak [parts] [--quick] [--minutes M] [--seed S]`; without parts, all of
-them one after the other.
+"""The command: `python -m soak [parts] [--quick] [--minutes M] [--resume] [--seed S]`; without
+parts, all of them one after the other.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ def main() -> int:
     words.add_argument(
         "--minutes", type=float, help="the time of each part, in the place of its own"
     )
+    words.add_argument(
+        "--resume", action="store_true", help="add to the kept figures (the part `speeds`)"
+    )
     words.add_argument("--seed", type=int, default=1, help="where random draws begin (1)")
     given = words.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
@@ -39,7 +42,9 @@ def main() -> int:
         for part in given.parts or PARTS:
             minutes = given.minutes or (0.7 if given.quick else PARTS[part][1])
             print(f"{part}: {minutes:g} min")
-            report = run_part(part, Options(minutes, given.quick, given.seed, Path(scratch)))
+            report = run_part(
+                part, Options(minutes, given.quick, given.seed, Path(scratch), given.resume)
+            )
             for row in report.figures:
                 print(f"  {row['name']}: {row['value']} {row['unit']}".rstrip())
             broken += [f"{part}: {fault}" for fault in report.faults]

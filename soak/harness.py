@@ -43,14 +43,15 @@ RESULTS = ROOT / "soak" / "results"
 
 @dataclass(frozen=True)
 class Options:
-    """How long a part may run (wall time), whether it is a smoke run, its seed, and a folder for
-    what it makes.
+    """How long a part may run (wall time), whether it is a smoke run, its seed, a folder for what
+    it makes, and whether a part that can do so adds to the figures that are kept.
     """
 
     minutes: float
     quick: bool
     seed: int
     scratch: Path
+    resume: bool = False
 
     @property
     def deadline(self) -> float:
@@ -81,6 +82,16 @@ class Report:
         """A guarantee that was broken: what, where, and how to see it again."""
         self.faults.append(sentence)
         self.say(f"FAULT {sentence}")
+
+
+def kept_figures(name: str) -> dict[str, Any]:
+    """The figures that are kept of a part, by name; an error where a fault is kept with them."""
+    kept = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    if kept["faults"]:
+        raise ValueError(
+            f"{name} ended with faults (seen: {kept['faults'][0]}): run it again whole"
+        )
+    return {row["name"]: row["value"] for row in kept["figures"]}
 
 
 def run_part(name: str, options: Options, say: Callable[[str], None] = print) -> Report:

@@ -21,24 +21,31 @@ from core_systems import random_system
 from dalembert.errors import FormError
 from dalembert.formulations.velocity_splits import choose_split
 
-from .harness import Options, Report
+from .harness import Options, Report, kept_figures
 
 __all__ = ["dense_accelerations", "look", "run"]
 
 SYSTEMS = 3000
 #: Accelerations may differ by this, relatively, times the condition of the speeds.
 LIMIT = 1e-9
+WORST = "worst relative difference of accelerations"
 CHOSEN = ("maggi", "voronets", "hamel", "gibbs-appell", "kane", "canonical-voronets")
 STATED = ("maggi", "hamel", "gibbs-appell", "kane", "canonical-quasi")
 SORTS = ("chosen", "linear", "affine", "nonlinear")
 
 
 def run(options: Options, report: Report) -> None:
-    """Looks at systems until the time is over or all of them are done."""
+    """Looks at systems until the time is over or all of them are done; a run that is resumed begins
+    after the systems whose figures are kept.
+    """
     deadline = options.deadline
     counts: Counter[str] = Counter()
     worst, where = 0.0, ""
-    for number in range(16 if options.quick else SYSTEMS):
+    if options.resume:
+        kept = kept_figures("speeds")
+        worst, where = float(kept.pop(WORST)), str(kept.pop("where"))
+        counts.update(kept)
+    for number in range(counts["systems"], 16 if options.quick else SYSTEMS):
         if time.monotonic() > deadline:
             break
         found = look(number)
@@ -50,7 +57,7 @@ def run(options: Options, report: Report) -> None:
             report.fault(fault)
     for name, count in sorted(counts.items()):
         report.figure(name, count)
-    report.figure("worst relative difference of accelerations", f"{worst:.1e}")
+    report.figure(WORST, f"{worst:.1e}")
     report.figure("where", where)
 
 
