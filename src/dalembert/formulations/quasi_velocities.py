@@ -55,6 +55,11 @@ class StatedSpeeds:
         Implicit quasi-velocities that nearly fail to determine the velocities there give way to
         velocities, which the state has anyway.
         """
+        if state is None:
+            return self.system.cache.get(("speeds", self.table), self._chosen)
+        return self._chosen(state)
+
+    def _chosen(self, state: Mapping[str, float] | None = None) -> Split | VelocityFrame:
         base, split = self.system, None
         if self.kind == "implicit" and state is not None and self._quality(state) < LEAST_QUALITY:
             return replace(choose_split(base, state, implicit=True), is_implicit=True)
@@ -119,10 +124,15 @@ def stated_speeds(system: System, quasi_velocities: Mapping[str, Expression]) ->
                 remedy="write it in the system's coordinates, velocities, parameters and t",
             )
     stated = tuple(table.items())
-    kind = _kind(system, stated)
+    return system.cache.get(("stated speeds", stated), lambda: _read(system, stated))
+
+
+def _read(system: System, table: tuple[tuple[str, sympy.Expr], ...]) -> StatedSpeeds:
+    """Quasi-velocities with their kind; forms share the system that carries implicit ones."""
+    kind = _kind(system, table)
     if kind == "implicit":
-        system = system.replacing(outputs={**system.outputs, **table})
-    return StatedSpeeds(system, stated, kind)
+        system = system.replacing(outputs={**system.outputs, **dict(table)})
+    return StatedSpeeds(system, table, kind)
 
 
 def check_names(system: System, names: list[str]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy
@@ -24,9 +24,6 @@ from ..anatomy import GENERIC, Anatomy, common, read_model, take_apart
 from ..tables import Report, Section
 from .conserved import Conserved, conserved_momenta, energy_verdict
 from .integrability import ConstraintFacts, classify
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Description", "describe", "form_reasons", "mass_matrix_state"]
 
@@ -84,6 +81,7 @@ class Description(Report):
     energy : str
         Why the energy is conserved, or why not; `energy_status` is that of a `Verdict`.
     forms : mapping of form to None, or to the reason why it does not apply
+        Found when it is first read: each form is derived.
     points : int
         The number of generic states that were tried.
     integrals : tuple of expressions
@@ -301,7 +299,7 @@ def describe(
         not_established=tuple(item for item in momenta if item.status != "proved"),
         energy=energy.grounds,
         energy_status=energy.status,
-        forms=form_reasons(stated, mass_matrix),
+        forms=FormReasons(stated, mass_matrix),
         points=len(anatomy.samples),
         integrals=constraints.functions,
         degenerate=_degenerate(stated) if mass_matrix == SINGULAR else None,
@@ -318,6 +316,26 @@ def _degenerate(system: System) -> DegenerateSystem | str | None:
         return bergmann(system)
     except DalembertError as error:
         return str(error)
+
+
+@dataclass(frozen=True, eq=False)
+class FormReasons(Mapping[str, str | None]):
+    """What `form_reasons` finds of a system, when it is first read."""
+
+    system: System
+    mass_matrix: str
+
+    def __getitem__(self, form: str) -> str | None:
+        return form_reasons(self.system, self.mass_matrix)[form]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(form_reasons(self.system, self.mass_matrix))
+
+    def __len__(self) -> int:
+        return len(form_reasons(self.system, self.mass_matrix))
+
+    def __repr__(self) -> str:
+        return repr(form_reasons(self.system, self.mass_matrix))
 
 
 def form_reasons(system: System, mass_matrix: str) -> dict[str, str | None]:
