@@ -8,6 +8,7 @@ import sympy
 from sympy import Expr, MatrixBase
 
 from ..errors import ModelError
+from .tree_derivatives import partial_derivative
 
 __all__ = ["TreeAlgebra"]
 
@@ -30,7 +31,7 @@ class TreeAlgebra:
 
     def gradient(self, scalar: Expr, symbols: MatrixBase) -> MatrixBase:
         return sympy.Matrix(
-            len(symbols), 1, [sympy.diff(_entry(scalar), symbol) for symbol in symbols]
+            len(symbols), 1, [partial_derivative(_entry(scalar), symbol) for symbol in symbols]
         )
 
     def hessian(self, scalar: Expr, symbols: MatrixBase) -> tuple[MatrixBase, MatrixBase]:
@@ -39,13 +40,13 @@ class TreeAlgebra:
 
     def jacobian(self, vector: MatrixBase, symbols: MatrixBase) -> MatrixBase:
         return sympy.Matrix(
-            len(vector), len(symbols), lambda i, j: sympy.diff(vector[i], symbols[j])
+            len(vector), len(symbols), lambda i, j: partial_derivative(vector[i], symbols[j])
         )
 
     def along(self, vector: MatrixBase, symbols: MatrixBase, direction: MatrixBase) -> MatrixBase:
         pairs = list(zip(symbols, direction, strict=True))
         entries = [
-            sum((sympy.diff(entry, symbol) * rate for symbol, rate in pairs), sympy.S.Zero)
+            sum((partial_derivative(entry, symbol) * rate for symbol, rate in pairs), sympy.S.Zero)
             for entry in vector
         ]
         return sympy.Matrix(len(entries), 1, entries)

@@ -22,6 +22,7 @@ from itertools import combinations, islice, permutations
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.tree_derivatives import partial_derivative
 from ..errors import ModelError
 from .integrals import EFFORT, UNDEFINED, Equal, antiderivative, find_integral, shortened
 from .linear_flows import coupled_integrals
@@ -138,7 +139,8 @@ def _carried(solved: _SolvedForms, order: Sequence[sympy.Symbol]) -> tuple[sympy
         if step is None:
             return None
         along = {
-            (c, x): sympy.diff(own, x) + sum(sympy.diff(own, u) * rates[u, x] for u in values)
+            (c, x): partial_derivative(own, x)
+            + sum(partial_derivative(own, u) * rates[u, x] for u in values)
             for c, own in step.integrals.items()
             for x in order[k + 1 :]
         }
@@ -233,14 +235,14 @@ def first_integral(rate: sympy.Expr, u: sympy.Symbol, s: sympy.Symbol) -> sympy.
     for candidate in candidates:
         if candidate is not None and candidate.has(u) and not candidate.has(*UNDEFINED):
             plain = _without_logarithms(candidate.replace(sympy.Abs, lambda x: x), u)
-            if _same([(sympy.diff(plain, u) * rate, -sympy.diff(plain, s))]):
+            if _same([(partial_derivative(plain, u) * rate, -partial_derivative(plain, s))]):
                 return plain
     return None
 
 
 def _linear(rate: sympy.Expr, u: sympy.Symbol, s: sympy.Symbol) -> sympy.Expr | None:
     """u' = p(s) u + q(s): F = u e^(-P) - int q e^(-P) ds."""
-    p = shortened(sympy.diff(rate, u))
+    p = shortened(partial_derivative(rate, u))
     if p.has(u):
         return None
     exponent = antiderivative(p, s)
@@ -319,7 +321,7 @@ def inverse(function: sympy.Expr, u: sympy.Symbol, value: sympy.Expr) -> sympy.E
             return value
         if function.is_Add:
             rest, own = function.as_independent(u, as_Add=True)
-            derivative = shortened(sympy.diff(own, u)) if own.is_Add else sympy.S.Zero
+            derivative = shortened(partial_derivative(own, u)) if own.is_Add else sympy.S.Zero
             if own.is_Add and (derivative.has(u) or derivative == 0):
                 return None
             if own.is_Add:
@@ -328,7 +330,7 @@ def inverse(function: sympy.Expr, u: sympy.Symbol, value: sympy.Expr) -> sympy.E
         elif function.is_Mul:
             rest, own = function.as_independent(u, as_Add=False)
             if own.is_Mul:
-                derivative = shortened(sympy.diff(function, u))
+                derivative = shortened(partial_derivative(function, u))
                 if derivative.has(u) or derivative == 0:
                     return None
                 return (value - shortened(function.xreplace({u: sympy.S.Zero}))) / derivative
@@ -351,10 +353,10 @@ def _are_integrals(found: Sequence[sympy.Expr], solved: _SolvedForms, equal: Equ
         return False
     pairs = []
     for function in found:
-        by_unknown = {u: sympy.diff(function, u) for u in solved.unknown}
+        by_unknown = {u: partial_derivative(function, u) for u in solved.unknown}
         for s in solved.independent:
             along = sympy.Add(*(by_unknown[u] * solved.rates[u, s] for u in solved.unknown))
-            pairs.append((sympy.diff(function, s), -along))
-    entries = [[sympy.diff(function, u) for u in solved.unknown] for function in found]
+            pairs.append((partial_derivative(function, s), -along))
+    entries = [[partial_derivative(function, u) for u in solved.unknown] for function in found]
     determinant = sympy.Matrix(entries).det(method="berkowitz")
     return equal(pairs) and not equal([(determinant, sympy.S.Zero)])

@@ -17,6 +17,7 @@ from sympy.integrals.rationaltools import ratint
 
 from ..algebra.simplify.quotient_printer import LOOKS
 from ..algebra.simplify.simplifier import simplify
+from ..algebra.tree_derivatives import partial_derivative
 
 __all__ = ["antiderivative", "find_integral", "generic_branch", "shortened"]
 __all__ += ["trigonometric_quotient", "twists"]
@@ -70,7 +71,8 @@ def twists(
     for i, j, k in combinations(range(len(symbols)), 3):
         turns = ((i, j, k), (j, k, i), (k, i, j))
         terms = [
-            form[a] * (sympy.diff(form[c], symbols[b]) - sympy.diff(form[b], symbols[c]))
+            form[a]
+            * (partial_derivative(form[c], symbols[b]) - partial_derivative(form[b], symbols[c]))
             for a, b, c in turns
         ]
         found.append((sympy.Add(*terms), sympy.S.Zero))
@@ -86,7 +88,7 @@ def _is_integral(
         return sympy.log(u.args[0] if isinstance(u, sympy.Abs) else u)
 
     plain = candidate.replace(sympy.log, without_modulus)
-    derivatives = [sympy.diff(plain, symbol) for symbol in symbols]
+    derivatives = [partial_derivative(plain, symbol) for symbol in symbols]
     minors = [
         (derivatives[i] * form[j], derivatives[j] * form[i])
         for i, j in combinations(range(len(symbols)), 2)
@@ -103,7 +105,7 @@ def _candidates(
     for factor in (*islice((sympy.S.One, *present, *pairs), 16), *_divisors(coefficients, symbols)):
         scaled = [c / factor for c in coefficients]
         crossed = [
-            (sympy.diff(scaled[i], symbols[j]), sympy.diff(scaled[j], symbols[i]))
+            (partial_derivative(scaled[i], symbols[j]), partial_derivative(scaled[j], symbols[i]))
             for i, j in combinations(range(len(symbols)), 2)
         ]
         if equal(crossed):
@@ -130,7 +132,7 @@ def _divisors(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> It
         other = next((j for j, c in enumerate(form) if j != k and c != 0), None)
         if other is None:
             continue
-        twist = sympy.diff(form[other], x) - sympy.diff(form[k], symbols[other])
+        twist = partial_derivative(form[other], x) - partial_derivative(form[k], symbols[other])
         rate = shortened(twist / form[other])
         if rate != 0 and not rate.has(*(set(symbols) - {x})):
             exponent = antiderivative(rate, x)
@@ -154,7 +156,7 @@ def _potential(form: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]) -> s
     """
     total: sympy.Expr = sympy.S.Zero
     for k, symbol in enumerate(symbols):
-        rest = form[k] - sympy.diff(total, symbol)
+        rest = form[k] - partial_derivative(total, symbol)
         for base in (sympy.S.Zero, sympy.S.One, sympy.Rational(1, 2)):
             fixed = rest.subs(dict.fromkeys(symbols[:k], base))
             if not fixed.has(*UNDEFINED):
@@ -187,7 +189,7 @@ def _one_combination(
 ) -> Iterator[sympy.Expr | None]:
     """For a dx + b dy, a/b a function of B = alpha x + beta y: x - int b/(alpha b - beta a) dB."""
     for alpha, beta in _linear_combinations(a, b, x, y):
-        turn = [(sympy.diff(a, z) * b, a * sympy.diff(b, z)) for z in (x, y)]
+        turn = [(partial_derivative(a, z) * b, a * partial_derivative(b, z)) for z in (x, y)]
         left, right = (first - second for first, second in turn)
         if not equal([(beta * left, alpha * right)]):
             continue
@@ -208,7 +210,7 @@ def _linear_combinations(
     found: dict[tuple[sympy.Expr, sympy.Expr], None] = {}
     for node in (*sympy.preorder_traversal(a), *sympy.preorder_traversal(b)):
         if isinstance(node, sympy.Add) and node.has(x) and node.has(y):
-            alpha, beta = sympy.diff(node, x), sympy.diff(node, y)
+            alpha, beta = partial_derivative(node, x), partial_derivative(node, y)
             if not (alpha.has(x, y) or beta.has(x, y)):
                 found[alpha, beta] = None
     return list(found)
@@ -250,13 +252,15 @@ def trigonometric_quotient(expression: sympy.Expr, symbol: sympy.Symbol) -> symp
     if len(angles) != 1:
         return None
     angle = angles.pop()
-    rate = sympy.diff(angle, symbol)
+    rate = partial_derivative(angle, symbol)
     if rate.has(symbol):
         return None
     c, s = sympy.symbols("c s", cls=sympy.Dummy)
     plain = expression.xreplace({sympy.cos(angle): c, sympy.sin(angle): s, sympy.tan(angle): s / c})
     above, below = sympy.fraction(sympy.cancel(sympy.together(plain)))
-    (c1, s1), (c2, s2) = ((sympy.diff(side, c), sympy.diff(side, s)) for side in (above, below))
+    (c1, s1), (c2, s2) = (
+        (partial_derivative(side, c), partial_derivative(side, s)) for side in (above, below)
+    )
     rests = (above - c1 * c - s1 * s, below - c2 * c - s2 * s)
     linear = all(sympy.expand(rest) == 0 for rest in rests)
     if not linear or any(item.has(c, s, symbol) for item in (c1, s1, c2, s2)):
@@ -278,7 +282,7 @@ def _by_half_angle(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr |
     if len(angles) != 1:
         return None
     angle = angles.pop()
-    rate, half = sympy.diff(angle, symbol), sympy.Dummy("h", real=True)
+    rate, half = partial_derivative(angle, symbol), sympy.Dummy("h", real=True)
     sine, cosine = 2 * half / (1 + half**2), (1 - half**2) / (1 + half**2)
     ratios = {sympy.sin(angle): sine, sympy.cos(angle): cosine, sympy.tan(angle): sine / cosine}
     plain = expression.xreplace(ratios)

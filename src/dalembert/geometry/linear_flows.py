@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import sympy
 
+from ..algebra.tree import TreeAlgebra
 from .integrals import antiderivative, shortened
 
 __all__ = ["CoupledIntegrals", "coupled_integrals"]
@@ -45,7 +46,7 @@ def coupled_integrals(
     """
     unknown = sympy.Matrix(list(rates))
     given = sympy.Matrix(list(rates.values()))
-    matrix = given.jacobian(unknown).applyfunc(shortened)
+    matrix = TreeAlgebra().jacobian(given, unknown).applyfunc(shortened)
     if len(unknown) > MOST_UNKNOWNS or matrix.has(*unknown) or matrix.is_zero_matrix:
         return None
     scale = next(entry for entry in matrix if entry != 0)

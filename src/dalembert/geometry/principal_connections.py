@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import sympy
 
+from ..algebra.tree_derivatives import partial_derivative
 from ..errors import ModelError
 from ..typing import Vector
 from .group_coordinates import GroupCoordinates, exact_number
@@ -165,7 +166,7 @@ class PrincipalConnection:
         return _array(self.group.dimension, n, n, lambda a, i, j: rate(a, j, i) - rate(a, i, j))
 
     def _derivative(self, a: int, i: int, j: int) -> sympy.Expr:
-        return sympy.diff(self.form[a, i], self.coordinates[j])
+        return partial_derivative(self.form[a, i], self.coordinates[j])
 
     @cached_property
     def curvature_on_space(self) -> sympy.NDimArray:
@@ -272,7 +273,7 @@ class PrincipalConnection:
     def _generator_derivatives(self) -> sympy.NDimArray:
         """d_j K_a^i at [i, a, j], an array (n, k, n)."""
         n, q, K = len(self.coordinates), self.coordinates, self.generators
-        return _array(n, self.group.dimension, n, lambda i, a, j: sympy.diff(K[i, a], q[j]))
+        return _array(n, self.group.dimension, n, lambda i, a, j: partial_derivative(K[i, a], q[j]))
 
     def __str__(self) -> str:
         shape, group = ", ".join(map(str, self.shape)), ", ".join(map(str, self.group.symbols))

@@ -31,6 +31,7 @@ import sympy
 
 from ...algebra.graph import GraphAlgebra
 from ...algebra.simplify.simplifier import expansion_size, simplify
+from ...algebra.tree_derivatives import partial_derivative
 from ...algebra.verdicts import Rank, Verdict
 from ...geometry.vanishing import vanish
 from ...model.symbols import t
@@ -107,8 +108,8 @@ def _rate(equations: SecondOrder, F: sympy.Matrix, entry: sympy.Expr) -> sympy.E
     """Gamma: d/dt along a = F."""
     moved = zip(equations.coordinates, equations.velocities, strict=True)
     pushed = zip(equations.velocities, F, strict=True)
-    terms = (sympy.diff(entry, x) * rate for x, rate in (*moved, *pushed))
-    return sympy.Add(sympy.diff(entry, t), *terms)
+    terms = (partial_derivative(entry, x) * rate for x, rate in (*moved, *pushed))
+    return sympy.Add(partial_derivative(entry, t), *terms)
 
 
 def _rows(equations: SecondOrder, F: sympy.Matrix) -> tuple[list[list[sympy.Expr]], Rank]:
@@ -162,7 +163,7 @@ def _third_case(
         return Verdict("refuted", words), None
     symbols = (*equations.coordinates, *equations.velocities, t)
     curls = [
-        sympy.diff(form[i], symbols[j]) - sympy.diff(form[j], symbols[i])
+        partial_derivative(form[i], symbols[j]) - partial_derivative(form[j], symbols[i])
         for i, j in combinations(range(len(symbols)), 2)
     ]
     closed = vanish(curls)
@@ -208,15 +209,17 @@ def _logarithmic_form(
     minors = [change[a] * g[b] - change[b] * g[a] for a, b in combinations(entries, 2)]
     pivot = next(place for place in entries if g[place] != 0)
     along = simplify(-change[pivot] / g[pivot])
-    turned = [sympy.diff(g[i, 0], v[1]) - sympy.diff(g[i, 1], v[0]) for i in range(2)]
+    turned = [
+        partial_derivative(g[i, 0], v[1]) - partial_derivative(g[i, 1], v[0]) for i in range(2)
+    ]
     # mu_v1 g_i2 - mu_v2 g_i1 = mu (dg_i1/dv_2 - dg_i2/dv_1)
     table = sympy.Matrix([[g[0, 1], -g[0, 0]], [g[1, 1], -g[1, 0]]])
     by_v = [simplify(e) for e in table.adjugate() * sympy.Matrix(turned) / table.det()]
     by_q = [
         simplify(
-            sympy.diff(along, v[i])
+            partial_derivative(along, v[i])
             - _rate(equations, F, by_v[i])
-            - sum(sympy.diff(F[j], v[i]) * by_v[j] for j in range(2))
+            - sum(partial_derivative(F[j], v[i]) * by_v[j] for j in range(2))
         )
         for i in range(2)
     ]

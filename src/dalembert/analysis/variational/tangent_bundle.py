@@ -27,6 +27,7 @@ from ...algebra.graph import GraphAlgebra
 from ...algebra.simplify.simplifier import simplify
 from ...algebra.structure import Verdict
 from ...algebra.tree import TreeAlgebra
+from ...algebra.tree_derivatives import partial_derivative
 from ...errors import DalembertError, ModelError
 from ...formulations.forms import lagrange
 from ...formulations.independent_velocities import Reduction
@@ -130,27 +131,32 @@ class TangentBundle:
     # -- the forms of the Lagrangian ---------------------------------------------------------------
 
     @cached_property
+    def _gradient(self) -> list[sympy.Expr]:
+        """dL, (2n,)."""
+        return [partial_derivative(self.lagrangian, s) for s in self.symbols]
+
+    @cached_property
     def momentum_form(self) -> sympy.Matrix:
         """P* dL = L_v dq (1 x 2n)."""
-        return self.pulled([sympy.diff(self.lagrangian, s) for s in self.symbols])
+        return self.pulled(self._gradient)
 
     @cached_property
     def two_form(self) -> sympy.Matrix:
         """Omega_L = -d(P* dL) (2n x 2n)."""
-        derivatives = self.momentum_form.T.jacobian(list(self.symbols))
+        derivatives = TreeAlgebra().jacobian(self.momentum_form, sympy.Matrix(self.symbols))
         return (derivatives - derivatives.T).applyfunc(_shortened)
 
     @cached_property
     def energy(self) -> sympy.Expr:
         """H_L = dL(Phi) - L."""
-        pairs = zip(self.fundamental, self.symbols, strict=True)
-        power = sympy.Add(*(a * sympy.diff(self.lagrangian, s) for a, s in pairs))
+        pairs = zip(self.fundamental, self._gradient, strict=True)
+        power = sympy.Add(*(rate * derivative for rate, derivative in pairs))
         return _shortened(power - self.lagrangian)
 
     @cached_property
     def energy_form(self) -> sympy.Matrix:
         """dH_L (1 x 2n)."""
-        return sympy.Matrix([[sympy.diff(self.energy, s) for s in self.symbols]])
+        return sympy.Matrix([[partial_derivative(self.energy, s) for s in self.symbols]])
 
     def contraction(self, field: Vector) -> sympy.Matrix:
         """i_X Omega_L (1 x 2n)."""
@@ -172,7 +178,10 @@ class TangentBundle:
 
         A constraint on positions gives (f_q, 0), which is not admissible.
         """
-        rows = [[sympy.diff(self._function(c), s) for s in self.symbols] for c in self._bilateral]
+        rows = [
+            [partial_derivative(self._function(c), s) for s in self.symbols]
+            for c in self._bilateral
+        ]
         return sympy.Matrix(rows) if rows else sympy.zeros(0, 2 * self._n)
 
     @property
@@ -180,7 +189,7 @@ class TangentBundle:
         return tuple(self.system.bilateral)
 
     def _function(self, constraint: Constraint) -> sympy.Expr:
-        momenta = [sympy.diff(self.lagrangian, v) for v in self.system.velocities]
+        momenta = [partial_derivative(self.lagrangian, v) for v in self.system.velocities]
         table = dict(zip(self.system.momenta, momenta, strict=True))
         found: sympy.Expr = constraint.expression.xreplace(table)
         return found

@@ -20,6 +20,7 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...algebra.simplify.simplifier import lowest_terms
 from ...algebra.structure import Verdict
+from ...algebra.tree_derivatives import partial_derivative
 from ...analysis.anatomy import read_model
 from ...analysis.named_blocks import NamedBlocks
 from ...errors import FormError, ModelError, nearest
@@ -131,7 +132,7 @@ class Mechanics:
     ) -> sympy.Matrix:
         """Derivatives of a function by coordinates, (k x 1)."""
         chosen = range(len(self.coordinates)) if places is None else places
-        return sympy.Matrix([sympy.diff(function, q) for q in self.symbols(list(chosen))])
+        return sympy.Matrix([partial_derivative(function, q) for q in self.symbols(list(chosen))])
 
     def depends_on(self, expressions: Matrix | Vector, places: Sequence[int]) -> list[str]:
         """The coordinates among `places` that occur."""
@@ -200,7 +201,7 @@ def _energies(system: System) -> tuple[sympy.Matrix, sympy.Expr]:
     rest = dict.fromkeys(v, ZERO)
     L = system.lagrangian
     metric = sympy.hessian(L, v).applyfunc(lowest_terms)
-    linear = [lowest_terms(sympy.diff(L, x).xreplace(rest)) for x in v]
+    linear = [lowest_terms(partial_derivative(L, x).xreplace(rest)) for x in v]
     if metric.has(*v) or any(linear) or L.has(t):
         raise FormError(
             "Matching needs L = g(q) q_dot q_dot / 2 - U(q)",

@@ -29,6 +29,7 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...algebra.simplify.simplifier import simplify
 from ...algebra.structure import Verdict, numeric_rank
+from ...algebra.tree_derivatives import partial_derivative
 from ...errors import FormError
 from ...geometry.actions import Group
 from ...geometry.lie import LieGroup
@@ -316,9 +317,9 @@ def _section(
 
 def _inertia(tree: ReducedFunctions) -> list[sympy.Expr]:
     """The inertia of each body velocity, a function of the shape; 1 for each where it is not."""
-    algebra, xi = tree.algebra, tree.xi
-    table = algebra.jacobian(algebra.gradient(tree.lagrangian, xi), xi)
-    found = [simplify(table[k, k]) for k in range(xi.shape[0])]
+    momenta = tree.algebra.gradient(tree.lagrangian, tree.xi)
+    pairs = zip(momenta, tree.xi, strict=True)
+    found = [simplify(partial_derivative(momentum, velocity)) for momentum, velocity in pairs]
     known = {*tree.bundle.shape_symbols, *tree.bundle.system.parameters}
     return (
         found
