@@ -19,6 +19,7 @@ from sympy.physics.mechanics import (
     ReferenceFrame,
     RigidBody,
     SymbolicSystem,
+    WeldJoint,
     dynamicsymbols,
     inertia,
 )
@@ -100,6 +101,14 @@ def test_a_system_with_constraints_and_auxiliary_speeds():
     assert [type(c) for c in system.constraints] == [HolonomicConstraint, VelocityConstraint]
     motion = da.simulate(system, {"x": 0.5, "u": 1.0}, (0, 1), parameters={"m": 2.0, "g": 9.81})
     np.testing.assert_allclose(motion.reactions["w"].multiplier, 2.0 * 9.81, rtol=1e-9)
+
+
+def test_a_system_without_coordinates_is_said():
+    wall, block = RigidBody("wall"), RigidBody("block")
+    stated = SympySystem.from_newtonian(wall)
+    stated.add_joints(WeldJoint("glue", wall, block))
+    with pytest.raises(ModelError, match="no coordinates"):
+        from_sympy(stated)
 
 
 def test_a_system_formed_by_lagranges_method():

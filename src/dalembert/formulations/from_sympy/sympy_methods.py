@@ -128,6 +128,10 @@ def _method_of(stated: Any) -> Any:
         def _form_eoms(self) -> None:
             """Leave the equations out."""
 
+    if not len(stated.q):
+        raise ModelError(
+            "SymPy's system has no coordinates", remedy="add a joint that moves, or coordinates"
+        )
     attribute = "eom_method" if isinstance(stated, mechanics.System) else "method"
     if getattr(stated, attribute) is None:
         stated = copy.copy(stated)

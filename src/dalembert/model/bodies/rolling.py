@@ -33,6 +33,7 @@ from .rolling_surfaces import (
     Touch,
     plane,
     sphere,
+    wheel_axis,
 )
 from .steps import named_triple
 from .vectors import IDENTITY, Triple, add, cross, dot, scale, unit_axis
@@ -71,6 +72,10 @@ class Rolling:
         touch = self.surface.touch(self.name, seen)
         place = self.wheel.moved(touch.point, IDENTITY)
         spot = kinematics.position(place)
+        axis = wheel_axis(self.surface)
+        if axis is not None and len(contact.tangents) > 2:
+            across = base.inverse.applied(wheel.applied(axis))
+            contact = replace(contact, tangents=_wheel_tangents(self.name, contact.normal, across))
         if self.limits:
             contact = _with_unit_tangents(contact)
         positions = self._positions(contact, touch, spot, kinematics)
@@ -154,6 +159,12 @@ class Rolling:
             for key, word, values in (*parts, ("rolling_friction", "roll", rolls))
             if self.limits.get(key, 0) != 0
         ]
+
+
+def _wheel_tangents(name: str, normal: Triple, axis: Triple) -> tuple[Triple, Triple]:
+    """The direction in which a wheel rolls, and that across; they vanish where it lies flat."""
+    ahead = named_triple(f"g_{name}", cross(axis, normal))
+    return ahead, named_triple(f"h_{name}", cross(normal, ahead))
 
 
 def _with_unit_tangents(contact: RollingContact) -> RollingContact:

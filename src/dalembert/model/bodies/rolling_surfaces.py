@@ -42,6 +42,7 @@ __all__ = [
     "plane",
     "sphere",
     "torus",
+    "wheel_axis",
 ]
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
@@ -106,6 +107,11 @@ class _Round:
             outward = add(normal, scale(-along, self.axis))
             point = add(point, scale(-self.radius / edge, outward))
         return Touch(named_triple(f"c_{name}", point))
+
+
+def wheel_axis(surface: RollingSurface) -> Triple | None:
+    """The axis of a disk or torus, in the frame of the surface."""
+    return surface.axis if isinstance(surface, _Round) and surface.radius != 0 else None
 
 
 @dataclass(frozen=True)
