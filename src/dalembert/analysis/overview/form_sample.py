@@ -139,9 +139,15 @@ def _quantities(kernel: Kernel, observed: Array) -> dict[str, Array]:
     """Accelerations, total reaction and its power at places, from the observed columns."""
     where = kernel.observed
     found = {"accelerations": observed[:, where["accelerations"]]}
-    reactions = [observed[:, place] for key, place in where.items() if key.startswith("reaction ")]
+    reactions = {
+        key.removeprefix("reaction "): at for key, at in where.items() if "reaction " in key
+    }
     if reactions:
-        total = np.sum(reactions, axis=0)
+        # a large system lists the entries of a reaction that are not zero everywhere
+        listed = kernel.large.reaction_places if kernel.large is not None else {}
+        total = np.zeros((len(observed), kernel.n_coordinates))
+        for name, place in reactions.items():
+            total[:, listed.get(name, slice(None))] += observed[:, place]
         found["reaction"] = total
         found["power"] = np.sum(total * observed[:, where["velocities"]], axis=1, keepdims=True)
     return found

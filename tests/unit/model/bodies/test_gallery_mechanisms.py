@@ -73,6 +73,14 @@ def test_the_unicycle_of_bodies_has_the_accelerations_of_the_gallery_energies():
         assert worst < 1e-12 * max(abs(expected[q]) for q in angles)
 
 
+def test_a_wheel_rolls_past_every_axis_of_the_shell_inside():
+    """The contact reaches the axis x of the shell at 3.67 s, where one of n x e_k vanishes."""
+    motion = da.simulate(da.gallery.load("spherical-robot"), span=(0.0, 4.0))
+    assert motion.t[-1] == 4.0
+    assert np.min(np.abs(motion["drive_sz"][motion.t > 3])) < 0.05
+    assert np.max(np.abs(motion["drive_sx"])) > 0.29
+
+
 @pytest.mark.parametrize("loops", [1, 5])
 def test_four_bars_swing_as_one_pendulum(loops):
     system, angle, rate = four_bars.mechanism(loops).system(), 0.7, 1.3
@@ -130,6 +138,14 @@ def test_joint_and_maximal_coordinates_agree(name):
     symbols = (*scenario.system.coordinates, *scenario.system.velocities)
     state = {s.name: float(motion[s.name][-1]) for s in symbols}
     assert da.bodies.agreement(mechanism, state, scenario.parameters) < 1e-9
+
+
+@pytest.mark.long
+def test_forms_agree_where_reactions_are_listed_without_zeros():
+    """The Stewart platform has a sparse solve, whose reactions have entries for few coordinates."""
+    found = da.compare(da.gallery.load("stewart-platform"), n=1)
+    assert sum(why is None for why in found.forms.values()) > 3
+    assert found.worst < 1e-9
 
 
 def test_bricards_loop_is_redundant_and_has_one_degree_of_freedom():
