@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 CODE := src tests benchmarks scripts examples soak
 
-.PHONY: help demo lab test test-long coverage test-extras soak soak-quick pins audit sbom lint docs bench bench-quick clean
+.PHONY: help demo lab test test-long coverage test-extras soak soak-quick pins audit sbom lint docs dist bench bench-quick clean
 
 help:
 	@echo "make demo        set up, run a system end to end, leave pictures and results in demo/"
@@ -22,6 +22,7 @@ help:
 	@echo "make sbom        the pinned packages as a CycloneDX list, sbom.cdx.json"
 	@echo "make lint        formatting, lint and types"
 	@echo "make docs        build the documentation into site/"
+	@echo "make dist        wheel and sdist in dist/, built twice and compared byte by byte"
 	@echo "make bench       measure beside the peers, in an environment of its own"
 	@echo "make clean       remove what these commands made"
 
@@ -63,6 +64,10 @@ $(VENV)/.ready-lab: $(VENV)/.ready
 
 lab: $(VENV)/.ready-lab
 	$(BIN)/dalembert lab examples
+
+dist: $(VENV)/.ready
+	@$(PIP) --quiet "hatchling>=1.24"
+	$(BIN)/python scripts/build_twice.py dist
 
 test: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
