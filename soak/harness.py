@@ -122,7 +122,10 @@ def run_part(name: str, options: Options, say: Callable[[str], None] = print) ->
 def write_result(
     path: Path, name: str, report: Report, wall: float, used: float, options: Options
 ) -> None:
-    """What a part found, for docs/guarantees.md."""
+    """What a part found, for docs/guarantees.md; a run that was resumed adds its seconds."""
+    if options.resume:
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        wall, used = wall + earlier["wall seconds"], used + earlier["CPU seconds"]
     kept = {
         "part": name,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
