@@ -145,6 +145,15 @@ def test_blocks_that_fall_together_stay_together_without_a_force() -> None:
     assert broken_laws(motion) == []
 
 
+@pytest.mark.long
+def test_blocks_that_fall_together_hit_the_floor_alike_in_other_units() -> None:
+    """In free fall the force between them is rounding, in whatever units."""
+    metres, millimetres = followed(682), followed(682, 1000.0)
+    for name in ("x", "y", "z", "theta"):
+        assert millimetres[name][-1] / 1000 == pytest.approx(metres[name][-1], abs=1e-9)
+    assert len(metres.impacts) == len(millimetres.impacts)
+
+
 @pytest.mark.parametrize("number", [276, 929])
 def test_forces_of_contacts_that_share_directions_are_inside_their_cones(number: int) -> None:
     """A ball in a corner with resistance to rolling, and a puck on a table beside a wall."""

@@ -248,6 +248,19 @@ def test_impacts_are_events() -> None:
     assert found["events"] and all(event["name"].startswith("impact") for event in found["events"])
 
 
+def test_changes_of_contacts_are_listed() -> None:
+    x, y = da.coordinates("x y")
+    floor = da.unilateral(y >= 0, friction=0.5, tangent=x.dot, name="floor")
+    kinetic = (x.dot**2 + y.dot**2) / 2
+    block = da.System([x, y], kinetic=kinetic, potential=10 * y, constraints=[floor])
+    found = ask("run", dumps(da.Scenario(block, start={x.dot: 1}, span=(0, 1))), frames=20)
+    assert [change["words"] for change in found["modes"]] == [
+        "floor slips: at the start",
+        "floor sticks: its slip ended",
+    ]
+    assert found["modes"][1]["t"] == pytest.approx(0.2) and "floor" in found["reactions"]
+
+
 def test_a_run_that_is_late_keeps_what_it_has() -> None:
     class Late(JobContext):
         is_late = True

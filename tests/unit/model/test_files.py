@@ -355,3 +355,21 @@ c = 0.3
     ):
         with pytest.raises(DalembertError, match=said):
             loads(wrong)
+
+
+def test_anisotropic_friction_is_read_and_written() -> None:
+    text = """
+coordinates = ["x", "y", "z"]
+kinetic = "(x_dot**2 + y_dot**2 + z_dot**2)/2"
+potential = "9.81*z"
+constraints = [
+    {expression = "-z <= 0", name = "table", friction = ["c", "2*c"], tangent = ["x_dot", "y_dot"]},
+]
+[parameters]
+c = 0.3
+"""
+    [table] = loads(text).system.unilateral
+    assert table.anisotropy == 2 and [str(e) for e in table.tangent] == ["x_dot", "2*y_dot"]
+    assert loads(dumps(loads(text))).system == loads(text).system
+    with pytest.raises(DalembertError, match="each of two directions"):
+        loads(text.replace('["x_dot", "y_dot"]', '"x_dot"'))

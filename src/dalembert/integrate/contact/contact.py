@@ -301,7 +301,9 @@ class Contacts:
         instant = self.values.instant(driver, closed, t, y)
         forces = held_contacts(instant, closed).forces
         noise = 1e-12 * np.abs(forces).max(initial=0.0)
-        return tuple(n for n in closed if forces[instant.normal(n)] > noise)
+        return tuple(
+            n for n in closed if forces[instant.normal(n)] > max(noise, instant.force_rounding(n))
+        )
 
     def _approaching(
         self, driver: Driver, closed: tuple[str, ...], t: float, y: Array, fastest: float

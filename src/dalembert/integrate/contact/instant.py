@@ -13,6 +13,9 @@ from ...typing import Array
 
 __all__ = ["Gap", "Instant", "contact_space"]
 
+#: What is below this part of the terms that cancel in it is rounding.
+ROUNDING = 1e-12
+
 
 class Gap(NamedTuple):
     """A gap at an instant: its value, its rate, and what rounding makes of it."""
@@ -37,6 +40,8 @@ class Instant:
     rows : mapping of contact to its normal row and its tangent rows
     matrix, free : arrays (m, m), (m,)
         Accelerations of gaps and slips: free + matrix @ forces.
+    terms : array (m,)
+        The sizes of what `free` is the sum of; parts of it that are tiny are rounding.
     velocity_matrix, velocity : arrays (m, m), (m,)
         The same for a jump of the velocities by impulses.
     lift, first : arrays (n_state, m), (n_state,)
@@ -52,6 +57,7 @@ class Instant:
     velocity: Any
     lift: Any
     first: Any
+    terms: Any
     limits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     held: Mapping[str, int] = field(default_factory=dict)
 
@@ -62,6 +68,12 @@ class Instant:
     def tangents(self, name: str) -> tuple[int, ...]:
         """The tangent rows of a contact or a friction limit."""
         return self.limits[name] if name in self.limits else self.rows[name][1]
+
+    def force_rounding(self, name: str) -> float:
+        """What rounding makes of the normal force of a contact."""
+        row = self.normal(name)
+        response = self.matrix[row, row]
+        return ROUNDING * float(self.terms[row]) / response if response > 0 else 0.0
 
     def load(self, name: str) -> int:
         """The row of the constraint that presses."""
@@ -123,9 +135,10 @@ def contact_space(
         matrix = own @ responses.T
         return 0.5 * (matrix + matrix.T), own @ begin + signs * values[places], responses, begin
 
-    matrix, free, _, _ = seen(rows, -right, force, right[others])
+    matrix, free, _, begin = seen(rows, -right, force, right[others])
+    terms = np.abs(rows[places]) @ np.abs(begin) + np.abs(right[places])
     below, velocity, responses, first = seen(
         velocity_rows, residual, np.zeros(len(force)), -residual[others]
     )
     change = lift @ responses.T
-    return Instant(table, matrix, free, below, velocity, change, lift @ first, rubs, presses)
+    return Instant(table, matrix, free, below, velocity, change, lift @ first, terms, rubs, presses)

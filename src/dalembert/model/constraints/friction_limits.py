@@ -241,6 +241,13 @@ def velocity(
             seen=f"{len(parts)} directions" + (" and work" if work else ""),
             remedy="give one direction in a plane and two in space",
         )
+    if not isinstance(normal, str):
+        raise ModelError(
+            f"The load of the friction limit `{name}` is the reaction of one constraint",
+            seen=f"normal = {normal!r}",
+            remedy="name one constraint, or give load=, the size of the force as an expression; the"
+            " norm of several reactions, as of a joint, is not followed",
+        )
     slips = [vanishing(part) for part in parts]
     return FrictionLimit(
         slips[0],
