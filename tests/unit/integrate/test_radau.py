@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Abs, cos, sin, sqrt
+from sympy import Abs, Max, cos, sin, sqrt
 
 import dalembert as da
 from dalembert.codegen.native.native_module import NativeModule
@@ -264,6 +264,24 @@ def test_contacts_switches_inputs_and_dependent_constraints() -> None:
         found = da.simulate(system, {"x": 1.0}, (0, 4), rtol=1e-9, method="radau5", **more)
         assert found.success
         np.testing.assert_allclose(found.y[:, -1], exact.y[:, -1], atol=1e-8)
+
+
+@pytest.mark.parametrize("order", [5, 9])
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6])
+def test_steps_grow_again_after_an_impact_by_penalty(order: int, rtol: float) -> None:
+    """At rest on the floor nothing bounds them: a stale contraction once held them for ever."""
+    x, y, spin = da.coordinates("x y spin")
+    depth = Max(-y, 0)
+    ball = da.System(
+        [x, y, spin],
+        kinetic=(x.dot**2 + y.dot**2) / 2 + spin.dot**2 / 500,
+        potential=9.81 * y + 1e8 / 3 * depth**3,
+        dissipation=1e7 / 2 * depth * (y.dot**2 + (x.dot - spin.dot / 10) ** 2),
+    )
+    found = da.simulate(ball, {"y": 0.5, "x_dot": 1.0}, (0, 3), rtol=rtol, method=f"radau{order}")
+    assert found.success and found.statistics["steps"] < 300
+    assert found["y"][-1] == pytest.approx(-np.sqrt(9.81e-8), rel=1e-5)
+    assert found["x_dot"][-1] == pytest.approx(1 / 1.4, rel=1e-6)
 
 
 def test_many_runs_and_a_stored_one(tmp_path: Path) -> None:

@@ -338,7 +338,7 @@ def newton(context: RunFields, t: float, h: float, y: Reals, z: Reals, by_blocks
             if not by_blocks and left * norm * contraction**ahead > limit:
                 return NOT_CONTRACTING
         if left * norm <= limit:
-            radau.remainder = left
+            radau.remainder, radau.contraction = left, contraction
             return 0
         before = norm
     return NOT_CONTRACTING

@@ -42,7 +42,7 @@ HARDLY = 1.2
 #: The contraction that growing steps stay below.
 WANTED = 0.3
 #: Steps stay below this part of one whose equations were not solved; the bound grows by this.
-NOT_AGAIN, FORGET = 0.7, 1.05
+NOT_AGAIN, FORGET = 0.7, 1.3
 #: Most steps by the Jacobians of all stages, before the simplified iteration is tried again.
 MOST_BLOCKS = 256
 #: The share of the step that the estimate allows.
@@ -190,7 +190,7 @@ def radau_growth(context: RunFields, error: float) -> float:
         factor = min(factor, safety * change * float((error * error / radau.error_before) ** power))
     if error <= 1.0 and factor > 1.0:
         # Where the Jacobian varies, contraction grows about like the square of the step.
-        if radau.blocks_left == 0 and (radau.n_iterations > 1 or radau.is_fresh != 0):
+        if radau.blocks_left == 0 and radau.n_iterations > 1:
             factor = max(1.0, min(factor, sqrt(WANTED / max(radau.contraction, 1e-10))))
         factor = max(1.0, min(factor, radau.h_limit / abs(radau.h_now)))
         if radau.was_rejected != 0:
