@@ -166,7 +166,7 @@ def mjcf(scene: Scene, corners: bool) -> str:
         )
     pull = " ".join(map(repr, scene.gravity))
     body = "".join(parts)
-    return f'<mujoco><option gravity="{pull}"/><worldbody>{body}</worldbody></mujoco>'
+    return f'<mujoco model="scene"><option gravity="{pull}"/><worldbody>{body}</worldbody></mujoco>'
 
 
 def mujoco(scene: Scene, times: Any) -> Found:
