@@ -253,7 +253,7 @@ def test_changes_of_contacts_are_listed() -> None:
     floor = da.unilateral(y >= 0, friction=0.5, tangent=x.dot, name="floor")
     kinetic = (x.dot**2 + y.dot**2) / 2
     block = da.System([x, y], kinetic=kinetic, potential=10 * y, constraints=[floor])
-    found = ask("run", dumps(da.Scenario(block, start={x.dot: 1}, span=(0, 1))), frames=20)
+    found = ask("run", dumps(da.Scenario(block, start={x.dot: 1})), span=[0.0, 1.0], frames=20)
     assert [change["words"] for change in found["modes"]] == [
         "floor slips: at the start",
         "floor sticks: its slip ended",
