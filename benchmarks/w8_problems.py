@@ -319,8 +319,8 @@ def identified_pendulum(**options: Any) -> Found:
 
 
 #: The acrobot's value is ours at 1e-6; by hand in CasADi, Radau's collocation with three stages on
-#: 1600 intervals gives 6.49400004, Hermite-Simpson's 6.4940005. The snakeboard's is ours from 25 to
-#: 62 intervals; programs by hand end between 0.1216 and 0.1240, as the mesh decides.
+#: 1600 intervals gives 6.49400004, Hermite-Simpson's 6.4940005. The snakeboard has no confirmed
+#: optimum: the search leads to 0.12536 or 0.12540, programs by hand end between 0.1216 and 0.1240.
 PROBLEMS = {
     "cart-effort": Problem(58.8076674645, cart_effort),
     "cart-time": Problem(1.167090858, cart_time),
