@@ -102,9 +102,9 @@ def _simulated(size: str, options: dict[str, Any]) -> Built:
     keywords: dict[str, Any] = {"parameters": model.parameters, **options}
     motion = da.simulate(model.system, model.start, (0.0, 2 * STEP), **keywords)
     simulated = time.process_time()
-    drift = float(np.ptp(motion.energy))
-    told = motion.statistics
+    told = dict(motion.statistics)
     parts = [value for name, value in told.items() if name.endswith("_seconds")]
+    drift = float(np.ptp(motion.energy))
     stages = {
         "state_s": stated - begin,
         "compile_s": simulated - stated,

@@ -23,17 +23,16 @@ Q is the composite inertia (section 6.2), and its Q_ii the diagonal of L_vv.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import casadi as ca
 
-from .scalars import minus, over, plus, times
-from .sparse_factor import Budget, Column
+from .scalars import over, plus, times
+from .sparse_factor import Column
 
-__all__ = ["LiftedFactor", "Lifting", "lift"]
+__all__ = ["Lifting", "add_both", "add_to", "lift"]
 
 #: A sum of more terms gets a node of its own even where it is used only once.
 WIDEST = 4
@@ -53,11 +52,14 @@ class Lifting:
         D: each node by earlier unknowns.
     form : list of mappings
         Q, symmetric: its rows without what is zero.
+    rows : list of mappings
+        The derivatives of further expressions, which are affine in the symbols.
     """
 
     n: int
     definitions: list[Column]
     form: list[Column]
+    rows: list[Column]
 
     @cached_property
     def passing_operations(self) -> int:
@@ -73,12 +75,13 @@ class Lifting:
         return count
 
 
-def lift(scalar: ca.SX, symbols: ca.SX) -> Lifting | None:
+def lift(scalar: ca.SX, symbols: ca.SX, affine: ca.SX | None = None) -> Lifting | None:
     """The Hessian of `scalar` with respect to `symbols` (n x 1) as a form in shared nodes.
 
     None where the symbols occur in other operations than sums, products, and quotients by what does
-    not depend on them.
+    not depend on them. Expressions `affine` in the symbols (m x 1) share nodes with the scalar.
 
+    >>> from .lifted_factor import LiftedFactor
     >>> v = ca.SX.sym("v", 3)
     >>> shared = v[0] + 2 * v[1]
     >>> found = lift(v[1] ** 2 + shared**2 + (shared + v[2]) ** 2, v)
@@ -88,8 +91,11 @@ def lift(scalar: ca.SX, symbols: ca.SX) -> Lifting | None:
     >>> {i: float(value) for i, value in sorted(LiftedFactor(found).solve(right).items())}
     {0: -1.0, 1: 1.0, 2: -1.0}
     """
-    tape = _Tape(scalar, symbols)
-    return _Lifter(tape).lifting() if tape.is_polynomial else None
+    tape = _Tape(scalar, symbols, affine)
+    lifter = _Lifter(tape) if tape.is_polynomial else None
+    if lifter is None or any(root in lifter.bent for root in tape.roots.values()):
+        return None
+    return lifter.lifting()
 
 
 @dataclass(frozen=True)
@@ -112,23 +118,34 @@ class _Tape:
         The symbol that a node is.
     root : int
         The scalar itself, -1 where it does not depend on the symbols.
+    roots : dict
+        The nodes that further expressions are, by their number.
     is_polynomial : bool
         Whether all of these nodes could be read.
     """
 
-    def __init__(self, scalar: ca.SX, symbols: ca.SX) -> None:
+    def __init__(self, scalar: ca.SX, symbols: ca.SX, affine: ca.SX | None = None) -> None:
         self.n = symbols.numel()
+        self.count = 0 if affine is None else affine.numel()
+        self.roots: dict[int, int] = {}
+        outputs = [scalar] if affine is None else [scalar, ca.densify(affine)]
         self.steps: dict[int, _LiftedStep] = {}
         self.places: dict[int, int] = {}
         self.root, self.is_polynomial = -1, True
-        function = ca.Function("tape", [symbols], [scalar], {"allow_free": True})
+        function = ca.Function("tape", [symbols], outputs, {"allow_free": True})
         values: list[Any] = function.instructions_sx().nonzeros()
         of_symbols = ca.vertsplit(function.sx_in(0)) if self.n else []
         slots: dict[int, int] = {}
+        known: dict[tuple[Any, ...], int] = {}
         for k in range(function.n_instructions()):
             code = function.instruction_id(k)
             if code == ca.OP_OUTPUT:
-                self.root = slots[function.instruction_input(k)[0]]
+                found = slots[function.instruction_input(k)[0]]
+                which, number = function.instruction_output(k)
+                if which == 0:
+                    self.root = found
+                elif found in self.steps:
+                    self.roots[number] = found
                 continue
             (slot,) = function.instruction_output(k)
             if code == ca.OP_INPUT:
@@ -136,8 +153,16 @@ class _Tape:
                 self.steps[k], values[k] = _LiftedStep((), ()), of_symbols[place]
             elif code not in (ca.OP_CONST, ca.OP_PARAMETER):
                 arguments = [slots[a] for a in function.instruction_input(k)]
+                if self.count:  # what scalar and rows share is often written twice
+                    earlier = known.setdefault((code, *arguments), k)
+                    if earlier != k:
+                        slots[slot] = earlier
+                        continue
                 if any(a in self.steps for a in arguments):
                     self._read(k, code, arguments, values)
+            elif self.count:
+                slots[slot] = known.setdefault((code, values[k].element_hash()), k)
+                continue
             slots[slot] = k
         if self.root not in self.steps:
             self.root = -1
@@ -185,6 +210,10 @@ class _Lifter:
         self.n = tape.n
         self.definitions: list[Column] = []
         self.form: list[Column] = [{} for _ in range(tape.n)]
+        self.bent: set[int] = set()
+        for k, step in self.steps.items():
+            if step.is_bent or any(a in self.bent for a in step.arguments):
+                self.bent.add(k)
 
     def lifting(self) -> Lifting:
         weights = self._weights()
@@ -195,14 +224,14 @@ class _Lifter:
                 self._add_square(weight, made[arguments[0]])
             else:
                 self._add_product(weight, made[arguments[0]], made[arguments[1]])
-        return Lifting(self.n, self.definitions, self.form)
+        rows: list[Column] = [{} for _ in range(self.tape.count)]
+        for number, root in self.tape.roots.items():
+            rows[number] = made[root]
+        return Lifting(self.n, self.definitions, self.form, rows)
 
     def _weights(self) -> dict[int, Any]:
         """dL/dx_k of the nodes that are products, by the chain rule from the root."""
-        bent: set[int] = set()
-        for k, step in self.steps.items():
-            if step.is_bent or any(a in bent for a in step.arguments):
-                bent.add(k)
+        bent = self.bent
         derivatives: dict[int, Any] = {self.tape.root: _ONE}
         for k in reversed(self.steps):
             if k not in bent or k not in derivatives:
@@ -225,6 +254,8 @@ class _Lifter:
         for k in weights:
             for a in set(self.steps[k].arguments):
                 uses[a] = uses.get(a, 0) + 1
+        for root in self.tape.roots.values():
+            uses[root] = uses.get(root, 0) + 1
         for k in reversed(self.steps):
             if k in uses:
                 for a in self.steps[k].arguments:
@@ -239,7 +270,7 @@ class _Lifter:
             found: Column = {}
             for a, derivative in zip(step.arguments, step.derivatives, strict=True):
                 for unknown, entry in made[a].items():
-                    _add(found, unknown, times(derivative, entry))
+                    add_to(found, unknown, times(derivative, entry))
             if len(found) > 1 and (uses[k] > 1 or len(found) > WIDEST):
                 self.definitions.append(found)
                 self.form.append({})
@@ -253,7 +284,7 @@ class _Lifter:
         for number, (i, entry) in enumerate(entries):
             scaled = times(double, entry)
             for j, other in entries[number:]:
-                _add_both(self.form, i, j, times(scaled, other))
+                add_both(self.form, i, j, times(scaled, other))
 
     def _add_product(self, weight: ca.SX, left: Column, right: Column) -> None:
         """weight * left * right as a term of the scalar: its second derivatives."""
@@ -261,7 +292,7 @@ class _Lifter:
             scaled = times(weight, entry)
             for j, other in right.items():
                 value = times(scaled, other)
-                _add_both(self.form, i, j, value if i != j else _doubled(value))
+                add_both(self.form, i, j, value if i != j else _doubled(value))
 
 
 def _doubled(value: ca.SX) -> ca.SX:
@@ -273,169 +304,12 @@ def _doubled(value: ca.SX) -> ca.SX:
     return times(_TWO, value)
 
 
-def _add(column: Column, place: int, value: ca.SX) -> None:
+def add_to(column: Column, place: int, value: ca.SX) -> None:
+    """Add to an entry of a column."""
     column[place] = plus(column[place], value) if place in column else value
 
 
-class LiftedFactor:
-    """L D L^T of a lifted Hessian as scalars of the graph, with the interface of a `SparseFactor`.
-
-    The next symbol is always one that the fewest remaining nodes depend on: tips of a tree come
-    first. There is no search for pivots by size; the caller looks at the health.
-
-    Attributes
-    ----------
-    pivots, diagonal : dicts (n,)
-        D, and the diagonal of the Hessian, by symbol.
-    """
-
-    def __init__(self, lifting: Lifting, budget: Budget | None = None) -> None:
-        self.n, self.budget = lifting.n, budget or Budget()
-        self._definitions = lifting.definitions
-        self._form = [dict(row) for row in lifting.form]
-        self._composite = [dict(row) for row in lifting.form]
-        self.pivots: dict[int, Any] = {}
-        self.diagonal: dict[int, Any] = {}
-        self._inverses: dict[int, Any] = {}
-        self._columns: dict[int, Column] = {}
-        self.order = list(self._order())
-
-    def _order(self) -> Iterator[int]:
-        """Eliminate, and give the unknowns in the order in which it happens."""
-        depending = self._depending()
-        left = (1 << len(self._definitions)) - 1
-        waiting = set(range(self.n))
-        while waiting:
-            symbol = min(
-                waiting, key=lambda i: ((depending[i] & left).bit_count(), len(self._form[i]), i)
-            )
-            waiting.remove(symbol)
-            nodes = depending[symbol] & left
-            while nodes:
-                last = nodes.bit_length() - 1
-                nodes ^= 1 << last
-                left ^= 1 << last
-                self._put_in(self._form, self.n + last)
-                self._put_in(self._composite, self.n + last)
-                yield self.n + last
-            self._eliminate(symbol)
-            yield symbol
-
-    def _depending(self) -> list[int]:
-        """The nodes that depend on each unknown, as bits."""
-        found = [0] * len(self._form)
-        for k in reversed(range(len(self._definitions))):
-            here = found[self.n + k] | 1 << k
-            for i in self._definitions[k]:
-                found[i] |= here
-        return found
-
-    def _put_in(self, form: list[Column], node: int) -> None:
-        """Q with the definition of a node in place of it."""
-        row, form[node] = form[node], {}
-        own = row.pop(node, None)
-        for other in row:
-            del form[other][node]
-        parents = list(self._definitions[node - self.n].items())
-        self.budget.spend(len(parents) * (len(row) + len(parents)))
-        others = [
-            (j, entry) for j, entry in row.items() if j not in self._definitions[node - self.n]
-        ]
-        for number, (i, coefficient) in enumerate(parents):
-            for j, entry in others:
-                _add_both(form, i, j, times(coefficient, entry))
-            cross = row.get(i)
-            for j, further in parents[number:]:
-                # Q_ij + D_i (Q_kk D_j + Q_kj) + Q_ki D_j
-                value = None if own is None else times(further, own)
-                if j in row:
-                    value = row[j] if value is None else plus(value, row[j])
-                value = None if value is None else times(coefficient, value)
-                if cross is not None:
-                    second = times(cross, further)
-                    value = second if value is None else plus(value, second)
-                if value is not None:
-                    _add_both(form, i, j, value)
-
-    def _eliminate(self, symbol: int) -> None:
-        row, self._form[symbol] = self._form[symbol], {}
-        self.pivots[symbol] = pivot = row.pop(symbol, ca.SX(0))
-        composite, self._composite[symbol] = self._composite[symbol], {}
-        self.diagonal[symbol] = composite.pop(symbol, ca.SX(0))
-        for other in composite:
-            del self._composite[other][symbol]
-        inverse = self._inverses[symbol] = over(_ONE, pivot)
-        column = self._columns[symbol] = {
-            other: times(entry, inverse) for other, entry in row.items()
-        }
-        others = list(row.items())
-        self.budget.spend(len(others) * (len(others) + 3) // 2 + 1)
-        for number, (i, entry) in enumerate(others):
-            del self._form[i][symbol]
-            for j, _ in others[number:]:
-                value = times(entry, column[j])
-                known = self._form[i].get(j)
-                value = -value if known is None else minus(known, value)
-                self._form[i][j] = self._form[j][i] = value
-
-    def forward(self, right: Column) -> Column:
-        """L^-1 of a column over the symbols; entries that are missing are zero."""
-        loads, found = dict(right), {}
-        for unknown in self.order:
-            value = loads.pop(unknown, None)
-            if value is None:
-                continue
-            if unknown >= self.n:
-                for i, coefficient in self._definitions[unknown - self.n].items():
-                    _add(loads, i, times(coefficient, value))
-                continue
-            found[unknown] = value
-            for other, entry in self._columns[unknown].items():
-                step = times(entry, value)
-                loads[other] = minus(loads[other], step) if other in loads else -step
-        return found
-
-    def divided(self, column: Column) -> Column:
-        """D^-1 of a column."""
-        return {place: times(value, self._inverses[place]) for place, value in column.items()}
-
-    def backward(self, right: Column) -> Column:
-        """L^-T of a column."""
-        found: Column = {}
-        for unknown in reversed(self.order):
-            if unknown >= self.n:
-                terms = [
-                    times(entry, found[i])
-                    for i, entry in self._definitions[unknown - self.n].items()
-                    if i in found
-                ]
-                value = None
-                for term in terms:
-                    value = term if value is None else plus(value, term)
-            else:
-                value = right.get(unknown)
-                for other, entry in self._columns[unknown].items():
-                    if other in found:
-                        step = times(entry, found[other])
-                        value = -step if value is None else minus(value, step)
-            if value is not None:
-                found[unknown] = value
-        return {place: value for place, value in found.items() if place < self.n}
-
-    def solve(self, right: Column) -> Column:
-        """The solution of Hessian x = right, by symbol."""
-        return self.backward(self.divided(self.forward(right)))
-
-    @cached_property
-    def health(self) -> ca.SX:
-        """The least |pivot / diagonal entry|, as one scalar; 1 at best."""
-        largest = _ONE
-        for symbol, entry in self.diagonal.items():
-            if not ca.is_equal(self.pivots[symbol], entry, 1):
-                largest = ca.fmax(largest, ca.fabs(times(entry, self._inverses[symbol])))
-        return over(_ONE, largest)
-
-
-def _add_both(form: list[Column], i: int, j: int, value: ca.SX) -> None:
+def add_both(form: list[Column], i: int, j: int, value: ca.SX) -> None:
+    """Add to an entry of a symmetric form and to its mirror image."""
     known = form[i].get(j)
     form[i][j] = form[j][i] = value if known is None else plus(known, value)

@@ -73,6 +73,11 @@ def _squares(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> tuple[sympy.
     >>> _squares(x**2 + x*y + y**2, {x, y}), _squares(x**2 + 3*x*y + y**2, {x, y})
     ((x + y/2, y), ())
     """
+    if any(
+        node.is_Function and not node.free_symbols.isdisjoint(symbols)
+        for node in sympy.preorder_traversal(expression)
+    ):
+        return ()
     moving = expression.as_independent(*symbols, as_Add=False)[1]
     if not moving.free_symbols <= symbols or sympy.count_ops(moving) > MOST_OPERATIONS:
         return ()

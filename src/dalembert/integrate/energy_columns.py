@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,10 +28,27 @@ from .quadrature import integrate_along
 if TYPE_CHECKING:
     from .motion import Motion
 
-__all__ = ["MEANINGS", "Columns", "energy_names", "sampled_at"]
+__all__ = ["MEANINGS", "Columns", "energies_without_solve", "energy_names", "sampled_at"]
 
 #: Nodes of Gauss's rule on a step; where a state between steps takes a step of its own, fewer.
 NODES, FEW_NODES = 5, 2
+
+
+def energies_without_solve(motion: Motion) -> Array | None:
+    """The energy along a motion, (nt,), where it needs no accelerations; None if it may.
+
+    Only kernels of many unknowns have a program of their own for it.
+    """
+    began, found = perf_counter(), np.empty(len(motion.t))
+    for number, segment in enumerate(motion.segments):
+        where, context = motion.owner == number, segment.context
+        states = motion._states[number]
+        values = context.kernel.energies(motion.t[where], states, context.parameters)
+        if values is None:
+            return None
+        found[where] = values
+    motion.statistics["energy_seconds"] = perf_counter() - began
+    return read_only(found)
 
 
 class Columns(Mapping[str, Array]):

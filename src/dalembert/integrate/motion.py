@@ -23,7 +23,7 @@ from ..model.scenario import Scenario
 from ..model.system import System
 from ..typing import Array, ArrayLike, Path, Symbol
 from .contact.contact_modes import ContactChange
-from .energy_columns import Columns
+from .energy_columns import Columns, energies_without_solve
 from .methods.table import find_method
 from .motion_pictures import MotionPictures
 from .outcome import Outcome, Termination
@@ -236,7 +236,11 @@ class Motion(ReadOnlyArrays, MotionPictures):
     @property
     def energy(self) -> Array:
         """The energy p . q_dot - L, or H, along the motion, (nt,)."""
-        return self["energy"]
+        return self["energy"] if self._energies is None else self._energies
+
+    @cached_property
+    def _energies(self) -> Array | None:
+        return energies_without_solve(self) if self.computed is None else None
 
     @cached_property
     def reactions(self) -> Mapping[str, Reaction]:

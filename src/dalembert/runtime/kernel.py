@@ -31,7 +31,7 @@ from ..algebra.sparse_factor import Budget, TooManyOperationsError
 from ..codegen.backends.interpreter import interpret
 from ..codegen.backends.llvm import NativeLibrary, native_library
 from ..codegen.passes.dense_solve import WIDTH, dense_solve_text, padded, row_length
-from ..codegen.passes.lifted_solve import lifted_solution
+from ..codegen.passes.lifted_solve import SPARSE_SHARE, lifted_solution
 from ..codegen.passes.sparse_solve import LargeSystem
 from ..codegen.passes.trigonometric_graph import shortened
 from ..codegen.passes.unrolled import (
@@ -61,8 +61,8 @@ UNROLLED_INSTRUCTIONS = 120_000
 #: The same for a solve by shared velocities, whose length is proportional to the unknowns; the
 #: alternative is to form a dense G.
 LIFTED_INSTRUCTIONS = 2_000_000
-#: Larger problems are unrolled if no more than this share of G is nonzero.
-SPARSE_SHARE, SPARSE_OPERATIONS = 0.2, 40_000
+#: Most operations of the factors of larger problems, unrolled if G is sparse.
+SPARSE_OPERATIONS = 40_000
 
 
 def compile_equations(
@@ -311,12 +311,32 @@ class Kernel:
 
     def velocities(self, times: Array, states: Array, parameters: Parameters) -> Array:
         """q_dot at many states (nt, n_state), as an array (nt, n)."""
-        count, width = len(times), int(self.graph.velocities.numel())
+        width = int(self.graph.velocities.numel())
+        return self._mapped("velocities", width, times, states, parameters)
+
+    def energies(self, times: Array, states: Array, parameters: Parameters) -> Array | None:
+        """The energy at many states of a large system, (nt,), where it needs no solve; else None.
+
+        Small systems have it with everything else that is observed.
+        """
+        if (
+            self.n <= UNROLLED_CONSTRAINED
+            or self.free_inputs
+            or ca.depends_on(ca.SX(self.graph.energy), self._unknown_symbols)
+        ):
+            return None
+        return self._mapped("energy", 1, times, states, parameters)[:, 0]
+
+    def _mapped(
+        self, name: str, width: int, times: Array, states: Array, parameters: Parameters
+    ) -> Array:
+        """A program of `width` outputs at many states, (nt, width)."""
+        count = len(times)
         none = np.zeros(len(self.free_inputs) + 1)
         blocks = [np.ascontiguousarray(block, dtype=float) for block in (times, states, parameters)]
         result, strides = np.empty((count, width)), np.array([1, self.n_state, 0, 0, 0])
         functions()["map_rows"](
-            self.address("velocities"), count, width, strides, *blocks, none, none, result
+            self.address(name), count, width, strides, *blocks, none, none, result
         )
         return result
 

@@ -64,6 +64,11 @@ def _step_program(kernel: Kernel, name: str, projection: ConstraintProjection) -
     written = kernel.large.step(name, projection) if kernel.large is not None else None
     if written is not None:
         return written
+    lifted = kernel._lifted
+    if lifted is not None and lifted.step is not None:
+        parts = [projection.lift @ lifted.step(-projection.residual), projection.residual]
+        parts += [kernel.residual_scale(projection), lifted.health]
+        return straight_line(name, kernel._inputs(), parts)
     metric = g.metric if projection.metric is None else projection.metric
     n = metric.shape[0]
     known = g.dual_rows is not None and name == "velocity_step" and projection.metric is None
@@ -131,6 +136,10 @@ def _velocities(kernel: Kernel) -> Program:
     return straight_line("velocities", kernel._inputs(), [kernel.graph.velocities])
 
 
+def _energy(kernel: Kernel) -> Program:
+    return straight_line("energy", kernel._inputs(), [ca.SX(kernel.graph.energy)])
+
+
 def _observe(kernel: Kernel) -> Program:
     columns = [ca.densify(ca.vec(ca.SX(column))) for column in observed_columns(kernel).values()]
     return straight_line("observe", kernel._inputs(kernel._unknown_symbols), columns)
@@ -150,6 +159,7 @@ BUILDERS: dict[str, Callable[[Kernel], Program]] = {
     "rates": _rates,
     "unknowns": _unknowns,
     "velocities": _velocities,
+    "energy": _energy,
     "observe": _observe,
     **{f"{level}_step": _projected(_step_program, level, "step") for level in LEVELS},
     **{f"{level}_parts": _projected(_parts_program, level, "parts") for level in LEVELS},

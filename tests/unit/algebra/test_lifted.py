@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import dalembert as da
 import dalembert.runtime.kernel as kernel_module
 from dalembert.algebra.graph import GraphAlgebra
-from dalembert.algebra.lifted import LiftedFactor, lift
+from dalembert.algebra.lifted import lift
+from dalembert.algebra.lifted_factor import LiftedFactor
 from dalembert.algebra.sparse_factor import Budget, TooManyOperationsError
 from dalembert.codegen.passes.lifted_solve import lifted_solution
 from dalembert.codegen.passes.unrolled import HEALTHY

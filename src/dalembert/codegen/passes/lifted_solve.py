@@ -3,7 +3,9 @@
 See `lifted` for how. It is the choice for chains and trees of many bodies in joint coordinates,
 where G is dense but its energy shares the velocities that are passed on from body to body. A few
 constraints, such as those that close loops, are carried along: each takes one more pass over the
-bodies.
+bodies. Many constraints share velocities with the energy, and their multipliers are eliminated
+together with the bodies, as soon as the symbols behind them are: N loops take of the order of N
+operations.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
-from ...algebra.lifted import LiftedFactor, Lifting, lift
+from ...algebra.lifted import Lifting, lift
+from ...algebra.lifted_factor import LiftedFactor, bordered
 from ...algebra.scalars import minus, plus, times
 from ...algebra.sparse_factor import (
     Budget,
@@ -29,10 +33,15 @@ from .unrolled import GraphScalars, UnrolledSolution, determined_health
 if TYPE_CHECKING:
     from ..protocols import GaussProblem, HessianMatrix
 
-__all__ = ["lifted_solution"]
+__all__ = ["SPARSE_SHARE", "lifted_solution"]
 
 #: Fewest and most unknowns for shared velocities, and how many are needed per constraint.
 LEAST_UNKNOWNS, MOST_UNKNOWNS, UNKNOWNS_PER_ROW = 5, 2000, 8
+#: Fewest unknowns for which multipliers are eliminated with the bodies, and the share of the
+#: operations of dense matrices up to which it is done.
+LEAST_BORDERED, BORDERED_WORTH = 10, 0.5
+#: With no more than this share of G nonzero, multipliers are left to `sparse_solve`.
+SPARSE_SHARE = 0.2
 #: With no more entries of G than this for each unknown, its own factors are short.
 SPARSE = 3
 #: Most unknowns for which G is formed to count operations; beyond, operations assumed per entry.
@@ -54,17 +63,22 @@ def lifted_solution(graph: GaussProblem) -> UnrolledSolution | None:
     with it.
     """
     n, m, hessian = graph.unknowns.numel(), graph.rows.shape[0], graph.hessian
-    if (
-        hessian is None
-        or graph.free is not None
-        or not LEAST_UNKNOWNS <= n <= MOST_UNKNOWNS
-        or UNKNOWNS_PER_ROW * m > n
-    ):
+    if hessian is None or graph.free is not None or not LEAST_UNKNOWNS <= n <= MOST_UNKNOWNS:
+        return None
+    is_bordered = UNKNOWNS_PER_ROW * m > n
+    if is_bordered and n < LEAST_BORDERED:
         return None
     pattern = ca.jacobian_sparsity(ca.gradient(hessian.scalar, hessian.symbols), hessian.symbols)
-    lifting = lift(hessian.scalar, hessian.symbols) if pattern.nnz() > SPARSE * n else None
+    if pattern.nnz() <= SPARSE * n:
+        return None
+    if is_bordered and (pattern.nnz() <= SPARSE_SHARE * n**2 or not _are_lifted(graph)):
+        return None
+    affine = graph.velocity.residual if is_bordered else None
+    lifting = lift(hessian.scalar, hessian.symbols, affine)
     if lifting is None or not lifting.definitions:
         return None
+    if is_bordered:
+        return _bordered_solution(graph, lifting)
     worth = WORTH if n <= COUNTED else BOUNDED_WORTH
     allowed = worth * _ordinary_operations(hessian, pattern, lifting)
     try:
@@ -74,6 +88,49 @@ def lifted_solution(graph: GaussProblem) -> UnrolledSolution | None:
     if n <= COUNTED and _operations([ca.vertcat(*factor.pivots.values()), factor.health]) > allowed:
         return None
     return _solved(factor, graph)
+
+
+def _are_lifted(graph: GaussProblem) -> bool:
+    """Whether rows of all levels are the derivatives of the residuals at velocity level."""
+    hessian, m = graph.hessian, graph.rows.shape[0]
+    levels = (graph.position, graph.velocity)
+    if hessian is None or any(
+        level.metric is not None or level.residual.numel() != m for level in levels
+    ):
+        return False
+    direction = ca.SX.sym("direction", graph.unknowns.numel())
+    moved = ca.jtimes(graph.velocity.residual, hessian.symbols, direction)
+    blocks = [moved, graph.rows, *(level.rows for level in levels)]
+    symbols = ca.vertcat(*ca.symvar(ca.veccat(*blocks, direction)))
+    random = np.random.default_rng(21)
+    point = random.uniform(0.3, 1.1, symbols.numel())
+    function = ca.Function("rows", [symbols], [*blocks, direction])
+    along, *rows, ahead = function(point)
+    limit = 1e-9 * max(1.0, float(ca.norm_inf(along)))
+    return all(float(ca.norm_inf(along - row @ ahead)) < limit for row in rows)
+
+
+def _bordered_solution(graph: GaussProblem, lifting: Lifting) -> UnrolledSolution | None:
+    """The solution by factors of the whole system in (z, -mu); None if they are too long."""
+    n, m = lifting.n, len(lifting.rows)
+    dense_operations = n**3 / 3 + m * n**2 + m**2 * n + m**3 / 3
+    whole, after = bordered(lifting)
+    try:
+        factor = LiftedFactor(whole, Budget(BORDERED_WORTH * dense_operations), after)
+    except TooManyOperationsError:
+        return None
+
+    def solve(force: Column, right: ca.SX) -> Column:
+        return factor.solve(force | {n + k: right[k] for k in range(m)})
+
+    found = solve(columns_of(ca.sparsify(graph.force))[0], graph.right)
+    multipliers = {k: -found[n + k] for k in range(m) if n + k in found}
+    z = {place: value for place, value in found.items() if place < n}
+    pivots = {place: pivot for place, pivot in factor.pivots.items() if place < n}
+    health = determined_health(GraphScalars(), factor.health, z, pivots)
+    return UnrolledSolution(
+        dense(z, n), dense(multipliers, m), health, lambda right: dense(solve({}, right), n)
+    )
 
 
 def _ordinary_operations(hessian: HessianMatrix, pattern: ca.Sparsity, lifting: Lifting) -> float:
@@ -88,7 +145,7 @@ def _ordinary_operations(hessian: HessianMatrix, pattern: ca.Sparsity, lifting: 
         if n <= COUNTED
         else max(OPERATIONS_PER_ENTRY * (entries + n) / 2, lifting.passing_operations)
     )
-    if n > COUNTED and entries > n * n / 5:
+    if n > COUNTED and entries > SPARSE_SHARE * n**2:
         return float(forming + LOOPED * n**3 / 3)
     neighbours: list[set[int]] = [set() for _ in range(n)]
     for i, j in zip(*pattern.get_triplet(), strict=True):

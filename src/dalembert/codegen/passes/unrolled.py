@@ -7,7 +7,7 @@ finite, the caller turns to `gauss_problem`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -51,11 +51,16 @@ class Scalars(Protocol[T]):
 
 @dataclass(frozen=True)
 class UnrolledSolution:
-    """z (n x 1), mu (m x 1) and the health as graph expressions."""
+    """z (n x 1), mu (m x 1) and the health as graph expressions.
+
+    `step` gives the least d in the metric G with A d = right (m x 1), where the same factors have
+    it.
+    """
 
     z: ca.SX
     multipliers: ca.SX
     health: ca.SX
+    step: Callable[[ca.SX], ca.SX] | None = None
 
 
 def unrolled_solve(

@@ -49,6 +49,8 @@ INSTANT = 1e-10
 VANISHED = 1e-6
 #: What it means that all minors of the section of a reduction vanish.
 DEGENERATE = "the section of the reduction degenerates, so that the momenta do not fix the velocity"
+#: The most entries of all rows that are watched.
+MOST_ENTRIES = 4000
 #: The most steps of an approach.
 MOST_STEPS = 2000
 
@@ -186,6 +188,8 @@ def _compiled(kernel: Kernel) -> _Watch | None:
         return None
     time, y, parameters, u, _ = kernel._inputs()
     every, _ = _constraint_rows(kernel)
+    if every.nnz() > MOST_ENTRIES:
+        return None
     numbers = [
         k for k in range(every.shape[0]) if every[k, :].nnz() and not _cannot_vanish(every[k, :])
     ]
