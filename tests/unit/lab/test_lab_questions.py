@@ -318,6 +318,13 @@ def test_positions_are_those_of_the_drawing() -> None:
     np.testing.assert_allclose(np.array(point["points"]["data"]).reshape(5, 2), straight, atol=1e-5)
 
 
+def test_what_may_change_the_energy_is_said() -> None:
+    text = 'coordinates = ["x"]\nkinetic = "x_dot**2/2"\n{}[start]\nx = 1\n[simulate]\nt = [0, 1]'
+    assert ask("run", text.format(""), frames=5)["energy_changes"] == ""
+    driven = ask("run", text.format('dissipation = "x_dot**2/2"\n'), frames=5)
+    assert driven["energy_changes"] == "dissipation" and "kinetic" in driven["outputs"]
+
+
 def test_a_spring_in_space_keeps_its_ends() -> None:
     from dalembert.plotting.scenes.page_scene import spring_points
 

@@ -12,6 +12,7 @@ from ...errors import DalembertError
 from ...integrate.energy_columns import sampled_at
 from ...integrate.simulate import simulate
 from ...model.drawing import drawing_of
+from ...model.energy_changes import energy_changes
 from ...model.scenario import Scenario
 from ...plotting.motion_samples import Array, evaluate, event_marks, finite_span
 from ...plotting.scenes.page_scene import scene_of
@@ -129,6 +130,7 @@ def _result(
         "outputs": {name: column(sampled[name]) for name in outputs},
         "letters": [symbol.name for symbol in motion.state],
         "energy": column(sampled["energy"]) if "energy" in sampled.names else None,
+        "energy_changes": energy_changes(motion.system),
         "conserved": _conserved(sampled, scenario, times),
         "residual": _residuals(motion, times),
         "reactions": _reactions(sampled),

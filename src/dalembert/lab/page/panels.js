@@ -1,4 +1,4 @@
-// Which plots there are and what they show: coordinates, energy drift, residuals, reactions, and A minus B.
+// Which plots there are and what they show: coordinates, energy or its drift, residuals, reactions, and A minus B.
 
 import { onTime, valueAt } from "./clock.js";
 import { byId, h } from "./dom.js";
@@ -11,7 +11,7 @@ export const chosen = { plots: new Set(["coordinates", "energy", "residuals"]), 
 
 const KINDS = [
   ["coordinates", "Coordinates"],
-  ["energy", "Energy drift"],
+  ["energy", "Energy"],
   ["residuals", "Residuals"],
   ["reactions", "Reactions"],
   ["difference", "|A − B|"],
@@ -57,9 +57,15 @@ const drift = (column) => {
 function content(kind) {
   const result = state.result;
   if (kind === "coordinates") return { series: series(namesShown(), (one, name) => quantities(one)[name]) };
+  if (kind === "energy" && result.energy_changes) {
+    const parts = ["energy", "kinetic", "potential"];
+    const made = series(parts, (one, name) => (name === "energy" ? one.energy : one.outputs?.[name])).map((one) => ({ ...one, words: one.name }));
+    const empty = made.length ? "" : "This system has no energy to follow.";
+    return { title: `Energy, changed by ${result.energy_changes}`, series: made, empty };
+  }
   if (kind === "energy") {
     const made = series(["energy"], (one) => drift(one.energy)).map((one) => ({ ...one, words: "E − E(0)" }));
-    return { series: made, empty: made.length ? "" : "This system has no energy to follow." };
+    return { title: "Energy drift", series: made, empty: made.length ? "" : "This system has no energy to follow." };
   }
   if (kind === "residuals") {
     const names = ["position", "velocity"].filter((name) => result.residual?.[name]?.some((value) => value > 0));
