@@ -61,9 +61,13 @@ class EliminationPattern(NamedTuple):
 def elimination_pattern(size: int, rows: IntArray, columns: IntArray) -> EliminationPattern:
     """The pattern of the factors of mu - J, for J with entries in these rows and columns.
 
-    >>> arrow = elimination_pattern(3, np.array([0, 0, 0, 1, 2]), np.array([0, 1, 2, 0, 0]))
+    The head of an arrow is eliminated late, and its 16 entries stay as many.
+
+    >>> first, others = np.zeros(5, dtype=int), np.arange(1, 6)
+    >>> rows, columns = np.append(first, others), np.append(others, first)
+    >>> arrow = elimination_pattern(6, rows, columns)
     >>> arrow.order.tolist(), len(arrow.columns)
-    ([1, 0, 2], 7)
+    ([1, 2, 3, 4, 0, 5], 16)
     """
     filled: NDArray[np.bool_] = np.eye(size, dtype=bool)
     filled[rows, columns] = True
