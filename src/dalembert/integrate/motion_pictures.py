@@ -10,10 +10,10 @@ from ..typing import Path, Symbol, Symbols
 if TYPE_CHECKING:
     import pathlib
 
-    from anywidget import AnyWidget
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..plotting.reports.notebook_viewer import MotionViewer
     from ..plotting.scenes.animation import Animation
     from ..plotting.style import Style
     from .motion import Motion
@@ -115,7 +115,7 @@ class MotionPictures:
 
         return report(cast("Motion", self), path, title=title, equations=equations, live=live)
 
-    def viewer(self, *, live: bool = False, frames: int = 600) -> AnyWidget:
+    def viewer(self, *, live: bool = False, frames: int = 600) -> MotionViewer:
         """An interactive viewer for notebooks; see `dalembert.plotting.viewer`."""
         from ..plotting import viewer
 

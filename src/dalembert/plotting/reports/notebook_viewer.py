@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,17 +15,25 @@ from ..page_bundle import MODULES, bundle
 from ..scenes.page_scene import scene_of
 
 if TYPE_CHECKING:
-    from anywidget import AnyWidget
-
     from ...integrate.motion import Motion
 
-__all__ = ["viewer", "viewer_record", "viewer_script"]
+__all__ = ["MotionViewer", "viewer", "viewer_record", "viewer_script"]
 
 #: Samples of a recorded motion, and curves of one panel.
 FRAMES, MOST_CURVES = 600, 6
 
 
-def viewer(motion: Motion, *, live: bool = False, frames: int = FRAMES) -> AnyWidget:
+class MotionViewer(Protocol):
+    """An anywidget that shows a motion; other names are those of `anywidget.AnyWidget`."""
+
+    #: The time that is shown; setting it moves the drawing and the cursors.
+    time: float
+
+    def observe(self, handler: Callable[..., None], names: str) -> None:
+        """Call a function when a trait, such as "time", changes."""
+
+
+def viewer(motion: Motion, *, live: bool = False, frames: int = FRAMES) -> MotionViewer:
     """An interactive viewer of a motion for Jupyter, VS Code and marimo.
 
     Parameters
@@ -38,7 +47,7 @@ def viewer(motion: Motion, *, live: bool = False, frames: int = FRAMES) -> AnyWi
 
     Returns
     -------
-    AnyWidget
+    MotionViewer
         The drawing, a slider of time, and plots whose cursors follow. Its trait `time` is read and
         set from Python, and linked to other widgets.
 
@@ -64,7 +73,7 @@ def viewer(motion: Motion, *, live: bool = False, frames: int = FRAMES) -> AnyWi
         record = live_record(motion, "motion")
     else:
         record = viewer_record(motion, frames)
-    found: AnyWidget = _widget_class()(record=record, time=float(finite_span(motion)[0]))
+    found: MotionViewer = _widget_class()(record=record, time=float(finite_span(motion)[0]))
     return found
 
 
@@ -118,7 +127,7 @@ def _widget_class() -> type[Any]:
     except ImportError as error:
         raise MissingExtraError("anywidget", "notebook") from error
 
-    class MotionViewer(anywidget.AnyWidget):
+    class MotionWidget(anywidget.AnyWidget):
         """The viewer of a motion; `time` is where it stands."""
 
         _esm = viewer_script()
@@ -126,4 +135,4 @@ def _widget_class() -> type[Any]:
         record = traitlets.Dict().tag(sync=True)
         time = traitlets.Float().tag(sync=True)
 
-    return MotionViewer
+    return MotionWidget
