@@ -113,7 +113,7 @@ def complete(field: DifferentialField, rows: Sequence[Row], count: int) -> Passi
     >>> complete(field, rows[:1], 1).arbitrariness
     (2, 1)
     """
-    return _Completion(field, count).run(rows)
+    return _PassiveCompletion(field, count).run(rows)
 
 
 def _divides(beta: tuple[int, ...], alpha: tuple[int, ...]) -> bool:
@@ -132,7 +132,7 @@ def _rank(derivative: Derivative) -> tuple[int, tuple[int, ...], int]:
     return sum(alpha), alpha, i
 
 
-class _Completion:
+class _PassiveCompletion:
     def __init__(self, field: DifferentialField, count: int) -> None:
         self.field, self.count = field, count
         self.basis: dict[Derivative, Row] = {}

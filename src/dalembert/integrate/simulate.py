@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 from .. import integrate
 from ..errors import ModelError
 from ..model.labels import labelled
-from ..model.work_clock import instant
+from ..model.work_clock import clock_reading
 
 if TYPE_CHECKING:
     import sympy
@@ -171,7 +171,7 @@ def simulate(
     >>> runs.final["x"].round(9).tolist()
     [[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]
     """
-    since = instant()
+    since = clock_reading()
     parameters, start = labelled(parameters), labelled(start)
     options = integrate.RunOptions(
         parameters, form, method, rtol, atol, step, every, adapt, at, events, inputs,

@@ -21,7 +21,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
 from ..model.values import real_array, real_number, used_parameters
-from ..model.work_clock import Instant, instant, seconds_since, work
+from ..model.work_clock import ClockReading, clock_reading, seconds_since, work
 from ..typing import Array, ArrayLike, Samples, Span, Start
 from .driver import Driver
 from .events.events import Event, read_events
@@ -64,9 +64,9 @@ class Task:
     run: int = 0
 
 
-def run_task(task: Task, since: Instant | None = None) -> Motion:
+def run_task(task: Task, since: ClockReading | None = None) -> Motion:
     """The motion of a task; its statistics say where the seconds since a reading went."""
-    before = since or instant()
+    before = since or clock_reading()
     motion = _followed(task)
     spent = seconds_since(before)
     wall = clock.perf_counter() - before.wall

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-__all__ = ["Instant", "WorkKind", "instant", "seconds_since", "work"]
+__all__ = ["ClockReading", "WorkKind", "clock_reading", "seconds_since", "work"]
 
 WorkKind = Literal["derive", "check", "compile", "start"]
 
@@ -40,7 +40,7 @@ _clock = _WorkClock()
 def work(kind: WorkKind) -> Iterator[None]:
     """Count what is done inside as work of a kind; also a decorator.
 
-    >>> before = instant()
+    >>> before = clock_reading()
     >>> with work("derive"), work("compile"):
     ...     pass
     >>> sorted(seconds_since(before))
@@ -56,20 +56,20 @@ def work(kind: WorkKind) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Instant:
+class ClockReading:
     """A reading of the wall clock, and of the work of this thread so far."""
 
     wall: float = field(default_factory=time.perf_counter)
     seconds: dict[WorkKind, float] = field(default_factory=dict)
 
 
-def instant() -> Instant:
+def clock_reading() -> ClockReading:
     """The reading now."""
     _clock.turn()
-    return Instant(seconds=dict(_clock.seconds))
+    return ClockReading(seconds=dict(_clock.seconds))
 
 
-def seconds_since(before: Instant) -> dict[WorkKind, float]:
+def seconds_since(before: ClockReading) -> dict[WorkKind, float]:
     """The seconds of work in this thread since a reading, by kind."""
     _clock.turn()
     return {kind: spent - before.seconds[kind] for kind, spent in _clock.seconds.items()}

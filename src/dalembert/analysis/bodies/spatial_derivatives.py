@@ -95,7 +95,7 @@ class _Sum:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _FrameMotion:
     """A frame of the tree in space, its spatial velocity and acceleration, and the last step."""
 
     axes: Block
@@ -164,7 +164,7 @@ class SpatialTree:
         """Forces and derivatives for rates and accelerations along the steps, (s x 1) each."""
         units: list[_Unit] = []
         still = ca.SX.zeros(6)
-        ground = _Place(
+        ground = _FrameMotion(
             ca.SX.eye(3), ca.SX.zeros(3), still, ca.vertcat(ca.SX.zeros(3), -self._gravity)
         )
         places = {GROUND: ground}
@@ -193,8 +193,8 @@ class SpatialTree:
         return self._algebra.vector(list(triple))
 
     def _after(
-        self, step: object, place: _Place, first: int, rates: Block, accelerations: Block
-    ) -> _Place:
+        self, step: object, place: _FrameMotion, first: int, rates: Block, accelerations: Block
+    ) -> _FrameMotion:
         """The frame after a step; `first` is the number of its first column."""
         axes, position = place.axes, place.position
         if isinstance(step, Shift):
@@ -207,7 +207,7 @@ class SpatialTree:
         assert isinstance(step, Fixed | Turn | Ball)
         rows = rotation_of(step).rows
         turned = axes @ ca.vertcat(*(self._vector(row).T for row in rows))
-        after = _Place(
+        after = _FrameMotion(
             turned, position, place.velocity, place.acceleration, place.last, is_straight=False
         )
         if isinstance(step, Fixed):
@@ -216,14 +216,14 @@ class SpatialTree:
         columns = ca.vertcat(spins, ca.skew(position) @ spins)
         return _driven(after, place, first, columns, rates, accelerations)
 
-    def _moved(self, place: _Place, step: Block) -> _Place:
+    def _moved(self, place: _FrameMotion, step: Block) -> _FrameMotion:
         """A frame beside another; the origin of space is where the tree first turns."""
         position = place.position if place.is_straight else place.position + step
-        return _Place(
+        return _FrameMotion(
             place.axes, position, place.velocity, place.acceleration, place.last, place.is_straight
         )
 
-    def _load(self, body: Body, place: _Place) -> _Sum:
+    def _load(self, body: Body, place: _FrameMotion) -> _Sum:
         """What one body adds to the step that it hangs on."""
         mass = self._algebra.scalar(body.mass)
         centre = place.position + place.axes @ self._vector(body.com)
@@ -241,8 +241,13 @@ class SpatialTree:
 
 
 def _driven(
-    after: _Place, before: _Place, first: int, columns: Block, rates: Block, accelerations: Block
-) -> _Place:
+    after: _FrameMotion,
+    before: _FrameMotion,
+    first: int,
+    columns: Block,
+    rates: Block,
+    accelerations: Block,
+) -> _FrameMotion:
     """A frame that moves along columns (6 x k) of motion."""
     moved = columns @ rates
     velocity = before.velocity + moved
@@ -253,7 +258,7 @@ def _driven(
     is_single = columns.shape[1] == 1
     chi = 2 * psi if is_single else psi + _cross_motion(velocity) @ columns
     unit = _Unit(before.last, first, columns, psi, alpha, chi, _Sum())
-    return _Place(after.axes, after.position, velocity, acceleration, unit, after.is_straight)
+    return _FrameMotion(after.axes, after.position, velocity, acceleration, unit, after.is_straight)
 
 
 def _collected(units: Sequence[_Unit], count: int) -> ForceDerivatives:

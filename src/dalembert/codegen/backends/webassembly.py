@@ -94,7 +94,7 @@ def _object_code(text: str) -> bytes:
 # -- the binary format -----------------------------------------------------------------------------
 
 
-class _Reader:
+class _ModuleReader:
     """Reads the binary format of WebAssembly from a place on."""
 
     def __init__(self, code: bytes, place: int = 0) -> None:
@@ -136,7 +136,7 @@ def _leb(value: int) -> bytes:
 
 
 def _sections(code: bytes) -> Iterator[tuple[int, bytes]]:
-    reader = _Reader(code, len(_MAGIC))
+    reader = _ModuleReader(code, len(_MAGIC))
     while reader.place < len(code):
         kind = reader.byte()
         yield kind, reader.part(reader.number())
@@ -162,7 +162,7 @@ def _with_exports(code: bytes, exports: Sequence[str]) -> bytes:
 
 def _defined_functions(body: bytes) -> dict[str, int]:
     """Index by name of the functions that a section for linkers defines."""
-    reader = _Reader(body)
+    reader = _ModuleReader(body)
     if reader.name() != "linking":
         return {}
     reader.number()  # the version of the section
@@ -195,7 +195,7 @@ def _data_end(code: bytes) -> int:
     for kind, body in _sections(code):
         if kind != DATA:
             continue
-        reader = _Reader(body)
+        reader = _ModuleReader(body)
         for _ in range(reader.number()):
             assert reader.byte() == 0 and reader.byte() == 0x41  # active, and at a constant
             start = reader.number()

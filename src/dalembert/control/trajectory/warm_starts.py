@@ -57,7 +57,7 @@ def multipliers_on_mesh(warm: WarmStart, after: NonlinearProgram) -> Multipliers
     """The multipliers of a solution on the mesh of `after`; None where the programs differ."""
     if _shape(warm.layout, warm.pieces) != _shape(after.layout, after.pieces):
         return None
-    where = _Places(warm.layout.edges, after.layout.edges)
+    where = _MeshOverlap(warm.layout.edges, after.layout.edges)
     return Multipliers(_of_bounds(warm, after.layout, where), _of_rows(warm, after, where))
 
 
@@ -68,7 +68,7 @@ def _shape(layout: Layout, pieces: Sequence[Piece]) -> tuple[object, ...]:
     return layout.scheme.name, unknowns, rows
 
 
-class _Places:
+class _MeshOverlap:
     """Where the intervals and nodes of a mesh lie on another one."""
 
     def __init__(self, old: Array, new: Array) -> None:
@@ -98,7 +98,7 @@ def _spread(edges: Array) -> Array:
     return np.asarray((np.append(widths, 0.0) + np.append(0.0, widths)) / 2, dtype=float)
 
 
-def _of_bounds(warm: WarmStart, b: Layout, where: _Places) -> Array:
+def _of_bounds(warm: WarmStart, b: Layout, where: _MeshOverlap) -> Array:
     a, scheme, lam = warm.layout, b.scheme, warm.iterate.multipliers.bounds
     nodes, stages, instant, inputs = (lam[a.block(k)] for k in range(4))
     own = scheme.stages[scheme.own]
@@ -116,7 +116,7 @@ def _of_bounds(warm: WarmStart, b: Layout, where: _Places) -> Array:
     return np.concatenate([each.ravel() for each in tables])
 
 
-def _of_rows(warm: WarmStart, after: NonlinearProgram, where: _Places) -> Array:
+def _of_rows(warm: WarmStart, after: NonlinearProgram, where: _MeshOverlap) -> Array:
     a, b, scheme = warm.layout, after.layout, after.scheme
     lam, parts, first = warm.iterate.multipliers.rows, [], 0
     for k, (old, new) in enumerate(zip(warm.pieces, after.pieces, strict=True)):
@@ -136,7 +136,7 @@ def _of_rows(warm: WarmStart, after: NonlinearProgram, where: _Places) -> Array:
     return np.concatenate(parts)
 
 
-def _defects(scheme: Scheme, where: _Places, costates: tuple[Array, Array]) -> Array:
+def _defects(scheme: Scheme, where: _MeshOverlap, costates: tuple[Array, Array]) -> Array:
     """Multipliers (N, rows, n) of the defects whose costates are some.
 
     The costate of stage i is sum_r T_r a_ri / b_i, the last row with a_ri = b_i.
