@@ -84,6 +84,13 @@ def _squares(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> tuple[sympy.
     terms = _terms(moving, symbols)
     if terms is None or max((len(powers) for powers in terms), default=0) != 2:
         return ()
+    diagonal = [
+        number
+        for powers, number in terms.items()
+        if not powers or (len(powers) == 2 and powers[0] == powers[1])
+    ]
+    if min(diagonal, default=0) < 0 < max(diagonal, default=0):
+        return ()  # values of both signs
     ordered = sorted(symbols, key=str)
     places, size = {symbol: k for k, symbol in enumerate(ordered)}, len(ordered) + 1
     matrix = [[Fraction(0)] * size for _ in range(size)]
