@@ -68,8 +68,8 @@ def test_functions_outside_the_field_are_refused(expression):
     ],
 )
 def test_derivatives_are_those_of_sympy(expression):
-    slopes = [sympy.diff(expression, s) for s in (x, y)]
-    field, (own, *wanted) = differential_field([expression, *slopes], (x, y))
+    derivatives = [sympy.diff(expression, s) for s in (x, y)]
+    field, (own, *wanted) = differential_field([expression, *derivatives], (x, y))
     assert [field.derivative(own, k) for k in range(2)] == wanted
 
 
