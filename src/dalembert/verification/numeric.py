@@ -7,7 +7,7 @@ opinion is the point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -26,6 +26,7 @@ from ..typing import Array, ArrayLike
 __all__ = [
     "Probe",
     "Residual",
+    "Residuals",
     "StateBlocks",
     "apart",
     "dense_solution",
@@ -69,6 +70,8 @@ def distance(value: ArrayLike | None, expected: Any) -> float:
 
 #: A residual, an array of them, or several of either, whose largest size counts.
 Residual: TypeAlias = "float | Array | Iterable[Residual]"
+#: What a row gives that yields its residuals one by one.
+Residuals: TypeAlias = "Iterator[Residual]"
 
 
 def worst(values: Residual) -> float:

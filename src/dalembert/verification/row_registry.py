@@ -19,7 +19,8 @@ the file::
     listed("U-5", over=samples)(lambda s: distance(s.library_momenta, s.mass @ s.v + s.shift))
 
 ``over`` names the samples (see `samples`): the function is called for each, and the worst residual
-counts. Without it the function has no sample. A residual is a number, an array or a tuple of them.
+counts. Without it the function has no sample. A residual is a number, an array or a tuple of them;
+a function that has many yields them (`Residuals`).
 
 ``tests`` says what would be wrong if the row failed: a "public function" of the library (also the
 rates and reactions of derived equations), a "part" of it (blocks of a form, symbols of a

@@ -22,7 +22,7 @@ from ...integrate.simulate import simulate
 from ...model.symbols import coordinates
 from ...model.system import System
 from ...typing import Array
-from ..numeric import Residual, derivative, distance, excess, panel_nodes
+from ..numeric import Residual, Residuals, derivative, distance, excess, panel_nodes
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 
@@ -173,15 +173,13 @@ def time_of_the_comparison(s: ParticleSample) -> Residual:
 
 
 @listed("B-2.1-theorem")
-def existence() -> Residual:
-    found: list[Residual] = []
+def existence() -> Residuals:
     for s in particles:
         proved = bool(s.motion.success and s.bound.hypothesis.holds and s.bound.time >= SPAN)
         over = excess(float(np.max(s.reached - s.bound.radius(TIMES))))
-        found.append((over, float(not proved)))
+        yield over, float(not proved)
     for s in steepest:
-        found.append((distance(s.reached, s.bound.radius(TIMES)), float(s.bound.time != np.inf)))
-    return found
+        yield distance(s.reached, s.bound.radius(TIMES)), float(s.bound.time != np.inf)
 
 
 @listed("B-2.1-velocity")
@@ -240,13 +238,12 @@ def blow_up() -> Corrected:
 
 
 @listed("B-2.1-counterexample")
-def hypothesis_fails() -> Residual:
-    scenario, found = gallery.load("blow-up"), []
+def hypothesis_fails() -> Residuals:
+    scenario = gallery.load("blow-up")
     for eps in (2.0, 1.0):
         start = {"q": 1.0, "q_dot": eps / 2}
         for b in (1.0, 10.0, 100.0):
             bound = existence_bound(scenario, -b, b, start, parameters={"eps": eps}, until=1.0)
             point = (bound.hypothesis.counterexample or {"q": 0.0})["q"]
             below = -(eps**2) * point ** (2 + 4 / eps) / 8 < -b - b * point**2
-            found.append(float(bound.hypothesis.holds is not False or not below))
-    return found
+            yield float(bound.hypothesis.holds is not False or not below)

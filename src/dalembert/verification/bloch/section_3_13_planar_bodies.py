@@ -27,7 +27,7 @@ from ..independent.hinged_bodies import (
     states,
     turn,
 )
-from ..numeric import Residual, apart, derivative, distance
+from ..numeric import Residual, Residuals, apart, derivative, distance
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 
@@ -209,16 +209,14 @@ def collinear_derivative(p: HingedPair) -> Residual:
 
 
 @listed("B-3.13-zero-hinge")
-def zero_hinge() -> Residual:
-    found: list[Residual] = []
+def zero_hinge() -> Residuals:
     for seed, pair in enumerate(((1, 2), (2, 1))):
         other = bodies(PAIR, seed)
         hinges = {**other.hinges, pair: np.zeros(2)}
         p = HingedPair(Bodies(PAIR, other.masses, other.inertias, hinges))
-        found += [library_rates(p.model, p.turning(theta, 0.8)) for theta in (0.3, 1.7, -2.5)]
+        yield [library_rates(p.model, p.turning(theta, 0.8)) for theta in (0.3, 1.7, -2.5)]
         search = relative_equilibria(shape(PAIR), p.model.values, most_boxes=500)
-        found.append(float(search.complete or len(search) > 0))
-    return found
+        yield float(search.complete or len(search) > 0)
 
 
 @listed("B-3.13.50", over=pairs, misprint={"sign": -1.0})

@@ -26,7 +26,7 @@ from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
 from ...typing import Array
 from ..independent.hinged_bodies import Lowered, collinear, shape
-from ..numeric import Probe, Residual, derivative, distance, excess, panel_nodes
+from ..numeric import Probe, Residual, Residuals, derivative, distance, excess, panel_nodes
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 from .section_3_13_planar_bodies import PAIR, HingedPair, PairSample, pairs
@@ -231,21 +231,20 @@ def _released(p: HingedPair, total: float, theta: float, speed: float, times: Ar
 
 
 @listed("B-Theorem-3.13.2-integrable")
-def integrable() -> Residual:
+def integrable() -> Residuals:
     pair, total, angles = shape(PAIR), 1.4, np.array([0.2, 0.5, 0.8])
     structure, casimir = reduced_structure(pair), sum(pair.momenta)
-    found = [float(structure.generic_rank != 2 or not structure.is_casimir(casimir).holds)]
+    yield float(structure.generic_rank != 2 or not structure.is_casimir(casimir).holds)
     for p in straight:
         low, high = (total**2 / (2 * p.model.locked([theta])) for theta in (0.0, np.pi))
         energy = (low + high) / 2
         times = np.array([_quadrature(p, total, energy, theta) for theta in angles])
         motion = _released(p, total, 0.0, _speed(p, total, energy, 0.0), times)
-        found += [
+        yield [
             distance(motion["theta_21"], angles),
             distance(motion.energy, energy),
             distance(motion["mu_1"] + motion["mu_2"], total),
         ]
-    return found
 
 
 @listed("B-Theorem-3.13.2-homoclinic", over=straight)

@@ -36,7 +36,7 @@ from ..independent.hinged_bodies import (
     states,
     turn,
 )
-from ..numeric import Residual, apart, derivative, distance, excess, worst
+from ..numeric import Residual, Residuals, apart, derivative, distance, excess, worst
 from ..row_registry import listed
 
 TRIPLE = CHAIN[3]
@@ -121,12 +121,11 @@ def third_coupling(s: BodySample, sign: int = -1) -> Residual:
 
 
 @listed("B-3.13.59-lambda")
-def coupling_function() -> Residual:
-    random, found = np.random.default_rng(6), []
+def coupling_function() -> Residuals:
+    random = np.random.default_rng(6)
     for _ in range(5):
         x, y, angle = random.normal(size=2), random.normal(size=2), float(random.uniform(-3, 3))
-        found.append(distance(lam(x, y, angle), y @ turn(angle) @ x))
-    return found
+        yield distance(lam(x, y, angle), y @ turn(angle) @ x)
 
 
 # -- dynamics --------------------------------------------------------------------------------------
@@ -149,8 +148,7 @@ def total_momentum() -> Residual:
 
 
 @listed("B-3.13-magnetic")
-def magnetic_terms() -> Residual:
-    found: list[Residual] = []
+def magnetic_terms() -> Residuals:
     for count in (2, 3):
         system, beyond = shape(CHAIN[count]).reduced_system(), np.tril(np.ones((count, count)))
         rest = dict.fromkeys(system.velocities, sympy.Integer(0))
@@ -164,11 +162,10 @@ def magnetic_terms() -> Residual:
 
             bend = lowered(x[: count - 1], model.values | {"mu": 1.3})[1]
             reference = derivative(form, x[: count - 1])
-            found.append(distance(bend - bend.T, reference - reference.T))
+            yield distance(bend - bend.T, reference - reference.T)
             if count == 3:
-                found.append(apart(abs(float(bend[0, 1] - bend[1, 0]))))
-        found.append(float(len(system.coordinates) != count - 1))
-    return found
+                yield apart(abs(float(bend[0, 1] - bend[1, 0])))
+        yield float(len(system.coordinates) != count - 1)
 
 
 # -- relative equilibria ---------------------------------------------------------------------------
@@ -206,15 +203,13 @@ def four_or_six() -> Residual:
 
 
 @listed("B-3.13-equilibrium-rates")
-def standing_states() -> Residual:
-    found: list[Residual] = []
+def standing_states() -> Residuals:
     for model in (collinear(3, 0), _light_middle(0, 0.15)):
         for e in relative_equilibria(shape(TRIPLE), model.values, 1.7).found:
             x = np.concatenate([e.angles, e.momenta])
             stretched = bool(np.max(np.abs(e.angles)) < 1e-9)
-            found += [library_rates(model, x), distance(model.rates(x), e.rate)]
-            found += [distance(sum(e.momenta), 1.7), float((e.stability == "stable") != stretched)]
-    return found
+            yield library_rates(model, x), distance(model.rates(x), e.rate)
+            yield distance(sum(e.momenta), 1.7), float((e.stability == "stable") != stretched)
 
 
 @listed("B-3.13-bifurcation")
@@ -268,10 +263,9 @@ def _half_orbit(sign: float, frequency: float, speed: float) -> tuple[Array, flo
 
 
 @listed("B-3.13-periodic")
-def periodic_orbits() -> Residual:
+def periodic_orbits() -> Residuals:
     equilibria = relative_equilibria(shape(TRIPLE), _symmetric(), 2.0).found
     (stretched,) = (e for e in equilibria if e.stability == "stable")
-    found: list[Residual] = []
     for sign in (-1.0, 1.0):
         frequency, gaps = _frequency(stretched.linear, sign), []
         for speed in (0.02, 0.01):
@@ -280,11 +274,10 @@ def periodic_orbits() -> Residual:
             gaps.append(abs(half * frequency / np.pi - 1))
             same, other = (early, late) if sign < 0 else (late, early)
             swapped = -early[[1, 0, 3, 2]]
-            found += [returned - np.array([0, 0, *speeds]), same - swapped]
-            found.append(apart(worst(other - swapped), 1e-3 * speed))
-        found.append(distance(np.min(np.abs(stretched.linear.frequencies - frequency)), 0.0))
-        found.append(1e-4 * excess(gaps[0] - 1e-2) + 1e-4 * excess(gaps[1] - gaps[0] / 3.5))
-    return found
+            yield returned - np.array([0, 0, *speeds]), same - swapped
+            yield apart(worst(other - swapped), 1e-3 * speed)
+        yield distance(np.min(np.abs(stretched.linear.frequencies - frequency)), 0.0)
+        yield 1e-4 * excess(gaps[0] - 1e-2) + 1e-4 * excess(gaps[1] - gaps[0] / 3.5)
 
 
 def _frequency(linear: Equilibrium, sign: float) -> float:

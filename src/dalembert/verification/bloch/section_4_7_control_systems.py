@@ -24,7 +24,7 @@ from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, coordinates, inputs, t
 from ...typing import Array
 from ..independent.random_systems import Point
-from ..numeric import Probe, Residual, apart, derivative, distance, panel_nodes
+from ..numeric import Probe, Residual, Residuals, apart, derivative, distance, panel_nodes
 from ..row_registry import listed
 from ..samples import Generator, Sampler, sampler
 
@@ -292,16 +292,15 @@ def skew_form() -> Residual:
 
 
 @listed("B-4.7.6-rate")
-def rate_of_product() -> Residual:
-    random, J, residuals = np.random.default_rng(21), symplectic(2), []
+def rate_of_product() -> Residuals:
+    random, J = np.random.default_rng(21), symplectic(2)
     for s in points(22):
         table = library_values(nonlinear(), _derivatives_of_flow(), s).reshape(6, 6)
         H = np.vstack([-table[2:4], table[:2], table[4:]])
         first, second = (random.uniform(-1, 1, 6) for _ in range(2))
         moved, y = [J @ H[:4] @ w for w in (first, second)], [H[4:] @ w for w in (first, second)]
         product = moved[0] @ J.T @ second[:4] + first[:4] @ J.T @ moved[1]
-        residuals.append(distance(y[1] @ first[4:] - y[0] @ second[4:], -product))
-    return residuals
+        yield distance(y[1] @ first[4:] - y[0] @ second[4:], -product)
 
 
 @listed("B-4.7-regularity", misprint={"printed": True})

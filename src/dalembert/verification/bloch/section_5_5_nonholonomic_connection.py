@@ -34,7 +34,7 @@ from ..independent.principal_bundles import (
     bundle_system,
     samples,
 )
-from ..numeric import Residual, apart, distance, excess, null_space
+from ..numeric import Residual, Residuals, apart, distance, excess, null_space
 from ..row_registry import Corrected, listed
 
 #: The Lie algebra of the horizontal symmetries: SE(2).
@@ -95,16 +95,14 @@ def conservation_as_constraint(s: BundleSample, projection: str) -> Residual:
 
 
 @listed("B-5.5.20", over=samples.of("horizontal", "general"))
-def kinematic_part(s: BundleSample) -> Residual:
-    gaps: list[Residual] = []
+def kinematic_part(s: BundleSample) -> Residuals:
     for U in (None, s.oblique):
         here = s.model.connection.split(s.place, complement=U)
         moved = s.model.connection.split(s.there, complement=U)
         rank = np.linalg.matrix_rank(here.kinematic, tol=1e-10)
-        gaps += [here.kinematic @ s.allowed, float(rank - len(s.model.rows(s.q)))]
-        gaps.append(distance(here.kinematic @ here.complement, here.complement))
-        gaps.append(distance(s.pushed @ here.kinematic, moved.kinematic @ s.pushed))
-    return gaps
+        yield here.kinematic @ s.allowed, float(rank - len(s.model.rows(s.q)))
+        yield distance(here.kinematic @ here.complement, here.complement)
+        yield distance(s.pushed @ here.kinematic, moved.kinematic @ s.pushed)
 
 
 @listed("B-5.5.21")

@@ -16,7 +16,7 @@ from ...formulations.reduction.bundle_equations import reduce
 from ...integrate.simulate import simulate
 from ...typing import Array, Numbers
 from ..independent.planar_bundles import planar
-from ..numeric import Residual, derivative, distance, worst
+from ..numeric import Residual, Residuals, derivative, distance, worst
 from ..row_registry import Corrected, listed
 from .section_5_9_snakeboard_reduced import body_velocity
 from .section_5_9_states import (
@@ -241,8 +241,7 @@ FREE = (
 
 
 @listed("B-5.9.76-motion")
-def free_motions() -> Residual:
-    found = []
+def free_motions() -> Residuals:
     board, values = planar("snakeboard"), {"m": 1.0, "r": 1.0, "J0": 0.25, "J1": 0.1}
     equations = reduce(board.system, board.group, section=board.written_section)
     for times, numbers, p, kept in FREE:
@@ -251,8 +250,7 @@ def free_motions() -> Residual:
         motion = simulate(equations, start, span, at=times, rtol=1e-13, parameters=values)
         rotor = values["J0"] * (motion["psi_dot"] + motion["turn"])
         reached = np.stack([motion["p_1"], rotor, 2 * values["J1"] * motion["phi_dot"]], axis=1)
-        found.append(distance(reached, [[value, *kept] for value in p]))
-    return found
+        yield distance(reached, [[value, *kept] for value in p])
 
 
 #: p at these times of the driven board, in 80-bit arithmetic.

@@ -27,7 +27,7 @@ from ...integrate.simulate import simulate
 from ...model.flow_system import Flow
 from ...model.symbols import Parameter, coordinates, inputs
 from ...typing import Array
-from ..numeric import Probe, Residual, derivative, distance, excess
+from ..numeric import Probe, Residual, Residuals, derivative, distance, excess
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 
@@ -174,7 +174,7 @@ def reports() -> tuple[Controllability, ...]:
 
 
 @listed("B-Proposition-6.6.4-1")
-def smooth_to_a_manifold() -> Residual:
+def smooth_to_a_manifold() -> Residuals:
     flow = reduced()
     z1, z2, z3, z4, z5 = flow.coordinates
     v1, v2 = -4 * z1 - 4 * z4, -4 * z2 - 4 * z5
@@ -182,14 +182,13 @@ def smooth_to_a_manifold() -> Residual:
     judged = stability(equations, {"z3": 0.7})
     # Double eigenvalues move by the root of the rounding: their symmetric functions do not.
     polynomial = np.poly(judged.linearisation.matrix)
-    found = [
+    yield [
         float(judged.verdict != "stable" or not judged.manifold),
         distance(polynomial, np.poly([0.0, -2.0, -2.0, -2.0, -2.0])),
     ]
     for start in np.random.default_rng(2).uniform(-2, 2, (4, 5)):
         motion = simulate(equations, dict(zip(Z, start, strict=True)), (0.0, 20.0))
-        found += [motion[name][-1] for name in ("z1", "z2", "z4", "z5")]
-    return found
+        yield [motion[name][-1] for name in ("z1", "z2", "z4", "z5")]
 
 
 @listed("B-Proposition-6.6.4-2")

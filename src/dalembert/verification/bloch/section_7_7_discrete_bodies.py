@@ -22,7 +22,7 @@ from ...integrate.simulate import simulate
 from ...model.builders.rigid_bodies import rigid_body
 from ...typing import Array
 from ..independent.matrix_flows import APART, algebra, gap, rotation, skew
-from ..numeric import Residual, derivative, distance, excess, worst
+from ..numeric import Residual, Residuals, derivative, distance, excess, worst
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 from .section_7_7_samples import Entries, still
@@ -90,25 +90,23 @@ def momentum(Q: Array, P: Array) -> Array:
 
 
 @listed("B-7.7.49", over=starts)
-def discrete_pairs(s: DiscreteBody) -> Residual:
+def discrete_pairs(s: DiscreteBody) -> Residuals:
     motion = discrete_rigid_body(s.inertias, s.M, s.Q, steps=3)
-    Q, P, found = s.Q, s.P, []
+    Q, P = s.Q, s.P
     for k in range(3):
         U = discrete_rotation(s.inertias, momentum(Q, P))
         Q, P = Q @ U, P @ U
         M = momentum(Q, P)
-        found += [gap(motion.Q[k + 1], Q), gap(motion.M[k + 1], M), gap(M, s.L @ U - U.T @ s.L)]
-    return found
+        yield gap(motion.Q[k + 1], Q), gap(motion.M[k + 1], M), gap(M, s.L @ U - U.T @ s.L)
 
 
 @listed("B-7.7.49-invariants", over=starts)
-def invariants(s: DiscreteBody) -> Residual:
+def invariants(s: DiscreteBody) -> Residuals:
     motion = discrete_rigid_body(s.inertias, s.M, s.Q, steps=400, every=40)
-    found = [still(motion.Q @ motion.M @ np.swapaxes(motion.Q, 1, 2))]
+    yield [still(motion.Q @ motion.M @ np.swapaxes(motion.Q, 1, 2))]
     one, square = np.eye(s.n), np.diag(s.inertias**2)
     for z in (0.4, 1.1, -2.0):
-        found.append(still(np.linalg.det(square + z * motion.M - z * z * one)))
-    return found
+        yield still(np.linalg.det(square + z * motion.M - z * z * one))
 
 
 @listed("B-7.7.49-continuous", over=small)
@@ -236,15 +234,14 @@ def costates(s: DiscreteBody) -> Residual:
 
 
 @listed("B-7.7.54", over=starts)
-def momenta_of_pairs(s: DiscreteBody) -> Residual:
-    Q, P, L, found = s.Q, s.P, s.L, []
+def momenta_of_pairs(s: DiscreteBody) -> Residuals:
+    Q, P, L = s.Q, s.P, s.L
     spatial = P @ Q.T - Q @ P.T
     for _ in range(4):
         M = momentum(Q, P)
         U = discrete_rotation(s.inertias, M)
-        found += [gap(U @ L - L @ U.T, M), gap(P @ Q.T - Q @ P.T, spatial)]
+        yield gap(U @ L - L @ U.T, M), gap(P @ Q.T - Q @ P.T, spatial)
         Q, P = Q @ U, P @ U
-    return found
 
 
 @listed("B-Theorem-7.7.26", over=starts, misprint={"sign": -1.0})

@@ -31,7 +31,7 @@ from ..independent.matrix_flows import (
     orbit_path,
     target,
 )
-from ..numeric import STEP, Probe, Residual, distance, excess
+from ..numeric import STEP, Probe, Residual, Residuals, distance, excess
 from ..row_registry import Corrected, listed
 from .section_7_7_samples import (
     DRIVEN,
@@ -71,17 +71,16 @@ def normal_metric(s: OrbitPoint) -> Corrected:
 
 
 @listed("B-7.7.11")
-def hamiltonian() -> Residual:
+def hamiltonian() -> Residuals:
     def residual(s: OrbitPoint) -> Residual:
         return distance(s.energy(s.x, s.p), orbit_energy(s.here, s.kind, s.x, s.p))
 
-    found = [driven_points.worst(residual)]
+    yield [driven_points.worst(residual)]
     for name, kind in DRIVEN[:3]:
         path = orbit_path(name, kind)
         energy = OrbitPoint(algebra(name), path["x"][0], path["p"][0], kind).energy
         values = [energy(x, p) for x, p in zip(path["x"][::6], path["p"][::6], strict=True)]
-        found.append(still(np.array(values)))
-    return found
+        yield still(np.array(values))
 
 
 @listed("B-7.7.12", over=driven_points)
@@ -159,21 +158,19 @@ def _cotangent_vectors(s: OrbitPoint) -> Array:
 
 
 @listed("B-7.7.13")
-def free_motion() -> Residual:
-    found = []
+def free_motion() -> Residuals:
     for name in ALGEBRAS:
         s = points(name)[0]
         _, x, p, _ = s
         u = bracket(p, x)
         for t, turned in zip((0.7, -0.7), orbit_motion(x, p, [0.7, -0.7])[0], strict=True):
-            found.append(gap(turned, exponential(-t * u) @ x @ exponential(t * u)))
+            yield gap(turned, exponential(-t * u) @ x @ exponential(t * u))
         moved = (exponential(-1j * STEP * u) @ m @ exponential(1j * STEP * u) for m in (x, p))
         rates = s.rates if name in LIBRARY else (bracket(x, u), bracket(p, u))
-        found += gaps((m.imag / STEP for m in moved), rates)
+        yield gaps((m.imag / STEP for m in moved), rates)
         if name in LIBRARY:
             path = orbit_path(name, "free")
-            found += gaps((path["x"][::12], path["p"][::12]), orbit_motion(x, p, path.t[::12]))
-    return found
+            yield gaps((path["x"][::12], path["p"][::12]), orbit_motion(x, p, path.t[::12]))
 
 
 @listed("B-Theorem-7.7.7")
@@ -287,20 +284,19 @@ def conserved_bracket() -> Residual:
 
 
 @listed("B-Lemma-7.7.9-inertia")
-def spectrum_of_the_bracket() -> Residual:
+def spectrum_of_the_bracket() -> Residuals:
     def driven(s: OrbitPoint) -> Residual:
         return gap(_bracket_rate(s), bracket(s.x, s.pull(s.x)))
 
-    found = [driven_points.worst(driven)]
+    yield [driven_points.worst(driven)]
     for name in ("so(3)", "so(4)"):
         path, weights = orbit_path(name, "inertia"), inertia(name)
         w = bracket(path["p"], path["x"])
-        found += [still(np.linalg.eigvalsh(1j * w)), excess(APART - np.max(np.abs(w[-1] - w[0])))]
+        yield still(np.linalg.eigvalsh(1j * w)), excess(APART - np.max(np.abs(w[-1] - w[0])))
         for s in weighted_points(name):
             w = bracket(s.p, s.x)
             u = s.here.matrix(s.here.vector(w) / weights)
-            found.append(gap(_bracket_rate(s), bracket(w, u)))
-    return found
+            yield gap(_bracket_rate(s), bracket(w, u))
 
 
 @listed("B-7.7-double-bracket", over=brockett_points, misprint={"sign": -1.0})
@@ -312,9 +308,8 @@ def double_brackets(s: OrbitPoint, sign: float = 1.0) -> Residual:
 
 
 @listed("B-7.7-toda")
-def tridiagonal() -> Residual:
+def tridiagonal() -> Residuals:
     random = np.random.default_rng(77)
-    found: list[Residual] = []
     for n in (3, 5):
         b = random.standard_normal(n - 1)
         L = np.diag(random.standard_normal(n)) + np.diag(b, 1) + np.diag(b, -1)
@@ -322,10 +317,9 @@ def tridiagonal() -> Residual:
         lattice, sorting = toda(n), double_bracket(n)
         expected = bracket(L, bracket(L, N))
         x, m = 1j * L, -1j * N
-        found += [
+        yield [
             gap(flow_rates(lattice, Probe(derive(lattice), {}), A=L)["A"], expected),
             gap(flow_rates(sorting, Probe(derive(sorting), {}), x=L)["x"], expected),
             gap(bracket(x, bracket(-m, x)), 1j * expected),
             np.abs(bracket(-m, bracket(-m, x)) - bracket(m, bracket(m, x))),
         ]
-    return found

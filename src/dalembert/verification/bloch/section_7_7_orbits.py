@@ -30,7 +30,7 @@ from ..independent.matrix_flows import (
     orbit_rates,
     target,
 )
-from ..numeric import STEP, Residual, derivative, distance, excess
+from ..numeric import STEP, Residual, Residuals, derivative, distance, excess
 from ..row_registry import listed
 from .section_7_7_samples import (
     DRIVEN,
@@ -59,7 +59,7 @@ def tangent_vectors() -> Residual:
 
 
 @listed("B-7.7-pairing")
-def killing_form() -> Residual:
+def killing_form() -> Residuals:
     factors = {"so(3)": 1.0, "so(4)": 2.0, "su(2)": 2.0, "su(3)": 3.0}
 
     def residual(s: OrbitPoint) -> Residual:
@@ -73,13 +73,12 @@ def killing_form() -> Residual:
             distance(inner(bracket(x, y), z), inner(x, bracket(y, z))),
         )
 
-    found = [points.worst(residual)]
+    yield [points.worst(residual)]
     for group in (LieGroup.SO(3), LieGroup.SU(2), LieGroup.SU(3)):
         here = algebra(group.name.lower())
         ads = [here.ad(e) for e in np.array(group.generators, dtype=float)]
         traces = [[np.trace(a @ b) for b in ads] for a in ads]
-        found.append(distance(group.algebra.killing_form, traces))
-    return found
+        yield distance(group.algebra.killing_form, traces)
 
 
 @listed("B-7.7.2")
@@ -100,8 +99,7 @@ def stationary_cost() -> Residual:
 
 
 @listed("B-7.7.3")
-def controlled_motion() -> Residual:
-    found = []
+def controlled_motion() -> Residuals:
     for name in ALGEBRAS:
         here, x, a, _ = points(name)[0]
         b, shape = bracket(a, x) + here.basis[0], (2, *x.shape)
@@ -115,8 +113,7 @@ def controlled_motion() -> Residual:
         end = solve_ivp(rates, (0, SPAN), start, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
         place, g = end.reshape(shape)
         spectra = (np.linalg.eigvalsh(1j * matrix) for matrix in (place, x))
-        found += [gap(place, g.T @ x @ g), distance(*spectra)]
-    return found
+        yield gap(place, g.T @ x @ g), distance(*spectra)
 
 
 @listed("B-7.7.4", over=driven_points)
@@ -197,21 +194,19 @@ def brockett_potential(s: OrbitPoint) -> Residual:
 
 
 @listed("B-7.7-decomposition", over=points)
-def decomposition(s: OrbitPoint) -> Residual:
+def decomposition(s: OrbitPoint) -> Residuals:
     here, l, x, _ = s
-    found: list[Residual] = []
     for place in (l, here.basis[0]):
         kernel = here.kernel(place)
         left, sizes, _ = np.linalg.svd(here.ad(place))
         image = left[:, sizes > 1e-10 * sizes[0]]
         part = here.image_part(place, x)
-        found += [
+        yield [
             image.T @ kernel,
             image.shape[1] + kernel.shape[1] - here.dimension,
             bracket(place, x - part),
             part - here.matrix(image @ (image.T @ here.vector(part))),
         ]
-    return found
 
 
 @listed("B-7.7-inverse", over=points)
@@ -233,8 +228,7 @@ def second_order_equation(s: OrbitPoint) -> Residual:
 
 
 @listed("B-Proposition-7.7.4")
-def equivalent_motions() -> Residual:
-    found = []
+def equivalent_motions() -> Residuals:
     for name in LIBRARY:
         here, path = algebra(name), orbit_path(name, "brockett")
         x, p = path["x"][0], path["p"][0]
@@ -249,8 +243,7 @@ def equivalent_motions() -> Residual:
         end = solve_ivp(rates, (0, SPAN), start, method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
         other = orbit_rates(here, "brockett", x, here.image_part(x, p) + 0.3 * x)[0]
         d = here.dimension
-        found += gaps((here.matrix(end[:d]), other), (path["x"][-1], here.matrix(start[d:])))
-    return found
+        yield gaps((here.matrix(end[:d]), other), (path["x"][-1], here.matrix(start[d:])))
 
 
 def _lagrangian(here: MatrixAlgebra, x: Array, x_dot: Array) -> float:

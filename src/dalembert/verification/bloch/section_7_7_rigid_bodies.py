@@ -40,7 +40,7 @@ from ..independent.matrix_flows import (
     rotation,
     skew,
 )
-from ..numeric import Probe, Residual, derivative, distance, excess
+from ..numeric import Probe, Residual, Residuals, derivative, distance, excess
 from ..row_registry import listed
 from ..samples import Sampler
 from .section_7_7_samples import Entries, gaps, still, wave
@@ -124,17 +124,15 @@ def body_path(n: int, side: Side = "left", symmetric: bool = False) -> SampledPa
 
 
 @listed("B-7.7-trace-product")
-def trace_product() -> Residual:
+def trace_product() -> Residuals:
     random = np.random.default_rng(1)
-    found = []
     for _ in range(4):
         u, v, w = random.standard_normal((3, 3))
-        found += [
+        yield [
             distance(-np.trace(hat(u) @ hat(v)) / 2, u @ v),
             distance(hat(u) @ w, np.cross(u, w)),
             gap(bracket(hat(u), hat(v)), hat(np.cross(u, v))),
         ]
-    return found
 
 
 @listed("B-7.7.36", over=bodies)
@@ -206,26 +204,22 @@ def geodesics() -> Residual:
 
 
 @listed("B-7.7.37-manakov")
-def complete_integrability() -> Residual:
-    found = []
+def complete_integrability() -> Residuals:
     for n, numbers in INERTIAS.items():
         here, L = algebra(f"so({n})"), np.diag(numbers)
         M = skew(np.random.default_rng(n), n)
         omega = velocity_of(n, M)
-        found += [
-            gap(bracket(M, omega), bracket(M + z * L @ L, omega + z * L)) for z in (0.7, -2.0)
-        ]
+        yield [gap(bracket(M, omega), bracket(M + z * L @ L, omega + z * L)) for z in (0.7, -2.0)]
         names = manakov_integrals(numbers, M)
         derivatives = [_manakov_derivative(n, M, name) for name in names]
-        found += [distance(_manakov(M, L, name), value) for name, value in names.items()]
-        found += [abs(inner(M, bracket(a, b))) for a, b in combinations(derivatives, 2)]
+        yield [distance(_manakov(M, L, name), value) for name, value in names.items()]
+        yield [abs(inner(M, bracket(a, b))) for a, b in combinations(derivatives, 2)]
         wanted = (here.dimension + n // 2) // 2
         vectors = np.array([here.vector(s) for s in derivatives])
         independent = np.linalg.matrix_rank(vectors, tol=1e-9)
-        found.append(float(len(names) != wanted or independent != wanted))
+        yield float(len(names) != wanted or independent != wanted)
     for n in STATED:
-        found += map(still, manakov_integrals(INERTIAS[n], body_path(n)["M"]).values())
-    return found
+        yield map(still, manakov_integrals(INERTIAS[n], body_path(n)["M"]).values())
 
 
 def _manakov_derivative(n: int, M: Array, name: str) -> Array:
@@ -250,21 +244,19 @@ def _manakov(M: Entries, L: Array, name: str) -> Entries:
 
 
 @listed("B-7.7.37-semisimple")
-def other_groups() -> Residual:
+def other_groups() -> Residuals:
     here = algebra("su(3)")
     random = np.random.default_rng(37)
     cartan = here.kernel(here.random(random)).T
     a, b = (here.matrix(random.standard_normal(2) @ cartan) for _ in range(2))
-    found = []
     for _ in range(3):
         M = here.random(random)
         omega = here.inverse(a, bracket(b, M)) + (0.4 * M - 0.4 * here.image_part(a, M))
-        found.append(gap(bracket(a, omega), bracket(b, M)))
+        yield gap(bracket(a, omega), bracket(b, M))
         rate = bracket(M, omega)
         for z in (0.0, 0.6, -1.5):
             powers = (np.linalg.matrix_power(M + z * a, k) for k in range(1, 4))
-            found += [np.trace(power @ rate) for power in powers]
-    return found
+            yield [np.trace(power @ rate) for power in powers]
 
 
 @listed("B-7.7.38")

@@ -33,7 +33,7 @@ from ..independent.matrix_flows import (
     rotation,
     skew,
 )
-from ..numeric import Residual, derivative, distance, excess
+from ..numeric import Residual, Residuals, derivative, distance, excess
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 from .section_7_7_rigid_bodies import (
@@ -92,45 +92,39 @@ def necessary_condition() -> Residual:
 
 
 @listed("B-7.7.39-sinh")
-def sinh_of_skew() -> Residual:
-    found: list[Residual] = []
+def sinh_of_skew() -> Residuals:
     for n in STATED:
         xi = skew(np.random.default_rng(n), n)
         series, power = np.zeros((n, n)), xi
         for k in range(1, 40, 2):
             series = series + power
             power = power @ xi @ xi / ((k + 1) * (k + 2))
-        found += [gap(sinh(xi), series), series + series.T]
-    return found
+        yield gap(sinh(xi), series), series + series.T
 
 
 @listed("B-7.7.39-asinh")
-def asinh_of_skew() -> Residual:
-    found: list[Residual] = []
+def asinh_of_skew() -> Residuals:
     for n in STATED:
         u = skew(np.random.default_rng(n), n)
         u *= 0.6 / np.linalg.norm(u, 2)
         w = asinh_series(u)
         partner = symmetric_partner(np.eye(n), 2 * u)
-        found += [gap(sinh(w), u), w + w.T, gap(exponential(w), partner)]
-    return found
+        yield gap(sinh(w), u), w + w.T, gap(exponential(w), partner)
 
 
 @listed("B-Definition-7.7.19")
-def boundary_set() -> Residual:
+def boundary_set() -> Residuals:
     random = np.random.default_rng(19)
-    found: list[Residual] = []
     for _ in range(3):
         Q, R = rotation(random, 4), rotation(random, 4)
         turn = R @ np.kron(np.eye(2), [[0.0, -1.0], [1.0, 0.0]]) @ R.T
         M = momentum_of_pair(Q, Q @ turn)
-        found += [turn + turn.T, off_rotations(turn), gap(operator_norm(M), 2.0)]
+        yield turn + turn.T, off_rotations(turn), gap(operator_norm(M), 2.0)
     for _, Q, M in bodies:
         limit = 2 * M / operator_norm(M)
         P = symmetric_partner(Q, limit)
-        found += [gap(momentum_of_pair(Q, P), limit), off_rotations(P)]
-        found.append(float(not on_boundary(limit)))
-    return found
+        yield gap(momentum_of_pair(Q, P), limit), off_rotations(P)
+        yield float(not on_boundary(limit))
 
 
 @Sampler

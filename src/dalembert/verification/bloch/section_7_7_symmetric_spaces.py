@@ -31,7 +31,7 @@ from ..independent.matrix_flows import (
     path_of,
     skew,
 )
-from ..numeric import Probe, Residual, distance
+from ..numeric import Probe, Residual, Residuals, distance
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 from .section_7_7_samples import Entries, gaps, still
@@ -227,14 +227,12 @@ def _quotient(is_complex: bool) -> Corrected:
 
 
 @listed("B-7.7.19")
-def blocks() -> Residual:
-    found = []
+def blocks() -> Residuals:
     for random, size, _, _ in drawn(count=1):
         k, whole = isotropy_basis(size), len(unitary_basis(sum(size[:2]), size.is_complex))
         m = [lifted(entries(random, size)) for _ in range(size.dimension)]
-        found += [float(rank(k + m) != whole or rank(k) + rank(m) != whole)]
-        found += [abs(product(a, b)) for a in k for b in m]
-    return found
+        yield float(rank(k + m) != whole or rank(k) + rank(m) != whole)
+        yield [abs(product(a, b)) for a in k for b in m]
 
 
 @listed("B-7.7.20", over=cases)
@@ -299,22 +297,19 @@ def double_brackets_of_planes(s: Case) -> Residual:
 
 
 @listed("B-Proposition-7.7.11")
-def geodesics_of_planes() -> Residual:
-    found = []
+def geodesics_of_planes() -> Residuals:
     for size in LIBRARY:
         path = library_path(size, False)
         start, (U, V) = path["Q"][0], controls(path["Q"], path["P"], False)
         closed = two_sided_motion(start, path["P"][0], path.t[::12])
         end = exponential(SPAN * U[0]) @ start @ exponential(-SPAN * V[0])
-        found += [still(U), still(V), gap(path["Q"][-1], end)]
-        found += gaps((path["Q"][::12], path["P"][::12]), closed)
-        found.append(still(np.linalg.svd(path["Q"], compute_uv=False)))
-    return found
+        yield still(U), still(V), gap(path["Q"][-1], end)
+        yield gaps((path["Q"][::12], path["P"][::12]), closed)
+        yield still(np.linalg.svd(path["Q"], compute_uv=False))
 
 
 @listed("B-7.7.17-geodesics")
-def principal_angles() -> Residual:
-    found = []
+def principal_angles() -> Residuals:
     for random, (p, q, is_complex), _, _ in drawn(count=1):
         n = p + q
         x = np.diag([1.0] * p + [0.0] * q)
@@ -325,6 +320,5 @@ def principal_angles() -> Residual:
         expected = np.zeros(p)
         block = np.linalg.svd(u[:p, p:], compute_uv=False)
         expected[: len(block)] = t * block
-        found += [distance(np.sort(cosines), np.sort(np.cos(expected)))]
-        found += [gap(bracket(x, bracket(x, u)), u)]
-    return found
+        yield distance(np.sort(cosines), np.sort(np.cos(expected)))
+        yield gap(bracket(x, bracket(x, u)), u)

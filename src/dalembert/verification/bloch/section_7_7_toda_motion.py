@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 from ...geometry.exact_flows import ql, toda_motion
 from ...typing import Array
 from ..independent.matrix_flows import APART, SPAN, bracket, exponential, gap
-from ..numeric import Residual, excess
+from ..numeric import Residual, Residuals, excess
 from ..row_registry import Corrected, listed
 from .section_7_7_samples import gaps, still
 from .section_7_7_toda import (
@@ -95,19 +95,17 @@ def equivalent_flows() -> Corrected:
 
 
 @listed("B-7.7.62-explicit")
-def explicit_solution() -> Residual:
-    found: list[Residual] = []
+def explicit_solution() -> Residuals:
     for n in (3, 4):
         a, x0 = _start(n), matrices(str(n))[0].x
         k, l = ql(exponential(SPAN / 4 * a))
         x, _ = _extremal(n)
-        found += gaps((toda_motion(a, [SPAN / 4])[0], x), (k.T @ a @ k, l @ x0))
-        found.append(np.triu(l, 1))
+        yield gaps((toda_motion(a, [SPAN / 4])[0], x), (k.T @ a @ k, l @ x0))
+        yield np.triu(l, 1)
         path = toda_path(n)
         start, end = path["A"][0], path["A"][-1]
         k, _ = ql(exponential(path.t[-1] * start))
-        found += gaps((end, toda_motion(start, path.t[-1:])[0]), (k.T @ start @ k, end))
-    return found
+        yield gaps((end, toda_motion(start, path.t[-1:])[0]), (k.T @ start @ k, end))
 
 
 @listed("B-7.7.62-sorting", over=matrices)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...typing import Array
 from ..independent.matrix_flows import APART, bracket, gap
-from ..numeric import Residual, derivative, distance, excess
+from ..numeric import Residual, Residuals, derivative, distance, excess
 from ..row_registry import Corrected, listed
 from .section_7_7_samples import Entries, gaps, still, wave
 from .section_7_7_symmetric_spaces import (
@@ -145,14 +145,12 @@ def real_pairing() -> Corrected:
 
 
 @listed("B-7.7.27-conjugates")
-def conjugate_pairing() -> Residual:
-    found = []
+def conjugate_pairing() -> Residuals:
     for random, size, q, p in drawn():
         Y = turning(random, size.rows, size.is_complex)
         first, second = product(Y, p @ dagger(q)), product(Y, q @ dagger(p))
         values = np.conj(first) / 2 - second / 2, first / 2 - np.conj(second) / 2
-        found += gaps(values, (product(p, Y @ q), np.conj(product(p, Y @ q))))
-    return found
+        yield gaps(values, (product(p, Y @ q), np.conj(product(p, Y @ q))))
 
 
 @listed("B-7.7.28")
@@ -233,13 +231,11 @@ def double_double_brackets(s: Case) -> Residual:
 
 
 @listed("B-7.7.32")
-def spectrum_of_the_lift() -> Residual:
-    found = []
+def spectrum_of_the_lift() -> Residuals:
     for size in LIBRARY:
         matrices = library_path(size, True)["Q"][::12]
         sigma = np.linalg.svd(matrices[0], compute_uv=False)
         zeros = np.zeros(size.rows - size.columns)
         expected = np.sort(np.concatenate([sigma, -sigma, zeros]))
         spectra = (np.linalg.eigvalsh(1j * lifted(q)) for q in matrices)
-        found += [excess(APART - sigma[-1]), *(distance(values, expected) for values in spectra)]
-    return found
+        yield excess(APART - sigma[-1]), *(distance(values, expected) for values in spectra)

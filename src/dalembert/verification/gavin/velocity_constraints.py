@@ -19,7 +19,7 @@ from ...integrate.simulate import simulate
 from ...typing import Array
 from ..independent.elastic_pendulum_model import Pendulum, pendulum_motion
 from ..independent.random_systems import random_probe, random_states, random_system
-from ..numeric import Residual, dense_solution, derivative, distance
+from ..numeric import Residual, Residuals, dense_solution, derivative, distance
 from ..row_registry import Corrected, listed
 from .pendulum_samples import (
     PRINTED,
@@ -100,19 +100,17 @@ def chetaev() -> Corrected:
 
 
 @listed("G-61")
-def lagrange_with_velocity_constraints() -> Residual:
-    found = []
+def lagrange_with_velocity_constraints() -> Residuals:
     system, probe = random_system("velocity"), random_probe("velocity", "lagrange")
     for time, q, p in random_states("velocity"):
         v = system.velocities(q, p, time)
         z, reaction = system.accelerations(q, v, time)
         state = np.concatenate([q, v])
-        found.append(distance(probe.rates(time, state)[3:], z))
-        found.append(distance(probe.reaction(time, state), reaction))
+        yield distance(probe.rates(time, state)[3:], z)
+        yield distance(probe.reaction(time, state), reaction)
     for s in pendulums(PRINTED, STEERED):
         force = s.pendulum.euler(s.q, s.v, s.accelerations)
-        found += [distance(s.multiplier * s.blocks.A[0], force), distance(s.reaction, force)]
-    return found
+        yield distance(s.multiplier * s.blocks.A[0], force), distance(s.reaction, force)
 
 
 @listed("G-62")
@@ -162,16 +160,15 @@ def _reached_dimension(fields: list[Field], x: Array) -> int:
 
 
 @listed("G-62-leaf")
-def special_leaf() -> Residual:
-    scenario, found = gallery.load(PRINTED), []
+def special_leaf() -> Residuals:
+    scenario = gallery.load(PRINTED)
     b = scenario.parameters["b"]
     for u in (0.1, -0.2):
         angle = -np.arctan(1 / b) - b * u
         start = {"theta": angle, "u": u, "theta_dot": -b * 0.3, "u_dot": 0.3}
         motion = simulate(scenario, start, (0, 2), rtol=1e-12)
         B = motion["theta"] + b * motion["u"]
-        found.append(np.cos(B) + b * np.sin(B))
-    return found
+        yield np.cos(B) + b * np.sin(B)
 
 
 listed("G-63", over=on_print)(lambda s: distance(s.blocks.A[0, 0], _row(s.pendulum, s.q)[0]))

@@ -29,6 +29,7 @@ from ..numeric import (
     STEP,
     Probe,
     Residual,
+    Residuals,
     StateBlocks,
     derivative,
     distance,
@@ -199,8 +200,8 @@ def _motion(form: str, span: float = 0.5, rtol: float = 1e-11) -> Motion:
 
 
 @listed("M-46")
-def stationary_integral() -> Residual:
-    motion, bar, found = _motion("implicit-lagrangian"), _standard(), []
+def stationary_integral() -> Residuals:
+    motion, bar = _motion("implicit-lagrangian"), _standard()
     times, weights = panel_nodes(0.0, 0.5, 20)
     theta, rate = motion.sol(times)
     for k in range(1, 5):
@@ -208,8 +209,7 @@ def stationary_integral() -> Residual:
         varied: Any = theta + 1j * STEP * np.sin(wave * times)
         turned = rate + 1j * STEP * wave * np.cos(wave * times)
         v = bar.l * np.sin(varied) * turned
-        found.append(np.asarray(bar.fibre_lagrangian(varied, v)).imag @ weights / STEP)
-    return found
+        yield np.asarray(bar.fibre_lagrangian(varied, v)).imag @ weights / STEP
 
 
 def _standard() -> Bar:

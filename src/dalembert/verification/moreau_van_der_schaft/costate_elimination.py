@@ -20,7 +20,7 @@ from ...formulations.forms.pontryagin import is_involutive
 from ...formulations.registry import derive
 from ...typing import Array
 from ..independent.image_systems import SIZE, ImageSample, ImageSystem, image_system, samples
-from ..numeric import Probe, Residual, derivative, distance, excess
+from ..numeric import Probe, Residual, Residuals, derivative, distance, excess
 from ..row_registry import listed
 from .pontryagin_extremals import (
     APART,
@@ -94,16 +94,14 @@ def condition_along_extremals(s: ImageSample) -> Residual:
 
 
 @listed("M-10")
-def fibre_velocity_along_extremals() -> Residual:
-    found = []
+def fibre_velocity_along_extremals() -> Residuals:
     for kind in REGULAR:
         model, motion = image_system(kind), extremal_motion(kind)
         rates = np.array([motion[f"{q.name}_dot"] for q in model.system.coordinates])
         for y, rate in zip(motion.y.T, rates.T, strict=True):
             x, xi = np.split(y, 2)
             v = model.fibre_frame(x) @ model.optimal_speeds(x, xi)
-            found.append(distance(model.sigma(x) @ rate, v))
-    return found
+            yield distance(model.sigma(x) @ rate, v)
 
 
 # -- elimination of the costate --------------------------------------------------------------------
@@ -124,17 +122,16 @@ def _is_refused(model: ImageSystem) -> float:
 
 
 @listed("M-11")
-def involutivity() -> Residual:
-    found = [_is_refused(image_system("curved"))]
+def involutivity() -> Residuals:
+    yield [_is_refused(image_system("curved"))]
     for kind in REGULAR:
         system = image_system(kind).system
         integrable = classify(take_apart(system, {}, {})).constraints[0].integrable
         judged = {integrable, is_involutive(system)}
         for s in samples(kind):
             table, rest = s.model.structure(s.x)
-            found += [float(judged != {rest < 1e-10}), excess(APART - float(np.max(np.abs(table))))]
-            found.append(rest if kind == "flat" else excess(APART - rest))
-    return found
+            yield float(judged != {rest < 1e-10}), excess(APART - float(np.max(np.abs(table))))
+            yield rest if kind == "flat" else excess(APART - rest)
 
 
 @listed("M-sec2-costate")

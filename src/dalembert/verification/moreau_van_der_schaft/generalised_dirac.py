@@ -20,7 +20,7 @@ from ...geometry.dirac import DiracStructure
 from ...geometry.two_forms import is_closed
 from ...integrate.simulate import simulate
 from ...typing import Array
-from ..numeric import Residual, derivative, distance, excess, null_space, worst
+from ..numeric import Residual, Residuals, derivative, distance, excess, null_space, worst
 from ..row_registry import listed
 from ..samples import Generator, Sampler
 
@@ -131,19 +131,18 @@ def energy_is_conserved() -> Residual:
 
 
 @listed("M-Definition-3")
-def presymplectic() -> Residual:
-    random, found = np.random.default_rng(3), []
+def presymplectic() -> Residuals:
+    random = np.random.default_rng(3)
     for rank in RANKS:
         omega = _form(random, rank)
         graph = DiracStructure.from_two_form(omega)
-        found += [float(not graph.is_presymplectic), distance(graph.two_form(), omega)]
-        found.append(float(DiracStructure.induced(omega, np.eye(SIZE, 4)).is_presymplectic))
+        yield float(not graph.is_presymplectic), distance(graph.two_form(), omega)
+        yield float(DiracStructure.induced(omega, np.eye(SIZE, 4)).is_presymplectic)
     x, y, z = sympy.symbols("x y z", real=True)
     for a, b, c in ([0, sympy.sin(x), y * x], [0, z, x**2]):
         matrix = sympy.Matrix([[0, a, b], [-a, 0, c], [-b, -c, 0]])
         value = sympy.lambdify([x, y, z], matrix, "numpy")
-        found.append(float(is_closed(matrix, [x, y, z]) != (_cyclic(value, random) < 1e-12)))
-    return found
+        yield float(is_closed(matrix, [x, y, z]) != (_cyclic(value, random) < 1e-12))
 
 
 def _cyclic(matrix: Callable[..., Any], random: Generator) -> float:
@@ -154,24 +153,22 @@ def _cyclic(matrix: Callable[..., Any], random: Generator) -> float:
 
 
 @listed("M-52")
-def presymplectic_dynamics() -> Residual:
-    random, found = np.random.default_rng(52), []
+def presymplectic_dynamics() -> Residuals:
+    random = np.random.default_rng(52)
     for rank in RANKS:
         omega = _form(random, rank)
         graph, flow = DiracStructure.from_two_form(omega), random.uniform(-1, 1, SIZE)
-        found.append(float(graph.residual(flow, omega @ flow)))
-        found.append(excess(APART - float(graph.residual(flow, omega @ flow + np.eye(SIZE)[0]))))
-    return found
+        yield float(graph.residual(flow, omega @ flow))
+        yield excess(APART - float(graph.residual(flow, omega @ flow + np.eye(SIZE)[0])))
 
 
 @listed("M-Definition-4")
-def symplectic() -> Residual:
-    random, found = np.random.default_rng(4), []
+def symplectic() -> Residuals:
+    random = np.random.default_rng(4)
     for rank in RANKS:
         omega = _form(random, rank)
         regular = np.linalg.matrix_rank(omega, tol=1e-9) == SIZE
-        found.append(float(DiracStructure.from_two_form(omega).is_symplectic != regular))
-    return found
+        yield float(DiracStructure.from_two_form(omega).is_symplectic != regular)
 
 
 @listed("M-53")

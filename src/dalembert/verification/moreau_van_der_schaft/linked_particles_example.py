@@ -24,7 +24,7 @@ from ...model.symbols import coordinates, speeds
 from ...model.system import System
 from ...typing import Array
 from ..independent.random_systems import Sinusoid, draw_sinusoids
-from ..numeric import Probe, Residual, StateBlocks, derivative, distance, excess
+from ..numeric import Probe, Residual, Residuals, StateBlocks, derivative, distance, excess
 from ..row_registry import listed
 from ..samples import Generator, Sampler, sampler
 
@@ -184,17 +184,15 @@ def _turned(x: Array, direction: Array) -> Array:
 
 
 @listed("M-sec4-problem", over=apart)
-def linked_extremals(s: LinkedSample) -> Residual:
+def linked_extremals(s: LinkedSample) -> Residuals:
     turned = [_turned(s.x, direction) for direction in _frame(s.x).T]
-    found: list[Residual] = []
-    found += [turned[b][:, a] - turned[a][:, b] for a in range(3) for b in range(3)]
+    yield [turned[b][:, a] - turned[a][:, b] for a in range(3) for b in range(3)]
     row = np.concatenate([s.x[:2] - s.x[2:], s.x[2:] - s.x[:2]])
     for chi in (0.0, 0.8):
         state = np.concatenate([s.x, s.p + chi * row])
         values = _probe("pontryagin").observe(0.0, state)
-        found.append(distance(values["velocities"], s.v))
-        found.append(distance(values["accelerations"], s.accelerations))
-    return found
+        yield distance(values["velocities"], s.v)
+        yield distance(values["accelerations"], s.accelerations)
 
 
 @listed("M-34", over=everywhere)

@@ -23,7 +23,17 @@ from ...integrate.simulate import simulate
 from ...model.symbols import coordinates, speeds
 from ...typing import Array
 from ..independent.image_systems import SIZE, ImageSample, image_system, kernel_system, samples
-from ..numeric import STEP, Probe, Residual, StateBlocks, derivative, distance, excess, null_space
+from ..numeric import (
+    STEP,
+    Probe,
+    Residual,
+    Residuals,
+    StateBlocks,
+    derivative,
+    distance,
+    excess,
+    null_space,
+)
 from ..row_registry import listed
 
 REGULAR = ("curved", "flat")
@@ -261,8 +271,7 @@ def extremal_fibre_velocity() -> Residual:
 
 
 @listed("M-sec2-vakonomic")
-def extremals_are_vakonomic() -> Residual:
-    found = []
+def extremals_are_vakonomic() -> Residuals:
     for kind in REGULAR:
         model, s, system = image_system(kind), samples(kind)[0], kernel_system(kind)
         rate = model.frame(s.x) @ optimal_speeds(s)
@@ -274,8 +283,7 @@ def extremals_are_vakonomic() -> Residual:
         vakonomic = simulate(system, start, (0.0, SPAN), form="vakonomic", rtol=1e-11)
         x, rates, chi = np.split(vakonomic.y[:, -1], [SIZE, 2 * SIZE])
         extremal, other = extremal_motion(kind).y[:, -1], dalembert_motion(kind).y[:SIZE, -1]
-        found.append(distance(extremal[:SIZE], x))
-        found.append(distance(extremal[SIZE:], model.plain_momenta(x, rates) + chi @ model.rows(x)))
+        yield distance(extremal[:SIZE], x)
+        yield distance(extremal[SIZE:], model.plain_momenta(x, rates) + chi @ model.rows(x))
         gap = distance(extremal[:SIZE], other)
-        found.append(gap if kind == "flat" else excess(APART - gap))
-    return found
+        yield gap if kind == "flat" else excess(APART - gap)

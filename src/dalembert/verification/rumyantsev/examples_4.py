@@ -22,7 +22,7 @@ from ...model.forces import rate
 from ...model.system import System
 from ...typing import Array
 from ..independent.instant_samples import ReductionProbe
-from ..numeric import Probe, Residual, derivative, distance, excess, gallery_probe
+from ..numeric import Probe, Residual, Residuals, derivative, distance, excess, gallery_probe
 from ..row_registry import Corrected, listed
 from ..samples import Generator, sampler
 from .rigid_disk import Disk
@@ -112,15 +112,13 @@ def climb_extremals() -> Residual:
 
 
 @listed("R-ex4.1-exception", over=climbs)
-def climb_exception(c: ClimbSample) -> Residual:
+def climb_exception(c: ClimbSample) -> Residuals:
     probe = gallery_probe("appell-vakonomic", "vakonomic").with_parameters(**c.values)
     (m, _, a), speed = c.values.values(), float(np.hypot(*c.w))
-    found: list[Residual] = []
     across = np.array([-c.state[4], c.state[3], 0]) / speed
     for chi, expected in ((m * speed / a, 0.0), (0.3, m - 0.3 * a / speed)):
         blocks = probe.blocks(0.0, np.concatenate([c.state, [chi]]))
-        found += [distance(blocks.G @ across, expected * across), blocks.A @ across]
-    return found
+        yield distance(blocks.G @ across, expected * across), blocks.A @ across
 
 
 # -- example 4.2 -----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from ...model.symbols import t
 from ...typing import Array
 from ..independent.climbing_particle import climb_motion
 from ..independent.instant_samples import MotionSample, bound_probe, motions, solved_near
-from ..numeric import Residual, StateBlocks, derivative, distance, excess
+from ..numeric import Residual, Residuals, StateBlocks, derivative, distance, excess
 from ..row_registry import listed
 from .canonical_voronets_section import ConstrainedMomenta
 from .examples_4 import rolled
@@ -181,13 +181,12 @@ def both_hamiltonians(s: MotionSample) -> Residual:
 
 
 @listed("R-5.7-multipliers", over=lifted)
-def multipliers_from_momenta(c: LiftedState) -> Residual:
+def multipliers_from_momenta(c: LiftedState) -> Residuals:
     s, library = c.s, c.s.library
     plain = c.pi[: s.k] + c.pi[s.k :] @ library["frame"][s.k :]
-    found = [distance(plain, library["constrained_by_w"])]
+    yield [distance(plain, library["constrained_by_w"])]
     if s.model.kind in SOLVED:
-        found.append(distance(c.pi[s.k :] - library["momenta"][s.k :], c.item.chi))
-    return found
+        yield distance(c.pi[s.k :] - library["momenta"][s.k :], c.item.chi)
 
 
 @listed("R-5.7-hamiltonian", over=lifted)

@@ -20,7 +20,16 @@ from ...model.symbols import coordinates
 from ...model.system import System
 from ...typing import Array
 from ..independent.instant_samples import MotionSample, ReductionProbe, bound_probe, motions
-from ..numeric import Probe, Residual, derivative, distance, excess, null_space, panel_nodes
+from ..numeric import (
+    Probe,
+    Residual,
+    Residuals,
+    derivative,
+    distance,
+    excess,
+    null_space,
+    panel_nodes,
+)
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 
@@ -80,8 +89,7 @@ affine = motions.of("affine").map(lambda s: VakonomicSample.of(s, symbol_chi(s))
 
 
 @listed("R-4.1")
-def lagrange_problem() -> Residual:
-    found = []
+def lagrange_problem() -> Residuals:
     for item in (extremals()[2], extremals()[4]):
         s, n, span = item.mechanical, len(item.mechanical.q), 0.8
         nodes, weights = panel_nodes(s.time, s.time + span, 5)
@@ -94,8 +102,7 @@ def lagrange_problem() -> Residual:
             at = replace(s, time=time, q=y[:n], w=y[n : n + s.k])
             broken = y[2 * n :] @ at.varied(at.model.constraint, dq, dv)
             total += weight * float(at.varied(at.model.lagrangian, dq, dv) + broken)
-        found.append(total)
-    return found
+        yield total
 
 
 @listed("R-4.2", over=extremals)

@@ -24,7 +24,7 @@ from ..independent.instant_samples import (
 )
 from ..independent.quasi_velocity_references import KINDS
 from ..independent.random_systems import random_states, random_system
-from ..numeric import Residual, derivative, distance, excess, gallery_probe, null_space
+from ..numeric import Residual, Residuals, derivative, distance, excess, gallery_probe, null_space
 from ..row_registry import Corrected, listed
 from ..samples import Sampler
 
@@ -51,13 +51,12 @@ def run(s: MotionSample, state: ArrayLike, span: float, at: Array | None = None)
 
 
 @listed("R-1.1", over=motions.first(1))
-def constraints_hold(s: MotionSample) -> Residual:
-    n, motion, found = len(s.q), run(s, s.state, 1), []
+def constraints_hold(s: MotionSample) -> Residuals:
+    n, motion = len(s.q), run(s, s.state, 1)
     for time, y in zip(motion.t[::4], motion.y.T[::4], strict=True):
         rows = s.model.constraint_rows(y[:n], y[n:], time)
-        found.append(s.model.constraint(y[:n], y[n:], time))
-        found.append(excess(1e-3 - np.linalg.svd(rows)[1][-1]))
-    return found
+        yield s.model.constraint(y[:n], y[n:], time)
+        yield excess(1e-3 - np.linalg.svd(rows)[1][-1])
 
 
 @listed("R-1.2", over=motions.of(*SOLVED))
@@ -131,16 +130,15 @@ def integrable_constraints() -> Residual:
 
 
 @listed("R-1.8-motion")
-def constraint_varied_on_motion() -> Residual:
+def constraint_varied_on_motion() -> Residuals:
     scenario = gallery.load("appell")
     symbols = ReductionProbe(scenario.system, scenario.parameters, ("q1", "q2"))
-    probe, found = gallery_probe("appell", "lagrange"), []
+    probe = gallery_probe("appell", "lagrange")
     for q, w in zip(*np.random.default_rng(5).uniform(0.5, 2, (2, 4, 3)), strict=True):
         state = np.concatenate([q, w[:2], [scenario.parameters["a"] * np.hypot(*w[:2])]])
         z = probe.rates(0.0, state)[3:5]
         on, off = (symbols(0.0, q, w[:2], a)["symbols"] for a in (z, z + np.array([1.0, -2.0])))
-        found += [on, excess(1e-3 - np.max(np.abs(off)))]
-    return found
+        yield on, excess(1e-3 - np.max(np.abs(off)))
 
 
 @listed("R-1.9", over=on_and_off)

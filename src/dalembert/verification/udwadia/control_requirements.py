@@ -22,7 +22,7 @@ from ...model.constraints import holonomic, velocity
 from ...model.symbols import coordinates, parameters, t
 from ...model.system import System
 from ...typing import Array
-from ..numeric import Probe, Residual, distance
+from ..numeric import Probe, Residual, Residuals, distance
 from ..row_registry import listed
 from ..samples import Generator, sampler
 
@@ -89,8 +89,7 @@ def effort_at(found: Servo, time: float, state: Array) -> Any:
 
 
 @listed("U-section-5-norm", over=instants)
-def least_norm(s: ControlInstant) -> Residual:
-    found = []
+def least_norm(s: ControlInstant) -> Residuals:
     for name in WEIGHTS:
         G, f, A, b = constrained().blocks(s.time, s.state)[:4]
         weight = loop(name).weight
@@ -106,8 +105,7 @@ def least_norm(s: ControlInstant) -> Residual:
             ]
         )
         expected = np.linalg.solve(matrix, np.concatenate([zero(2 * n), f, b]))[:n]
-        found.append(distance(effort_at(loop(name), s.time, s.state), expected))
-    return found
+        yield distance(effort_at(loop(name), s.time, s.state), expected)
 
 
 @listed("U-section-5-reaction", over=instants)
@@ -119,8 +117,7 @@ def reaction(s: ControlInstant) -> Residual:
 
 
 @listed("U-section-5-decay")
-def decay() -> Residual:
-    residuals = []
+def decay() -> Residuals:
     for name, module, errors in (
         ("tracking-double-pendulum", tracking_double_pendulum, ("across", "up")),
         ("tracking-crane", tracking_crane, ("up",)),
@@ -137,5 +134,4 @@ def decay() -> Residual:
             rate = sum((sympy.diff(phi, x) * x.dot for x in q), sympy.diff(phi, t))
             value, speed = probe.here([phi, rate])[0]
             expected = (value + (speed + k * value) * motion.t) * np.exp(-k * motion.t)
-            residuals.append(distance(motion[f"error_{error}"], expected))
-    return residuals
+            yield distance(motion[f"error_{error}"], expected)

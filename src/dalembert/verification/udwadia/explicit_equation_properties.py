@@ -18,6 +18,7 @@ from ..independent.random_systems import random_probe, random_states, random_sys
 from ..numeric import (
     Probe,
     Residual,
+    Residuals,
     derivative,
     distance,
     excess,
@@ -63,19 +64,17 @@ def value_is_preserved() -> Residual:
 
 
 @listed("U-36-unique")
-def unique_force() -> Residual:
+def unique_force() -> Residuals:
     system, probe = random_system("dependent").system, random_probe("dependent")
     shorter = Probe(derive(system.replacing(constraints=system.constraints[:2]), "hamilton"), {})
-    found = []
     for time, q, p in random_states("dependent"):
         state = np.concatenate([q, p])
         force, blocks = probe.reaction(time, state), probe.blocks(time, state)
         multipliers = probe.observe(time, state)["multipliers"]
         other = multipliers + 0.7 * null_space(blocks.A.T)[:, 0]
-        found.append(distance(force, shorter.reaction(time, state)))
-        found.append(distance(np.linalg.solve(blocks.G, blocks.A.T @ other), force))
-        found.append(0.0 if np.linalg.norm(other - multipliers) > 0.1 else 1.0)
-    return found
+        yield distance(force, shorter.reaction(time, state))
+        yield distance(np.linalg.solve(blocks.G, blocks.A.T @ other), force)
+        yield 0.0 if np.linalg.norm(other - multipliers) > 0.1 else 1.0
 
 
 @listed("U-36-energy")

@@ -21,7 +21,16 @@ from ..independent.random_systems import (
     random_states,
     random_system,
 )
-from ..numeric import Probe, Residual, StateBlocks, derivative, distance, excess, null_space
+from ..numeric import (
+    Probe,
+    Residual,
+    Residuals,
+    StateBlocks,
+    derivative,
+    distance,
+    excess,
+    null_space,
+)
 from ..row_registry import listed
 from ..samples import Sampler
 
@@ -139,7 +148,7 @@ listed("U-3", over=everywhere)(
 
 
 @listed("U-4")
-def general_kinetic_energy() -> Residual:
+def general_kinetic_energy() -> Residuals:
     x, y = coordinates("x y")
     place = [x * sympy.cos(t) + sympy.sin(y), x**2 + t * y, sympy.exp(-t) * y + x]
     both = particle(2, place) + particle(3, [y * sympy.sin(t), x - t**2, x * y])
@@ -151,16 +160,15 @@ def general_kinetic_energy() -> Residual:
         return np.array([*first, b * np.sin(s), a - s**2, a * b])
 
     kinetic = sympy.lambdify([x, y, x.dot, y.dot, t], both.kinetic, "numpy")
-    random, found = np.random.default_rng(4), []
+    random = np.random.default_rng(4)
     for _ in range(5):
         point, v = random.uniform(-1, 1, 3), random.uniform(-1, 1, 2)
         jacobian = derivative(positions, point)
         by_place, by_time = jacobian[:, :2], jacobian[:, 2]
         M, m = by_place.T * weights @ by_place, by_place.T * weights @ by_time
         c = by_time * weights @ by_time / 2
-        found.append(distance(kinetic(*point[:2], *v, point[2]), v @ M @ v / 2 + m @ v + c))
-        found.append(excess(-float(np.linalg.eigvalsh(M)[0])))
-    return found
+        yield distance(kinetic(*point[:2], *v, point[2]), v @ M @ v / 2 + m @ v + c)
+        yield excess(-float(np.linalg.eigvalsh(M)[0]))
 
 
 listed("U-5", over=everywhere)(lambda s: distance(s.library_momenta, s.mass @ s.v + s.shift))
