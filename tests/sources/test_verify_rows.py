@@ -257,5 +257,5 @@ def test_every_entry_of_a_file_of_words_is_a_row_of_its_module() -> None:
     for module, ids in by_module.items():
         file = Path(importlib.import_module(module).__file__).with_suffix(".toml")
         assert list(tomllib.loads(file.read_text(encoding="utf-8"))) == ids, module
-    files = {path.stem for path in Path(dalembert.verification.__file__).parent.glob("*/*.toml")}
+    files = {path.stem for path in Path(dalembert.verification.__file__).parent.glob("*/**/*.toml")}
     assert files == {module.rpartition(".")[2] for module in by_module}

@@ -12,8 +12,8 @@ import pytest
 from dalembert.analysis.symmetry import connection_numbers, momentum_maps
 from dalembert.analysis.symmetry.connection_numbers import ShapeNumbers, ShapeValues
 from dalembert.geometry.principal_connections import PrincipalConnection
-from dalembert.verification.bloch import section_2_9_connections as matrix_bundles
-from dalembert.verification.bloch.section_2_9_connections import GROUPS, G, matrix_bundle
+from dalembert.verification.bloch.chapter_2 import section_2_9_connections as matrix_bundles
+from dalembert.verification.bloch.chapter_2.section_2_9_connections import GROUPS, G, matrix_bundle
 from dalembert.verification.independent.principal_bundles import KINDS, SIZE, bundle_system
 from dalembert.verification.independent.principal_bundles import samples as bundle_samples
 from dalembert.verification.row_registry import registered

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.verification.bloch import section_6_3_so_stabilisation as brockett
-from dalembert.verification.bloch import section_6_6_knife_edge as knife
+from dalembert.verification.bloch.chapter_6 import section_6_3_so_stabilisation as brockett
+from dalembert.verification.bloch.chapter_6 import section_6_6_knife_edge as knife
 from dalembert.verification.numeric import Probe
 from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict

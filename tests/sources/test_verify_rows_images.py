@@ -12,7 +12,7 @@ import pytest
 
 from dalembert.formulations.forms import constrained_lagrangian
 from dalembert.geometry.dirac import DiracStructure
-from dalembert.verification.bloch import section_5_2_constrained_lagrangian
+from dalembert.verification.bloch.chapter_5 import section_5_2_constrained_lagrangian
 from dalembert.verification.independent.image_systems import FIBRE, SIZE, image_system
 from dalembert.verification.independent.image_systems import samples as image_samples
 from dalembert.verification.independent.tangent_bundle_systems import samples, tangent_system

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dalembert.control.feedback.shaped import Shaped
-from dalembert.verification.bloch import section_9_4_controlled_routhian as routhian
-from dalembert.verification.bloch import section_9_4_matching as matching
+from dalembert.verification.bloch.chapter_9 import section_9_4_controlled_routhian as routhian
+from dalembert.verification.bloch.chapter_9 import section_9_4_matching as matching
 from dalembert.verification.independent import matched_cart_pendulum as cart_pendulum
 from dalembert.verification.numeric import Probe
 from dalembert.verification.row_registry import _CLAIMS

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.verification.bloch import section_7_7_discrete_bodies as discrete
-from dalembert.verification.bloch import section_7_7_orbit_geodesics as geodesics
-from dalembert.verification.bloch import section_7_7_rotation_pairs as pairs
-from dalembert.verification.bloch import section_7_7_toda as toda
+from dalembert.verification.bloch.chapter_7 import section_7_7_discrete_bodies as discrete
+from dalembert.verification.bloch.chapter_7 import section_7_7_orbit_geodesics as geodesics
+from dalembert.verification.bloch.chapter_7 import section_7_7_rotation_pairs as pairs
+from dalembert.verification.bloch.chapter_7 import section_7_7_toda as toda
 from dalembert.verification.independent import matrix_flows
 from dalembert.verification.numeric import Probe
 from dalembert.verification.row_registry import registered

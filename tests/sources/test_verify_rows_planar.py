@@ -11,9 +11,9 @@ import sympy
 from dalembert.analysis.proofs import existence
 from dalembert.model.builders.planar_bodies import PlanarBodies
 from dalembert.verification import rows
-from dalembert.verification.bloch import section_2_1_existence as particles
-from dalembert.verification.bloch import section_3_13_planar_bodies as two
-from dalembert.verification.bloch import section_3_13_planar_bodies_three as three
+from dalembert.verification.bloch.chapter_2 import section_2_1_existence as particles
+from dalembert.verification.bloch.chapter_3 import section_3_13_planar_bodies as two
+from dalembert.verification.bloch.chapter_3 import section_3_13_planar_bodies_three as three
 from dalembert.verification.independent import hinged_bodies as planar
 from dalembert.verification.row_registry import registered
 from verify_rows import assert_verdict

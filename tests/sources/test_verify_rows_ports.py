@@ -13,7 +13,7 @@ import pytest
 
 import dalembert as da
 from dalembert.control.ports.impulse_response import LinearInputOutput
-from dalembert.verification.bloch import section_4_7_control_systems as systems
+from dalembert.verification.bloch.chapter_4 import section_4_7_control_systems as systems
 from dalembert.verification.row_registry import registered
 from dalembert.verification.udwadia import control_requirements as control
 from verify_rows import assert_verdict

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.verification.bloch import section_9_4_routhian as rows
+from dalembert.verification.bloch.chapter_9 import section_9_4_routhian as rows
 from dalembert.verification.independent import unicycle_with_rider as unicycle
 from dalembert.verification.row_registry import _CLAIMS
 

@@ -1,0 +1,1 @@
+"""Rows of chapter 2 of the Internet Supplement."""

@@ -1,0 +1,1 @@
+"""Rows of chapter 3 of the Internet Supplement."""

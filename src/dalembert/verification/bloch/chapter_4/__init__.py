@@ -1,0 +1,1 @@
+"""Rows of chapter 4 of the Internet Supplement."""

@@ -1,0 +1,1 @@
+"""Rows of chapter 5 of the Internet Supplement."""

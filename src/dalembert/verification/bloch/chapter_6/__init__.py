@@ -1,0 +1,1 @@
+"""Rows of chapter 6 of the Internet Supplement."""

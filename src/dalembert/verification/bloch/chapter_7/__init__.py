@@ -1,0 +1,1 @@
+"""Rows of chapter 7 of the Internet Supplement."""

@@ -1,0 +1,1 @@
+"""Rows of chapter 9 of the Internet Supplement."""
