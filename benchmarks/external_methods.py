@@ -18,8 +18,10 @@ import sympy
 
 import dalembert as da
 
-DISK = (("dop853", 1e-9), ("dop853", 1e-12), ("taylor", 1e-9), ("taylor", 1e-12), ("taylor", 1e-15), ("heyoka", 1e-9),
-        ("heyoka", 1e-12), ("heyoka", 1e-16), ("cvode-adams", 1e-9), ("cvode-bdf", 1e-7), ("ida-ggl", 1e-7))  # fmt: skip
+DISK = (("dop853", 1e-9), ("dop853", 1e-12), ("taylor", 1e-9), ("taylor", 1e-12), ("taylor", 1e-15),
+        ("heyoka", 1e-9),
+        ("heyoka", 1e-12), ("heyoka", 1e-16), ("cvode-adams", 1e-9), ("cvode-bdf", 1e-7),
+        ("ida-ggl", 1e-7))  # fmt: skip
 SPRING = ("dop853", "taylor", "cvode-adams", "cvode-bdf", "ida-ggl")
 
 

@@ -68,7 +68,8 @@ def well() -> da.System:
 def library_run(count: int, method: str = "rattle2", start: Any = None) -> Any:
     """States (stored, 4) of the library, whose sums are compensated."""
     motion = da.simulate(
-        well(), START if start is None else start, (0.0, count * STEP), method=method, form="lagrange", step=STEP,
+        well(), START if start is None else start, (0.0, count * STEP), method=method,
+        form="lagrange", step=STEP,
         every=max(1, count // STORED), max_steps=count + 1,
     )  # fmt: skip
     if not motion.success:

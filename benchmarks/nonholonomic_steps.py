@@ -29,7 +29,8 @@ from sympy import cos, diff, sin
 import dalembert as da
 
 METHODS = (
-    "dla", "dla4", "nonholonomic-leapfrog", "nonholonomic-leapfrog4", "nonholonomic-leapfrog6", "energy2", "energy4", "gauss2",
+    "dla", "dla4", "nonholonomic-leapfrog", "nonholonomic-leapfrog4", "nonholonomic-leapfrog6",
+    "energy2", "energy4", "gauss2",
 )  # fmt: skip
 #: How many states are looked at.
 POINTS = 4000

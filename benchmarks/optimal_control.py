@@ -12,7 +12,8 @@ gives the largest relative difference from it:
                              can be; for other ends that is less than the cost, and the table gives
                              how often it was
 
-"conjugate" counts extremals with a conjugate point on the way, "long" those where a long way was the cheapest found.
+"conjugate" counts extremals with a conjugate point on the way, "long" those where a long way was
+the cheapest found.
 """
 
 from __future__ import annotations

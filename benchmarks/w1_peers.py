@@ -44,7 +44,9 @@ void loop(const double *x, double *y, long calls, int size) {
   double **res = malloc((b + 1) * 8), *w = malloc((d + 1) * 8), *z = malloc(8 * size);
   long long *iw = malloc((c + 1) * 8);
   for (int i = 0; i < size; i++) z[i] = x[i];
-  for (long i = 0; i < calls; i++) { arg[0] = z; res[0] = y; f(arg, res, iw, w, 0); z[0] = x[0] + 1e-12 * y[0]; }
+  for (long i = 0; i < calls; i++) {
+    arg[0] = z; res[0] = y; f(arg, res, iw, w, 0); z[0] = x[0] + 1e-12 * y[0];
+  }
   free(arg); free(res); free(w); free(z); free(iw);
 }
 """

@@ -47,47 +47,108 @@ def by_size(
 CHAIN, MASSES = ("2", "10", "40", "100", "200"), ("10", "100", "1000", "10000")
 DISK = tuple(
     ("W3-rtol1e-10", metric, head)
-    for metric, head in (("integrate_s", "integration, s"), ("total_s", "all, s"), ("final_error", "final error"),
-                         ("constraint_error", "slip"), ("energy_error", "energy"))
-)  # fmt: skip
+    for metric, head in (
+        ("integrate_s", "integration, s"),
+        ("total_s", "all, s"),
+        ("final_error", "final error"),
+        ("constraint_error", "slip"),
+        ("energy_error", "energy"),
+    )
+)
 MANY = tuple(
     ("W4-rtol1e-9", metric, head)
-    for metric, head in (("integrate_s", "integration, s"), ("runs_a_cpu_s", "runs a second"),
-                         ("median_error", "median error"), ("largest_error", "largest error"))
-)  # fmt: skip
+    for metric, head in (
+        ("integrate_s", "integration, s"),
+        ("runs_a_cpu_s", "runs a second"),
+        ("median_error", "median error"),
+        ("largest_error", "largest error"),
+    )
+)
 LONG = tuple(
     ("W5-steps1000000", metric, head)
-    for metric, head in (("us_a_step", "µs a step"), ("energy_error", "energy error"), ("energy_slope", "its derivative"),
-                         ("constraint_error", "rods"))
-)  # fmt: skip
+    for metric, head in (
+        ("us_a_step", "µs a step"),
+        ("energy_error", "energy error"),
+        ("energy_slope", "its derivative"),
+        ("constraint_error", "rods"),
+    )
+)
 
 #: Heading, what is done, and the tables of each workload.
 WORKLOADS: tuple[tuple[str, str, str, tuple[Table, ...]], ...] = (
-    ("W1", "Chain of links, from energies to native code", "A planar chain of N links: energies in, a right-hand side that can "
-     "be called out. Every entry is checked against the closed form; an error above 1e-8 "
-     "counts as a wrong answer.",
-     (by_size("W1", "N", CHAIN, "derive_compile_s", "Derivation and compilation, seconds", 2),
-      by_size("W1", "N", CHAIN, "native_us", "One native evaluation, µs", 2),
-      by_size("W1", "N", CHAIN, "call_us", "One call from Python, µs", 2))),
-    ("W2", "Chain of masses in Cartesian coordinates", "N masses and N rods: from Lagrangian and constraints to one "
-     "constrained solve, checked against a banded solve.",
-     (by_size("W2", "N", MASSES, "derive_compile_s", "Derivation and compilation, seconds", 0),
-      by_size("W2", "N", MASSES, "native_us", "One native solve, µs", 0))),
-    ("W3", "Rolling disk, 100 s", "From Lagrangian and constraints to the motion at 1001 times. Errors are those of the final "
-     "position against a Taylor integration in long double.",
-     (Table("At the tolerance 1e-10: times and what they buy", DISK, 1),
-      Table("Integration at equal final error, seconds",
-            tuple(("W3", f"integrate_s at {e}", f"error {e}") for e in ("1e-06", "1e-08", "1e-10", "1e-12")), 1),
-      Table("Everything at equal final error, seconds",
-            tuple(("W3", f"total_s at {e}", f"error {e}") for e in ("1e-06", "1e-08", "1e-10", "1e-12")), 1))),
-    ("W4", "Ten thousand disks", "10 000 rolling disks for 10 s on one core, final states only; 200 of them are compared with "
-     "a tight integration.",
-     (Table("At the tolerance 1e-9", MANY, 0),
-      Table("Integration at equal median error, seconds",
-            tuple(("W4", f"integrate_s at {e}", f"error {e}") for e in ("1e-08", "1e-09", "1e-10")), 1))),
-    ("W5", "A million steps", "A spherical double pendulum in Cartesian coordinates, a million steps of 0.01. What counts is "
-     "whether the energy drifts and the rods keep their lengths.", (Table("After a million steps", LONG, 0),)),
-)  # fmt: skip
+    (
+        "W1",
+        "Chain of links, from energies to native code",
+        "A planar chain of N links: energies in, a right-hand side that can be called "
+        "out. Every entry is checked against the closed form; an error above 1e-8 counts as a "
+        "wrong answer.",
+        (
+            by_size("W1", "N", CHAIN, "derive_compile_s", "Derivation and compilation, seconds", 2),
+            by_size("W1", "N", CHAIN, "native_us", "One native evaluation, µs", 2),
+            by_size("W1", "N", CHAIN, "call_us", "One call from Python, µs", 2),
+        ),
+    ),
+    (
+        "W2",
+        "Chain of masses in Cartesian coordinates",
+        "N masses and N rods: from Lagrangian and constraints to "
+        "one constrained solve, checked against a banded solve.",
+        (
+            by_size(
+                "W2", "N", MASSES, "derive_compile_s", "Derivation and compilation, seconds", 0
+            ),
+            by_size("W2", "N", MASSES, "native_us", "One native solve, µs", 0),
+        ),
+    ),
+    (
+        "W3",
+        "Rolling disk, 100 s",
+        "From Lagrangian and constraints to the motion at 1001 times. Errors are "
+        "those of the final position against a Taylor integration in long double.",
+        (
+            Table("At the tolerance 1e-10: times and what they buy", DISK, 1),
+            Table(
+                "Integration at equal final error, seconds",
+                tuple(
+                    ("W3", f"integrate_s at {e}", f"error {e}")
+                    for e in ("1e-06", "1e-08", "1e-10", "1e-12")
+                ),
+                1,
+            ),
+            Table(
+                "Everything at equal final error, seconds",
+                tuple(
+                    ("W3", f"total_s at {e}", f"error {e}")
+                    for e in ("1e-06", "1e-08", "1e-10", "1e-12")
+                ),
+                1,
+            ),
+        ),
+    ),
+    (
+        "W4",
+        "Ten thousand disks",
+        "10 000 rolling disks for 10 s on one core, final states only; 200 of "
+        "them are compared with a tight integration.",
+        (
+            Table("At the tolerance 1e-9", MANY, 0),
+            Table(
+                "Integration at equal median error, seconds",
+                tuple(
+                    ("W4", f"integrate_s at {e}", f"error {e}") for e in ("1e-08", "1e-09", "1e-10")
+                ),
+                1,
+            ),
+        ),
+    ),
+    (
+        "W5",
+        "A million steps",
+        "A spherical double pendulum in Cartesian coordinates, a million steps of "
+        "0.01. What counts is whether the energy drifts and the rods keep their lengths.",
+        (Table("After a million steps", LONG, 0),),
+    ),
+)
 
 
 class Results:
@@ -184,7 +245,8 @@ def short_reason(text: str) -> str:
     """A reason in a few words.
 
     >>> short_reason(
-    ...     "failed: subprocess.CalledProcessError: Command '['gcc', '-O1']' returned non-zero exit status 4."
+    ...     "failed: subprocess.CalledProcessError: Command '['gcc', '-O1']' returned "
+    ...     "non-zero exit status 4."
     ... )
     'gcc failed with exit status 4'
     """

@@ -44,40 +44,50 @@ PARTS = (
         "[A first model](../../first-model.md), [The model file](../../model-file.md), "
         "[Large systems](../../large-systems.md).",
         ("model", "formulations.from_sympy"),
-        ("System", "Scenario", "coordinates", "parameters", "inputs", "speeds", "t", "Flow", "Action"),
+        ("System", "Scenario", "coordinates", "parameters", "inputs", "speeds", "t", "Flow",
+         "Action"),
     ),
     Part(
         "bodies", "Bodies", "Mechanisms of bodies and joints. Guide: [Bodies](../../bodies.md).",
         ("model.bodies", "bodies"), ("Mechanism", "Body", "revolute"),
     ),
     Part(
-        "constraints", "Constraints and forces", "What a motion must obey, and what pushes it. Guide: "
+        "constraints", "Constraints and forces",
+        "What a motion must obey, and what pushes it. Guide: "
         "[Constraints](../../constraints.md).", ("model.constraints", "model.forces"),
         ("holonomic", "velocity", "momentum", "image", "unilateral"),
     ),
-    Part("drawing", "Drawing", "How a system looks: shapes at positions that are expressions.", ("model.draw",)),
+    Part("drawing", "Drawing", "How a system looks: shapes at positions that are expressions.",
+         ("model.draw",)),
     Part(
-        "formulations", "Formulations", "From a system to its equations. Guide: [Forms of the equations](../../forms.md).",
-        ("formulations", "analysis.overview.comparison", "analysis.overview.description"), ("derive", "forms", "Equations"),
+        "formulations", "Formulations",
+        "From a system to its equations. Guide: [Forms of the equations](../../forms.md).",
+        ("formulations", "analysis.overview.comparison", "analysis.overview.description"),
+        ("derive", "forms", "Equations"),
     ),
     Part(
-        "simulation", "Simulation", "From equations to a motion. Guide: [Simulation](../../simulation.md), "
-        "[Methods of integration](../../methods.md), [Results](../../results.md).", ("integrate",), ("simulate", "Motion"),
+        "simulation", "Simulation",
+        "From equations to a motion. Guide: [Simulation](../../simulation.md), "
+        "[Methods of integration](../../methods.md), [Results](../../results.md).", ("integrate",),
+        ("simulate", "Motion"),
     ),
     Part(
-        "many-runs", "Many runs", "One system, many parameters and starts. Guide: [Many runs](../../sweeps.md).",
+        "many-runs", "Many runs",
+        "One system, many parameters and starts. Guide: [Many runs](../../sweeps.md).",
         ("integrate.ensemble",), ("sweep", "Ensemble"),
     ),
     Part(
         "sensitivities", "Sensitivities", "Derivatives of motions, exponents and fits. Guide: "
-        "[Derivatives, exponents and fits](../../sensitivities.md).", ("analysis.sensitivity",), ("sensitivities", "gradient"),
+        "[Derivatives, exponents and fits](../../sensitivities.md).", ("analysis.sensitivity",),
+        ("sensitivities", "gradient"),
     ),
     Part(
         "analysis", "Analysis", "Equilibria and stability, principles, structures and integrals.",
         ("analysis",), ("equilibria", "linearise", "linear_matrices", "stability", "floquet"),
     ),
     Part(
-        "symmetry", "Symmetry and reduction", "Groups that a system does not notice, and what they leave. Guide: "
+        "symmetry", "Symmetry and reduction",
+        "Groups that a system does not notice, and what they leave. Guide: "
         "[Symmetry](../../symmetry.md), [The snakeboard](../../snakeboard.md), "
         "[Routh](../../routh.md).",
         (
@@ -87,30 +97,39 @@ PARTS = (
         ("discover_symmetries", "invariance", "reduce", "reconstruct", "routh"),
     ),
     Part(
-        "geometry", "Geometry", "Lie groups and their actions, Dirac and Poisson structures, flows of matrices. Guide: "
+        "geometry", "Geometry",
+        "Lie groups and their actions, Dirac and Poisson structures, flows of matrices. Guide: "
         "[Rigid bodies and flows of matrices](../../lie-groups.md), [Dirac "
         "structures](../../dirac.md).",
         (
-            "geometry", "model.builders.bracket_flows", "model.builders.symmetric_spaces", "model.builders.rigid_bodies",
-            "model.builders.brockett_form", "analysis.symmetry.dirac_structures", "analysis.symmetry.restricted_two_form",
+            "geometry", "model.builders.bracket_flows", "model.builders.symmetric_spaces",
+            "model.builders.rigid_bodies",
+            "model.builders.brockett_form", "analysis.symmetry.dirac_structures",
+            "analysis.symmetry.restricted_two_form",
             "analysis.closed_forms.free_body", "integrate.methods.groups.discrete_body",
         ),
         ("LieGroup", "GroupAction", "DiracStructure", "PoissonStructure"),
     ),
     Part(
-        "control", "Control", "Controllers that turn a system into another one. Guide: [Poles and controlled "
+        "control", "Control",
+        "Controllers that turn a system into another one. Guide: [Poles and controlled "
         "Lagrangians](../../matching.md), [Servo constraints](../../servo.md), [Optimal "
         "control](../../optimal-control.md), "
-        "[Controllability and loops](../../holonomy-control.md), [Ports](../../ports.md).", ("control",),
+        "[Controllability and loops](../../holonomy-control.md), [Ports](../../ports.md).",
+        ("control",),
         ("feedback", "place_poles", "lqr", "servo"),
     ),
     Part(
-        "pictures", "Pictures", "Plots, portraits, sections and animations. Guide: [Pictures](../../pictures.md).",
+        "pictures", "Pictures",
+        "Plots, portraits, sections and animations. Guide: [Pictures](../../pictures.md).",
         ("plotting",),
     ),
-    Part("gallery", "Gallery", "Systems that are ready to run; [their page](../gallery.md) shows them all.", ("gallery",)),
+    Part("gallery", "Gallery",
+         "Systems that are ready to run; [their page](../gallery.md) shows them all.",
+         ("gallery",)),
     Part("errors", "Errors", "What can go wrong, as one tree of exceptions.", ("errors",)),
-    Part("typing", "Types", "What signatures are written in, for annotations and type checkers.", ("typing",)),
+    Part("typing", "Types", "What signatures are written in, for annotations and type checkers.",
+         ("typing",)),
     Part("export", "Export", "Equations of motion for other programs.", ("export",)),
 )  # fmt: skip
 

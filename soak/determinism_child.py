@@ -20,7 +20,8 @@ from dalembert.gallery import load, names
 #: Gallery systems of every kind that take little time: contact, dependent rows, charts that switch,
 #: flows, images, driven ones.
 MODELS = (
-    "chaplygin-sleigh", "elastic-pendulum-wall", "two-particles-incline", "knife-edge", "rolling-disk", "spherical-pendulum",
+    "chaplygin-sleigh", "elastic-pendulum-wall", "two-particles-incline", "knife-edge",
+    "rolling-disk", "spherical-pendulum",
     "snakeboard-gait", "linked-particles", "appell-vakonomic", "blow-up", "bicycle",
 )  # fmt: skip
 

@@ -24,7 +24,10 @@ from dalembert.errors import DalembertError
 #: How a child of `forked` ends that was refused in three parts, and one that fell over.
 REFUSED, FELL = 2, 70
 #: The calls of the system by which something changes on a disk.
-WRITING = "write,pwrite64,writev,rename,renameat,renameat2,fsync,unlink,unlinkat,mkdir,mkdirat,chmod,fchmod,ftruncate"
+WRITING = (
+    "write,pwrite64,writev,rename,renameat,renameat2,fsync,unlink,unlinkat,mkdir,mkdirat,chmod,"
+    "fchmod,ftruncate"
+)
 #: The most that a child can leave as its last words, in bytes.
 LAST_WORDS = 4096
 #: No child takes longer.

@@ -162,7 +162,8 @@ def interrupt_a_thread(state: State) -> None:
         try:
             is_done.wait()
         except KeyboardInterrupt:
-            is_done.wait()  # after an interrupt Python 3.11 takes any thread that is joined for ended
+            # after an interrupt Python 3.11 takes any thread that is joined for ended
+            is_done.wait()
         assert found and found[0].outcome is da.Outcome.FINISHED
         board.put(1)
 

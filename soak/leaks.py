@@ -43,7 +43,8 @@ SHARES: dict[str, tuple[float, int]] = {
 #: judged: new systems go through caches of SymPy, of which the processes have 100 places each in
 #: the stead of 1000, and stores through pools of zarr.
 ENOUGH = {
-    "ever-new": 400, "ever-new-cached": 400, "forms": 400, "threads": 400, "slopes": 200, "lab worker": 240,
+    "ever-new": 400, "ever-new-cached": 400, "forms": 400, "threads": 400, "slopes": 200,
+    "lab worker": 240,
     "stores": 800, "pictures": 150,
 }  # fmt: skip
 SYMPY_CACHE = "100"

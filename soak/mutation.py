@@ -49,11 +49,14 @@ COPIED = (
 #: The tests that are measured, the most important first: the measuring stops after a quarter of the
 #: time.
 MEASURED_TESTS = (
-    "tests/unit/model/test_text_is_refused.py", "tests/unit/model/test_expressions.py", "tests/unit/model/test_files.py",
+    "tests/unit/model/test_text_is_refused.py", "tests/unit/model/test_expressions.py",
+    "tests/unit/model/test_files.py",
     "tests/unit/model/test_file_drawing.py", "tests/unit/compiled", "tests/unit/formulations",
     "tests/unit/model/test_limits_of_expressions.py", "tests/unit/model/test_limits_of_files.py",
-    "tests/unit/model/test_system.py", "tests/unit/model/test_symbols.py", "tests/unit/model/test_constraints.py",
-    "tests/unit/model/test_repeat.py", "tests/unit/formulations/test_from_sympy.py", "tests/unit/algebra/test_lifted.py",
+    "tests/unit/model/test_system.py", "tests/unit/model/test_symbols.py",
+    "tests/unit/model/test_constraints.py",
+    "tests/unit/model/test_repeat.py", "tests/unit/formulations/test_from_sympy.py",
+    "tests/unit/algebra/test_lifted.py",
     "tests/laws",
 )  # fmt: skip
 QUICK_TESTS = tuple(

@@ -21,8 +21,10 @@ from importlib import import_module
 from typing import Any
 
 WARM = (
-    "sympy", "casadi", "numpy", "scipy.integrate", "scipy.optimize", "scipy.linalg", "scipy.sparse.linalg", "llvmlite.binding",
-    "hypothesis", "hypothesis.strategies", "pytest", "_pytest.doctest", "xarray", "zarr", "h5netcdf", "typer.testing", "rich",
+    "sympy", "casadi", "numpy", "scipy.integrate", "scipy.optimize", "scipy.linalg",
+    "scipy.sparse.linalg", "llvmlite.binding",
+    "hypothesis", "hypothesis.strategies", "pytest", "_pytest.doctest", "xarray", "zarr",
+    "h5netcdf", "typer.testing", "rich",
     "sympy.physics.mechanics", "tomllib", "ctypes", "unittest.mock", "matplotlib.figure",
 )  # fmt: skip
 _FAILED, _PASSED, _TIME, _NO_TESTS = "killed", "survived", "time", "no tests"

@@ -1,11 +1,12 @@
-"""The laws of wide systems: what the library says of motions, linear stability, reduction and derivatives, beside an
-independent implementation of the plain system (`wide_flow`).
+"""The laws of wide systems, beside an independent implementation of the plain system (`wide_flow`):
+what the library says of motions, linear stability, reduction and derivatives.
 
     motions         every form and method comes to the same end
-    linearise       exp(lambda T) are the eigenvalues of the derivative of the flow on the constraint manifold, by differences;
-                    and a verdict on stability does not contradict them
-    routh           the motion without cyclic coordinates is part of that with them; a coordinate that occurs anywhere, also
-                    beyond a threshold, is not cyclic
+    linearise       exp(lambda T) are the eigenvalues of the derivative of the flow on the
+                    constraint manifold, by differences; and a verdict on stability does
+                    not contradict them
+    routh           the motion without cyclic coordinates is part of that with them; a coordinate
+                    that occurs anywhere, also beyond a threshold, is not cyclic
     reduce          the same for a group, SE(2)
     sensitivities   derivatives of motions, forward and adjoint, are those of differences
 """
@@ -75,9 +76,8 @@ def look_at_wide(drawn: Wide) -> Findings:
     except DalembertError as error:
         found.ending = f"refused: {type(error).__name__}"
         if isinstance(error, FormError) and NOT_ESTABLISHED in str(error) and drawn.in_units:
-            found.ending = (  # the numbers of a system in units are rounded, and its symmetries with them
-                "not established"
-            )
+            # the numbers of a system in units are rounded, and its symmetries with them
+            found.ending = "not established"
         else:
             found.fault(f"{drawn.topic}: refused with {type(error).__name__}: {error}")
     found.seconds = time.process_time() - began

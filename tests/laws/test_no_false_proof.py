@@ -37,7 +37,8 @@ def exactly(number: float) -> sympy.Rational:
 # -- bounds ----------------------------------------------------------------------------------------
 
 HOSTILE = [
-    0.0, 5e-324, 1e-310, 2.2e-308, 1e-17, 0.1, 1.0, np.nextafter(1.0, 2.0), np.pi / 2, np.nextafter(np.pi / 2, 2), np.pi,
+    0.0, 5e-324, 1e-310, 2.2e-308, 1e-17, 0.1, 1.0, np.nextafter(1.0, 2.0), np.pi / 2,
+    np.nextafter(np.pi / 2, 2), np.pi,
     np.nextafter(np.pi, 4), 7.0, 22.0, 355.0, 709.0, 745.0, 1e5, 1e15, 1e22, 1e154, 1e200, 1.7e308,
 ]  # fmt: skip
 

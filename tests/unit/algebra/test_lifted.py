@@ -284,7 +284,9 @@ def plain_kernel(system: da.System, monkeypatch: pytest.MonkeyPatch) -> Any:
         return da.derive(system).compile()
 
 
-@pytest.mark.parametrize("build", [lambda: chain_system(9), lambda: bars_on_a_cart(7), lambda: spatial_chain(6)],
+@pytest.mark.parametrize("build",
+                         [lambda: chain_system(9), lambda: bars_on_a_cart(7),
+                          lambda: spatial_chain(6)],
                          ids=["chain", "bars on a cart", "in space"])  # fmt: skip
 def test_a_model_has_the_rates_of_the_ordinary_solve(
     build: Callable[[], da.System], monkeypatch: pytest.MonkeyPatch

@@ -17,11 +17,12 @@ CODE = """
 import json
 import dalembert as da
 disk = da.simulate(da.gallery.load("rolling-disk"), span=(0, 0.4))
-rattle = da.simulate(da.gallery.load("spherical-pendulum"), span=(0, 0.03), method="rattle4", step=0.01)
+pendulum = da.gallery.load("spherical-pendulum")
+rattle = da.simulate(pendulum, span=(0, 0.03), method="rattle4", step=0.01)
 scenario = da.gallery.load("rolling-disk")
 taylor = da.simulate(scenario, span=(0, 0.2), method="taylor")
 gauss = da.simulate(scenario, span=(0, 0.02), method="gauss4", step=0.01)
-lobatto = da.simulate(da.gallery.load("spherical-pendulum"), span=(0, 0.02), method="lobatto4", step=0.01)
+lobatto = da.simulate(pendulum, span=(0, 0.02), method="lobatto4", step=0.01)
 x = scenario.system.coordinates[0]
 lanes = da.simulate(scenario, {x: [0.1, 0.2, 0.3, 0.4, 0.5]}, (0, 0.1), method="taylor", workers=1)
 motions = [motion.y[:, -1].tolist() for motion in (disk, rattle, taylor, gauss, lobatto)]

@@ -308,7 +308,8 @@ def test_brocketts_potential_costs_what_the_action_says() -> None:
     states = found.motion.sol(times)
     values = {symbol.name: states[k] for k, symbol in enumerate(found.motion.state)}
     places, costates = (
-        np.array([[[0 * times, values[f"{k}_12"], values[f"{k}_13"]], [-values[f"{k}_12"], 0 * times, values[f"{k}_23"]],
+        np.array([[[0 * times, values[f"{k}_12"], values[f"{k}_13"]],
+                   [-values[f"{k}_12"], 0 * times, values[f"{k}_23"]],
                    [-values[f"{k}_13"], -values[f"{k}_23"], 0 * times]]])[0].transpose(2, 0, 1)
         for k in "xp"
     )  # fmt: skip

@@ -337,8 +337,13 @@ def test_heisenberg_extremals_are_arcs_of_least_length(place: tuple[float, float
     speed = np.hypot(found.motion["u"], found.motion["w"])
     assert np.ptp(speed) < 1e-9 * speed[0]
     radius = speed[0] / abs(found.costates["lambda_z"])
-    centre = np.array([found.motion["x"] - found.motion["w"] / found.costates["lambda_z"],
-                       found.motion["y"] + found.motion["u"] / found.costates["lambda_z"]])  # fmt: skip
+    turning = found.costates["lambda_z"]
+    centre = np.array(
+        [
+            found.motion["x"] - found.motion["w"] / turning,
+            found.motion["y"] + found.motion["u"] / turning,
+        ]
+    )
     assert np.ptp(centre, axis=1).max() < 1e-8 * (1 + radius)
     assert found.is_minimum
 

@@ -62,12 +62,16 @@ def assert_close(found: Any, expected: Any, digits: float = 1e-12) -> None:
 #: Systems and forms: multipliers, no multipliers, quasi-velocities, momenta, vakonomic, dependent
 #: constraints, a flow, a chain.
 FORMS = [
-    ("rolling-disk", "lagrange", True), ("rolling-disk", "maggi", False), ("chaplygin-sleigh", "hamel", True),
+    ("rolling-disk", "lagrange", True), ("rolling-disk", "maggi", False),
+    ("chaplygin-sleigh", "hamel", True),
     ("spherical-pendulum", "hamilton", True), ("appell-vakonomic", "vakonomic", True),
     ("linked-particles-zero-distance", None, False), ("two-particles-incline", "lagrange", True),
-    ("snakeboard", "hamel", False), ("bicycle", "kane", False), ("lc-circuit", None, False), ("toda-lattice", None, False),
-    ("ball-on-rotating-plate", "gibbs-appell", False), ("appell", "voronets", False), ("planar-chain", None, False),
-    ("knife-edge", "lagrange", False), ("snakeboard-gait", None, False), ("rigid-body", None, False),
+    ("snakeboard", "hamel", False), ("bicycle", "kane", False), ("lc-circuit", None, False),
+    ("toda-lattice", None, False),
+    ("ball-on-rotating-plate", "gibbs-appell", False), ("appell", "voronets", False),
+    ("planar-chain", None, False),
+    ("knife-edge", "lagrange", False), ("snakeboard-gait", None, False),
+    ("rigid-body", None, False),
 ]  # fmt: skip
 
 
@@ -139,9 +143,8 @@ def test_statuses_tell_dependent_contradictory_and_undetermined_apart(tmp_path: 
         )
         library = CLibrary(da.derive(system).to_c(name=f"two{expected}"), tmp_path, "-O0")
         assert library.rates(0.0, [0.0, 0.0, 1.0, 1.0])[0] == expected
-        if (
-            expected == 1
-        ):  # half the force is shared by the rows like 1 to 2, so that the multipliers are the smallest
+        # Half the force is shared by the rows like 1 to 2: the least multipliers.
+        if expected == 1:
             seen = library.observe(0.0, [0.0, 0.0, 1.0, 1.0])[1]
             np.testing.assert_allclose(
                 seen[da.derive(system).compile().observed["multipliers"]], [-0.1, -0.2], rtol=1e-13

@@ -27,11 +27,14 @@ from dalembert.presentation.document_layout import escaped, verbatim
 #: Words of C and C++, functions and macros of their headers, words of Python, and names that an
 #: export has itself.
 PARAMETERS = """
-    int double register restrict inline typeof nullptr alignas constexpr static_assert and xor bool true wchar_t
+    int double register restrict inline typeof nullptr alignas constexpr static_assert
+    and xor bool true wchar_t
     sin gamma y0 j1 log exp isnan signbit assert main printf malloc
-    I NULL EOF M_PI M_E INFINITY NAN HUGE_VAL FP_NAN SEEK_SET RAND_MAX EXIT_SUCCESS DBL_MAX linux unix errno math_errhandling
+    I NULL EOF M_PI M_E INFINITY NAN HUGE_VAL FP_NAN SEEK_SET RAND_MAX EXIT_SUCCESS
+    DBL_MAX linux unix errno math_errhandling
     lambda print jnp jax None self def E pi_ N S zoo
-    none parameters context work seen out scratch program model model_open N_STATE a_b a_B x_1 x1 X1 u03b8 θ energy time
+    none parameters context work seen out scratch program model model_open N_STATE
+    a_b a_B x_1 x1 X1 u03b8 θ energy time
 """.split()  # noqa: SIM905
 STATE = ["OK", "H", "N_ROWS", "MAIN", "double", "M_PI", "x", "X", "σ", "u03c3"]
 LONG = "k" * 100

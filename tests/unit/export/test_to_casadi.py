@@ -77,7 +77,8 @@ def test_every_form_agrees_with_native_code(name: str) -> None:
             equations = da.derive(scenario.system, form)
             kernel = equations.compile()
         except DalembertError:
-            continue  # a form that applies by its hypotheses and has no regular Legendre transformation
+            # a form that applies by its hypotheses and has no regular Legendre transformation
+            continue
         if (name, form) in REFUSED:
             with pytest.raises(FormError, match="not determined"):
                 equations.to_casadi()
@@ -99,7 +100,10 @@ def test_every_form_agrees_with_native_code(name: str) -> None:
                     native(kernel, context, y * (1 + 2e-15) + 1e-16, u),
                 )
             except RunError:
-                continue  # rows that depend on each other only on the constraints contradict each other off them
+                # rows that depend on each other only on the constraints contradict each other
+                # off them
+
+                continue
             found = ours(functions, y, p, u)
             if equations.has_gauge and np.any(np.isnan(found["rates"])):
                 continue  # speeds that are not determined, although the motion is

@@ -69,7 +69,8 @@ def test_it_agrees_with_native_code(name: str) -> None:
         try:
             native = kernel.rates(0.3, y, p, u)
         except da.errors.RunError:
-            continue  # rows that depend on each other only on the constraints contradict each other off them
+            # rows that depend on each other only on the constraints contradict each other off them
+            continue
         found = np.asarray(rates(0.3, y, p, u))
         if equations.has_gauge and np.all(np.isnan(found)):
             continue  # speeds that are not determined, although the motion is

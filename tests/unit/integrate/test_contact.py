@@ -21,7 +21,8 @@ G, E = da.parameters("g e", positive=True)
 
 def ball(restitution: Any, **more: Any) -> da.System:
     return da.System(
-        [H], kinetic=H.dot**2 / 2, potential=G * H, constraints=[da.unilateral(H >= 0, restitution=restitution, name="floor")],
+        [H], kinetic=H.dot**2 / 2, potential=G * H,
+        constraints=[da.unilateral(H >= 0, restitution=restitution, name="floor")],
         **more,
     )  # fmt: skip
 

@@ -397,24 +397,32 @@ def refused() -> dict[str, tuple[str, da.System, dict[str, Any], str]]:
     again = da.velocity(2 * x.dot + 2 * y * z.dot, name="again")
     pushed = contact_oscillator(forces={y: force}, inputs=[force])
     return {
-        "leapfrog on positions": ("nonholonomic-leapfrog", contact_oscillator(constraints=[circle]), {}, "`circle`"),
-        "energy on positions": ("energy2", contact_oscillator(constraints=[circle, blade]), {}, "`circle`"),
+        "leapfrog on positions": ("nonholonomic-leapfrog", contact_oscillator(constraints=[circle]),
+                                  {}, "`circle`"),
+        "energy on positions": ("energy2", contact_oscillator(constraints=[circle, blade]), {},
+                                "`circle`"),
         "energy with an affine constraint": (
-            "energy2", contact_oscillator(constraints=[da.velocity(x.dot - y, name="belt")]), {}, "homogeneous",
+            "energy2", contact_oscillator(constraints=[da.velocity(x.dot - y, name="belt")]), {},
+            "homogeneous",
         ),
         "energy with a moving constraint": (
-            "energy4", contact_oscillator(constraints=[da.velocity(x.dot - da.t * y.dot, name="ramp")]), {}, "`ramp`",
+            "energy4",
+            contact_oscillator(constraints=[da.velocity(x.dot - da.t * y.dot, name="ramp")]), {},
+            "`ramp`",
         ),
         "energy with time": (
-            "energy2", da.System([x], kinetic=x.dot**2 / 2, potential=da.t * x), {}, "does not depend on time",
+            "energy2", da.System([x], kinetic=x.dot**2 / 2, potential=da.t * x), {},
+            "does not depend on time",
         ),
         "rows that depend": ("dla", contact_oscillator(constraints=[blade, again]), {}, "rank 1"),
-        "a function as input": ("dla", pushed, {"inputs": {"force": lambda t, state: 1.0}}, "expressions"),
+        "a function as input": ("dla", pushed, {"inputs": {"force": lambda t, state: 1.0}},
+                                "expressions"),
         "another form": ("dla", CONTACT, {"form": "maggi"}, "positions and velocities"),
         "another form for energy": ("energy2", CONTACT, {"form": "lagrange"}, "momenta"),
         "no projection": ("energy2", CONTACT, {"project": False}, "ends every step"),
         "events": ("dla", CONTACT, {"events": [x]}, "events"),
-        "one side": ("dla", contact_oscillator(constraints=[da.unilateral(y >= -1, name="floor")]), {}, "one-sided"),
+        "one side": ("dla", contact_oscillator(constraints=[da.unilateral(y >= -1, name="floor")]),
+                     {}, "one-sided"),
     }  # fmt: skip
 
 

@@ -47,8 +47,10 @@ DEVICES: dict[str, dict[str, Any]] = {
 TOKEN = "token-of-the-browser-test"
 PIXELS = "canvas => canvas.toDataURL()"
 #: Controls that a screen reader could not name.
-NAMELESS = """[...document.querySelectorAll('button, input, select, textarea, canvas[tabindex]')].filter(
-    one => !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).map(one => one.outerHTML)"""
+NAMELESS = """[...document.querySelectorAll('button, input, select, textarea, canvas[tabindex]')]
+    .filter(
+        one => !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length))
+    .map(one => one.outerHTML)"""
 PAGE = Path(__file__).parents[3] / "src" / "dalembert" / "lab" / "page"
 #: Modules that only reports and notebooks use.
 ELSEWHERE = {"live.js", "model.js", "notebook.js", "viewer.js", "viewer.css"}

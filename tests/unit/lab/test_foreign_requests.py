@@ -65,7 +65,8 @@ def test_its_own_name_in_capitals_is_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["null", "", "http://localhost.:8350", "http://127.0.0.1:8350.evil.example", "HTTP://evil.example:8350", "file://", "http://[::1]:80",
+    ["null", "", "http://localhost.:8350", "http://127.0.0.1:8350.evil.example",
+     "HTTP://evil.example:8350", "file://", "http://[::1]:80",
      "http://127.0.0.1:8350/", "http://user@127.0.0.1:8350", "chrome-extension://abc", f"{OWN} http://evil.example"],
 )  # fmt: skip
 def test_nearly_own_origins_are_refused(tmp_path: Path, origin: str) -> None:
@@ -222,7 +223,8 @@ def test_a_worker_reads_jobs_and_stops_at_nonsense() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [{}, {"status": "200", "bytes": 1}, {"status": 200}, {"status": 200, "bytes": -1}, {"status": 200, "bytes": 10**9},
+    [{}, {"status": "200", "bytes": 1}, {"status": 200}, {"status": 200, "bytes": -1},
+     {"status": 200, "bytes": 10**9},
      {"status": {}, "bytes": []}, {"status": 7, "bytes": 1}, {"status": True, "bytes": 1}],
 )  # fmt: skip
 def test_the_server_reads_collected_of_answers(message: dict) -> None:

@@ -208,10 +208,12 @@ def test_the_browser_is_not_given_the_token_as_an_argument(
 TELLING = """
 import json, os, sys
 print(json.dumps({"ready": True}), flush=True)
-said = {"cwd": os.getcwd(), "mode": os.stat(".").st_mode & 0o777, "path": sys.path, "environment": dict(os.environ)}
+said = {"cwd": os.getcwd(), "mode": os.stat(".").st_mode & 0o777, "path": sys.path}
+said["environment"] = dict(os.environ)
 content = json.dumps(said).encode()
 sys.stdin.readline()
-sys.stdout.buffer.write(json.dumps({"job": 1, "status": 200, "bytes": len(content)}).encode() + b"\\n" + content)
+head = json.dumps({"job": 1, "status": 200, "bytes": len(content)}).encode()
+sys.stdout.buffer.write(head + b"\\n" + content)
 sys.stdout.flush()
 sys.stdin.readline()
 """

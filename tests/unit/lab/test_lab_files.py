@@ -30,7 +30,8 @@ def test_what_is_written_is_read_and_listed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".toml", "../a.toml", "a/b.toml", "a\\b.toml", ".a.toml", "a.toml\n", "a.py", "a.toml.exe", "/etc/a.toml", "con.toml",
+    ["", ".toml", "../a.toml", "a/b.toml", "a\\b.toml", ".a.toml", "a.toml\n", "a.py", "a.toml.exe",
+     "/etc/a.toml", "con.toml",
      "a\x00.toml", "a" * 200 + ".toml", "a\u202e.toml"],
 )  # fmt: skip
 def test_other_names_are_refused(tmp_path: Path, name: str) -> None:

@@ -27,11 +27,13 @@ name = "Everything \\"quoted\\" \\\\ θ"
 source = "A context"
 summary = "Two lines\\nof text"
 coordinates = ["x", "y", "lambda", "h"]
-lagrangian = "m*(x_dot**2 + y_dot**2 + lambda_dot**2 + h_dot**2)/2 - m*g*h - where(x > 0, k*x**2/2, 0.1*k*x**4)"
+lagrangian = "m*(x_dot**2 + y_dot**2 + lambda_dot**2 + h_dot**2)/2 - m*g*h \
+- where(x > 0, k*x**2/2, 0.1*k*x**4)"
 dissipation = "c*x_dot**2/2"
 constraints = [
     "x**2 + y**2 = l**2",
-    {expression = "x_dot*sin(lambda) - y_dot*cos(lambda)", name = "blade", work = {x = "-mu*Abs(x_dot)", y = 0}},
+    {expression = "x_dot*sin(lambda) - y_dot*cos(lambda)", name = "blade", \
+work = {x = "-mu*Abs(x_dot)", y = 0}},
     "p_x + t = 0",
     {expression = "h >= 0", restitution = "e/2", name = "floor"},
     {expression = "h - 10", kind = "unilateral"},
@@ -84,7 +86,8 @@ def test_a_full_file():
     assert system.constraints[3].restitution == Parameter("e") / 2
     assert system.constraints[1].work == {x: -Parameter("mu") * sympy.Abs(x.dot), y: 0}
     assert scenario.parameters == {
-        "m": 1.0, "g": 9.81, "k": 9.81 / 0.2, "l": 0.2, "e": 0.1, "c": 1e-300, "mu": 0.2, "unused": 3.0
+        "m": 1.0, "g": 9.81, "k": 9.81 / 0.2, "l": 0.2, "e": 0.1, "c": 1e-300, "mu": 0.2,
+        "unused": 3.0
     }  # fmt: skip
     assert scenario.start == {"x": 0.1, "y_dot": float(-sympy.pi / 2), "p_x": 0.0, "chi_blade": 1.5}
     assert scenario.simulate["span"] == (10.0, -0.2)
@@ -333,7 +336,8 @@ coordinates = ["x", "y"]
 kinetic = "(x_dot**2 + y_dot**2)/2"
 potential = "9.81*y"
 constraints = [
-    {expression = "-y <= 0", name = "floor", restitution = 0.5, friction = "c", static_friction = "2*c", tangent = "x_dot", law = "moreau"},
+    {expression = "-y <= 0", name = "floor", restitution = 0.5, friction = "c", \
+static_friction = "2*c", tangent = "x_dot", law = "moreau"},
 ]
 [parameters]
 c = 0.3

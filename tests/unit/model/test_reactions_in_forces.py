@@ -98,7 +98,8 @@ def test_dynamic_symbols_and_flows_and_parts() -> None:
     for symbol in (x.ddot, da.parameters("mu_rail")):
         with pytest.raises(ModelError, match=REFUSED):
             da.repeat(
-                20, [x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[da.holonomic(y, name="rail")],
+                20, [x, y], kinetic=(x.dot**2 + y.dot**2) / 2,
+                constraints=[da.holonomic(y, name="rail")],
                 forces={x: -k * symbol},
             )  # fmt: skip
 
