@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -23,7 +23,14 @@ from .forms import lagrange
 if TYPE_CHECKING:
     from ..typing import Array
 
-__all__ = ["ConstraintRows", "constraint_rows", "generic_rank", "independent_rows"]
+__all__ = [
+    "ConstraintRows",
+    "GenericRank",
+    "constraint_rows",
+    "generic_rank",
+    "independent_rows",
+    "rank_is_assumed",
+]
 
 Rows = Sequence[int] | slice
 
@@ -36,6 +43,27 @@ VANISHING = 1e-9
 MOST_DENSE, FEW = 120, 2
 #: A row that follows from others leaves no more than this where they hold.
 AGREEMENT = 1e-8
+
+
+class GenericRank(NamedTuple):
+    """The rank of constraints at generic states.
+
+    Attributes
+    ----------
+    samples : list of arrays (m, n)
+        Rows of length one, at states on the constraints if the rank is lower there.
+    rank : int
+    states : int
+        At how many states on the constraints it was looked at; one is enough for a rank as high as
+        elsewhere.
+    is_assumed : bool
+        Whether no state on the constraints was found, so that the rank is that off them.
+    """
+
+    samples: list[Any]
+    rank: int
+    states: int = 0
+    is_assumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +100,7 @@ class ConstraintRows:
             [np.array([values.get(symbol.name, 0.0) for symbol in self.algebra.symbols])]
         )
 
-    def generic(self) -> tuple[list[Any], int]:
+    def generic(self) -> GenericRank:
         """The rows at generic states and their rank; on the constraints if it is lower there."""
         random = np.random.default_rng(3)
         points = [random.uniform(0.2, 1.4, len(self.algebra.symbols)) for _ in range(STATES)]
@@ -85,7 +113,7 @@ class ConstraintRows:
         most = min(self.matrix.shape)
         rank = _largest_rank(samples[:4], most)
         if self.matrix.shape[0] < 2:
-            return samples, rank
+            return GenericRank(samples, rank)
         typical = np.median(np.abs(samples), axis=0) if samples else np.zeros(self.matrix.shape)
         if len(typical) > MOST_DENSE // 2:
             points = points[:FEW]
@@ -94,18 +122,18 @@ class ConstraintRows:
             for sample in self._on_constraints(some, typical):
                 landed += 1
                 if numeric_rank(sample) >= rank:
-                    return samples, rank
+                    return GenericRank(samples, rank, landed)
             if landed:
                 break
         else:
-            return samples, rank
+            return GenericRank(samples, rank, is_assumed=True)
         everywhere = list(self._on_constraints([*near, *points], typical))
         ranks = [numeric_rank(sample) for sample in everywhere]
         lower = max(ranks)
         if lower >= rank:
-            return samples, rank
+            return GenericRank(samples, rank, len(ranks))
         regular = [s for s, found in zip(everywhere, ranks, strict=True) if found == lower]
-        return _best_half(regular, lower), lower
+        return GenericRank(_best_half(regular, lower), lower, len(ranks))
 
     def contradicted(self, chosen: Sequence[int]) -> tuple[int, float] | None:
         """A row that fails where positions and chosen rows hold, with its residual; or None."""
@@ -172,9 +200,14 @@ def _least_change(derivative: ca.DM, kept: Rows, residual: Array, damping: float
     return change
 
 
-def generic_rank(system: System) -> int:
+def generic_rank(system: System) -> GenericRank:
     """The rank of the constraints of a system where they hold, found once."""
-    return system.cache.get("generic rank", lambda: constraint_rows(system).generic()[1])
+    return system.cache.get("generic rank", lambda: constraint_rows(system).generic())
+
+
+def rank_is_assumed(system: System) -> bool:
+    """Whether a rank was asked for and no state on the constraints was found to decide it at."""
+    return "generic rank" in system.cache and generic_rank(system).is_assumed
 
 
 def constraint_rows(system: System) -> ConstraintRows:

@@ -8,9 +8,11 @@ derive equations of another constraint.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from fractions import Fraction
 from itertools import zip_longest
 from random import Random
+from typing import cast
 
 import sympy
 
@@ -21,8 +23,9 @@ from ..model.system import System
 
 __all__ = ["check_regular"]
 
-#: Expressions are factored up to this number of operations, and in systems up to this many rows.
-MOST_OPERATIONS, MOST_ROWS = 150, 30
+#: Expressions are factored up to this number of operations, and up to this many of them that are
+#: not the same but for the names of their symbols.
+MOST_OPERATIONS, MOST_FACTORED = 150, 30
 #: The largest degree of a polynomial on a line, and of one that may be a sum of squares.
 LARGEST_DEGREE, LARGEST_SQUARED = 40, 4
 
@@ -43,8 +46,13 @@ def check_regular(system: System) -> None:
 
 
 def _fault(system: System) -> FormError | None:
-    few = len(system.bilateral) <= MOST_ROWS
+    shapes: set[object] = set()
     for constraint in system.bilateral:
+        shape = (constraint.restricts, _shape(constraint.expression, {}))
+        if shape in shapes:
+            continue
+        shapes.add(shape)
+        few = len(shapes) <= MOST_FACTORED
         symbols = constraint.expression.atoms(constraint.restricts)
         if not symbols or _is_affine(constraint.expression, symbols):
             continue
@@ -59,6 +67,23 @@ def _fault(system: System) -> FormError | None:
             words = " and ".join(f"{square} = 0" for square in squares)
             return _error(constraint, f"state {words}, each as a constraint of its own")
     return None
+
+
+def _shape(expression: sympy.Basic, places: dict[sympy.Basic, int]) -> Hashable:
+    """What an expression is but for the names of its symbols: equal for those that a renaming of
+    symbols with equal assumptions takes to each other.
+
+    >>> import dalembert as da
+    >>> x, y, z = da.coordinates("x y z")
+    >>> [_shape(f, {}) == _shape(x - y**2, {}) for f in (x - z**2, x - x**2, x - y**3)]
+    [True, False, False]
+    """
+    if expression.is_Symbol:
+        place = places.setdefault(expression, len(places))
+        return place, type(expression), frozenset(expression._assumptions_orig.items())
+    if not expression.args:
+        return cast(Hashable, expression)
+    return type(expression), *[_shape(argument, places) for argument in expression.args]
 
 
 def _squares(expression: sympy.Expr, symbols: set[sympy.Symbol]) -> tuple[sympy.Expr, ...]:

@@ -135,7 +135,7 @@ def _on_constraints(
     if equations.row_names != row_names(system):
         return rank, kept
     rows = constraint_rows(system)
-    samples, lower = rows.generic()
+    samples, lower, *_ = rows.generic()
     if samples and lower < len(kept):
         kept, rank = independent_rows(samples[0], lower), Rank(lower, rank.at_most)
     if len(kept) < len(equations.row_names):

@@ -118,7 +118,7 @@ def _splits(
         return
     rows = constraint_rows(system)
     algebra, v = rows.algebra, rows.algebra.vector(system.velocities)
-    samples, rank = rows.generic() if near is None else (rows.near(near), 0)
+    samples, rank = rows.generic()[:2] if near is None else (rows.near(near), 0)
     if not samples:
         raise FormError(
             "The constraints are not defined at generic states", remedy='use the form "lagrange"'

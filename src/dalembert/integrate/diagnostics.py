@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from ..formulations.constraint_jacobian import rank_is_assumed
+from ..model.system import System
 from ..runtime.gauss.factorisations import RANK_TOLERANCE
 from ..runtime.gauss.solve_status import CONTRADICTORY
+from .events.rank_watch import has_unwatched_rows, shortest_unwatched_row
 from .events.stop_times import narrow_centres, stop_times
 from .events.switching import passed_switches
 from .methods.table import find_method
@@ -63,6 +66,8 @@ def diagnostics(task: Task, segments: Sequence[Any], is_success: bool) -> tuple[
         found += [
             _small_symbols(task, segments),
             _rank_sentence(task, segments),
+            _unwatched_sentence(task, segments),
+            _assumed_rank(task),
             _undefined_events(task, segments),
         ]
         found.append(unmet_switches(task, segments))
@@ -274,3 +279,29 @@ def _rank_sentence(task: Task, segments: Sequence[Any]) -> str:
             f" accelerations and reactions may lose about {-np.log10(part):.0f} digits."
         )
     return ""
+
+
+def _unwatched_sentence(task: Task, segments: Sequence[Any]) -> str:
+    """Say that gradients were too many to be watched, and how short they became."""
+    if not segments or not has_unwatched_rows(segments[0].context.kernel):
+        return ""
+    segment = segments[0]
+    places = np.unique(np.linspace(0, len(segment.step_t) - 1, POINTS).astype(int))
+    found = shortest_unwatched_row(
+        segment.context.kernel, segment.step_t[places], segment.step_y[places], task.parameters
+    )
+    return (
+        f"The gradients of {found.rows} constraints ({found.entries} entries) are too many to be"
+        f" watched at each step: at {len(places)} points of the motion the shortest was"
+        f" {found.part:.2g} of its largest length. It is not noticed between them if {found.name}."
+    )
+
+
+def _assumed_rank(task: Task) -> str:
+    system = task.equations.system
+    if not isinstance(system, System) or not rank_is_assumed(system):
+        return ""
+    return (
+        "The constraints were taken to be independent because they are at generic states: no state"
+        " on the constraints was found to decide it there."
+    )

@@ -122,3 +122,18 @@ def test_powers_are_found_in_any_writing(power) -> None:
             with pytest.raises(FormError, match="power"):
                 da.derive(point)
             da.derive(point.replacing(constraints=[da.holonomic(base, name="plain")]))
+
+
+def test_the_last_of_many_constraints_is_found_irregular() -> None:
+    """Constraints that are the same but for names are looked at once, and others still are."""
+    q = da.coordinates(" ".join(f"q{i}" for i in range(80)))
+    pairs = list(zip(q[::2], q[1::2], strict=True))
+    rods = [da.holonomic(a**2 + b**2 - 1, name=f"rod{i}") for i, (a, b) in enumerate(pairs)]
+    kinetic = sympy.Add(*(c.dot**2 for c in q))
+    assert da.derive(da.System(q, kinetic=kinetic, constraints=rods), "lagrange").row_names
+    a, b = pairs[-1]
+    for bad in (a**2 + b**2, sympy.expand((a - b) ** 2), a**2 + 2 * a + 1 + b**2):
+        fault = da.holonomic(bad, name="bad")
+        system = da.System(q, kinetic=kinetic, constraints=[*rods[:-1], fault])
+        with pytest.raises(FormError, match="`bad` vanishes"):
+            da.derive(system, "lagrange")

@@ -11,6 +11,8 @@ import pytest
 import sympy
 
 import dalembert as da
+from dalembert.errors import FormError
+from dalembert.formulations.constraint_jacobian import generic_rank
 from dalembert.integrate.events.rank_watch import is_watched
 from dalembert.runtime.kernel import kernel_of
 
@@ -191,3 +193,54 @@ def test_rows_that_cannot_vanish_are_not_watched() -> None:
     )
     for system, expected in ((disk, False), (edge, False), (SQUARED, True), (lemniscate(), True)):
         assert is_watched(kernel_of(da.derive(system, "lagrange"), system.parameters)) is expected
+
+
+def chain_and_lemniscate(links: int) -> tuple[da.System, dict[Any, float]]:
+    """A hanging chain of particles beside one that passes the node of a lemniscate."""
+    q = da.coordinates(" ".join(f"a{i} b{i}" for i in range(links)))
+    gaps = [a - b for a, b in zip(q, [0, 0, *q[:-2]], strict=True)]
+    rods = [
+        da.holonomic(a**2 + b**2 - 1, name=f"rod{i}")
+        for i, (a, b) in enumerate(zip(gaps[::2], gaps[1::2], strict=True))
+    ]
+    oval = da.holonomic((X**2 + Y**2) ** 2 - X**2 + Y**2, name="oval")
+    every = [X, Y, *q]
+    kinetic = sympy.Add(*(c.dot**2 / 2 for c in every))
+    hanging = {c: -1.0 - i for i, c in enumerate(q[1::2])}
+    potential = 9.81 * sympy.Add(*q[1::2])
+    system = da.System(every, kinetic=kinetic, potential=potential, constraints=[*rods, oval])
+    return system, {**LOOP, **hanging}
+
+
+def test_a_sparse_system_is_watched_as_well() -> None:
+    system, start = chain_and_lemniscate(12)
+    assert da.derive(system, "lagrange").compile().large is not None
+    assert_vanishes(da.simulate(system, start, (0, 2), form="lagrange"), NODE, "oval")
+
+
+def test_gradients_that_are_too_many_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dalembert.integrate.events.rank_watch.MOST_ENTRIES", 20)
+    system, start = chain_and_lemniscate(12)
+    motion = da.simulate(system, start, (0, 1.3), form="lagrange")
+    assert motion.success
+    (said,) = motion.diagnostics
+    assert "The gradients of 13 constraints (48 entries) are too many to be watched" in said
+    assert "not noticed between them if the gradient of the constraint `oval` vanishes" in said
+
+
+def test_a_rank_that_no_state_decided_is_said() -> None:
+    impossible = [da.holonomic(X**2 + Y**2 + 1, name="f"), da.holonomic(X - Z, name="g")]
+    found = generic_rank(da.System([X, Y, Z], kinetic=KINETIC, constraints=impossible))
+    assert (found.rank, found.states, found.is_assumed) == (2, 0, True)
+    sphere = [da.holonomic(X**2 + Y**2 + Z**2 - 1, name="f"), da.holonomic(X - Z, name="g")]
+    found = generic_rank(da.System([X, Y, Z], kinetic=KINETIC, constraints=sphere))
+    assert (found.rank, found.states, found.is_assumed) == (2, 1, False)
+    twice = [sphere[1], da.holonomic((X - Z) * (2 + Y**2), name="h")]
+    with pytest.raises(FormError, match="2 constraints of rank 1 at 28 states where they hold"):
+        da.simulate(
+            da.System([X, Y, Z], kinetic=KINETIC, constraints=twice),
+            {Y.dot: 1.0},
+            (0, 1),
+            method="rattle2",
+            step=0.1,
+        )

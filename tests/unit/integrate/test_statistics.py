@@ -63,6 +63,6 @@ def test_work_inside_other_work_is_counted_once():
 
 def test_the_rank_of_many_rods_is_that_of_few():
     """More than `MOST_DENSE` conditions go the sparse way; a repeated rod is found there too."""
-    assert generic_rank(four_bars(3)[0]) == 7
-    assert generic_rank(four_bars(40)[0]) == 81
-    assert generic_rank(four_bars(40, extra=True)[0]) == 81
+    assert generic_rank(four_bars(3)[0]).rank == 7
+    assert generic_rank(four_bars(40)[0]).rank == 81
+    assert generic_rank(four_bars(40, extra=True)[0]).rank == 81

@@ -12,8 +12,9 @@ singular there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -35,7 +36,16 @@ if TYPE_CHECKING:
     from ..native_run import AdaptiveRun
     from ..run_loop import RunLoop
 
-__all__ = ["Vanishing", "hold_watch", "is_watched", "row_reversed", "vanished_row", "vanishing_row"]
+__all__ = [
+    "Vanishing",
+    "has_unwatched_rows",
+    "hold_watch",
+    "is_watched",
+    "row_reversed",
+    "shortest_unwatched_row",
+    "vanished_row",
+    "vanishing_row",
+]
 
 #: A row that reverses is looked at where its length is below this part of the largest that it had.
 SHORTER = 0.5
@@ -168,10 +178,17 @@ def _vanishes(name: str) -> str:
     return f"the gradient of the constraint `{name}` vanishes"
 
 
-def _cannot_vanish(row: ca.SX) -> bool:
+def _may_vanish(rows: ca.SX) -> list[int]:
+    """The numbers of the rows with entries that may all be zero."""
+    entries: list[list[Any]] = [[] for _ in range(rows.shape[0])]
+    for owner, entry in zip(rows.sparsity().row(), rows.nonzeros(), strict=True):
+        entries[owner].append(entry)
+    return [k for k, row in enumerate(entries) if row and not _cannot_vanish(row)]
+
+
+def _cannot_vanish(entries: Sequence[Any]) -> bool:
     """Whether a gradient has a nonzero constant entry, or sine and cosine of one angle."""
     angles: dict[int, list[Any]] = {ca.OP_SIN: [], ca.OP_COS: []}
-    entries: list[Any] = row.nonzeros()
     for entry in map(ca.SX, entries):
         bare = entry.dep(0) if entry.is_op(ca.OP_NEG) else entry
         if bare.is_constant():
@@ -182,28 +199,94 @@ def _cannot_vanish(row: ca.SX) -> bool:
     return any(ca.is_equal(a, b, 4) for a in angles[ca.OP_SIN] for b in angles[ca.OP_COS])
 
 
+def _is_too_large(kernel: Kernel) -> bool:
+    """Whether the rows of a kernel are too many for a watch."""
+    return _constraint_rows(kernel)[0].nnz() > MOST_ENTRIES
+
+
+class UnwatchedRow(NamedTuple):
+    """Of the rows that can vanish and were not watched, the one that became shortest.
+
+    Attributes
+    ----------
+    rows, entries : int
+        The number of such rows, and of their entries.
+    name : str
+        What it means that this row vanishes.
+    part : float
+        Its least length at the points of the motion, as a part of its largest.
+    """
+
+    rows: int
+    entries: int
+    name: str
+    part: float
+
+
+def has_unwatched_rows(kernel: Kernel) -> bool:
+    """Whether a kernel has rows that can vanish and are too many to be watched."""
+    return _unwatched(kernel) is not None
+
+
+def shortest_unwatched_row(
+    kernel: Kernel, times: Array, states: Array, parameters: Array
+) -> UnwatchedRow:
+    """The unwatched row that is shortest at states of a motion, (k, n)."""
+    unwatched = _unwatched(kernel)
+    assert unwatched is not None
+    entries, owners, names = unwatched
+    u, observed = np.zeros(len(kernel.free_inputs)), np.zeros(0)
+    points = zip(times.tolist(), states, strict=True)
+    values = [np.asarray(entries(t, y, parameters, u, observed)).ravel() for t, y in points]
+    lengths = np.sqrt([np.bincount(owners, value**2) for value in values])
+    largest = np.max(lengths, axis=0)
+    parts = np.divide(np.min(lengths, axis=0), largest, out=np.zeros(len(names)), where=largest > 0)
+    least = int(np.argmin(parts))
+    return UnwatchedRow(len(names), len(owners), names[least], float(parts[least]))
+
+
+_Unwatched = tuple[ca.Function, Array, tuple[str, ...]]
+
+
+def _unwatched(kernel: Kernel) -> _Unwatched | None:
+    """The function of unwatched rows, made once and kept with the kernel."""
+    return kernel.cache.get("unwatched rows", lambda: _unwatched_entries(kernel))
+
+
+def _unwatched_entries(kernel: Kernel) -> _Unwatched | None:
+    """The entries of rows that can vanish as a function, the rows that they are of, and names; None
+    if they are watched.
+    """
+    rows, names = _constraint_rows(kernel)
+    numbers = _may_vanish(rows) if _is_too_large(kernel) else []
+    if not numbers:
+        return None
+    kept = rows[numbers, :]
+    entries: list[Any] = kept.nonzeros()
+    function = ca.Function("unwatched", kernel._inputs(), [ca.densify(ca.vertcat(*entries))])
+    return function, np.array(kept.sparsity().row(), dtype=int), tuple(names[k] for k in numbers)
+
+
 @work("compile")
 def _compiled(kernel: Kernel) -> _Watch | None:
-    if kernel.large is not None:
+    if _is_too_large(kernel):
         return None
     time, y, parameters, u, _ = kernel._inputs()
     every, _ = _constraint_rows(kernel)
-    if every.nnz() > MOST_ENTRIES:
-        return None
-    numbers = [
-        k for k in range(every.shape[0]) if every[k, :].nnz() and not _cannot_vanish(every[k, :])
-    ]
-    numbers = [k for k in numbers if kernel.algebra.depends(every[k, :], ca.vertcat(time, y))]
+    entries: list[Any] = every.nonzeros()
+    state = ca.vertcat(time, y)
+    moves = ca.which_depends(ca.vertcat(*entries), state, 1, True) if entries else []
+    moving = {k for k, one in zip(every.sparsity().row(), moves, strict=True) if one}
+    numbers = [k for k in _may_vanish(every) if k in moving]
     rows = every[numbers, :]
     m, count = len(numbers), rows.nnz()
     if not count:
         return None
     old = ca.SX.sym("watched", count + 2 * m)
     before = ca.SX(rows.sparsity(), old[:count])
-    products = [ca.dot(rows[k, :], before[k, :]) for k in range(m)]
-    lengths = [ca.sumsqr(rows[k, :]) for k in range(m)]
-    entries: list[Any] = rows.nonzeros()
-    results = ca.vertcat(*entries, *products, *lengths)
+    products, lengths = ca.sum2(rows * before), ca.sum2(rows**2)
+    kept: list[Any] = rows.nonzeros()
+    results = ca.vertcat(*kept, products, lengths)
     program = straight_line("row_watch", [time, y, parameters, u, old], [ca.densify(results)])
     return _Watch(kernel.load_program(program), count, tuple(numbers))
 

@@ -99,10 +99,11 @@ def refuse_dependent_constraints(equations: Equations, method: str) -> None:
         or equations.has_gauge
     ):
         return
-    rank = generic_rank(system)
-    if rank < count:
+    found = generic_rank(system)
+    if found.rank < count:
         raise FormError(
             f"The method {method} needs constraints that do not depend on each other",
-            seen=f"{count} constraints of rank {rank}",
+            seen=f"{count} constraints of rank {found.rank}"
+            + f" at {found.states} states where they hold" * (found.states > 0),
             remedy="leave out those that follow from the others, or use method dop853",
         )
