@@ -529,3 +529,29 @@ def test_a_guess_at_a_maximum_is_left() -> None:
     )
     assert found.cost == pytest.approx(-1 / 20, rel=1e-6)
     assert "no minimum" in " ".join(found.notes)
+
+
+def test_the_transcription_follows_the_tolerance_and_the_inputs() -> None:
+    ends = ({x: 0}, {x: 1}, (0, (0.5, 5)))
+    cost = da.control.integral(1 + u**2)
+    fine, coarse = (
+        da.control.optimise(BLOCK, cost, *ends, at_rest=True, tolerance=each)
+        for each in (1e-6, 1e-3)
+    )
+    jumps = da.control.optimise(
+        BLOCK, da.control.at_end(da.t), *ends, at_rest=True, bounds={u: (-1, 1)}
+    )
+    assert (fine.transcription, coarse.transcription) == ("gauss10", "gauss6")
+    assert jumps.transcription == "gauss6" and "jump" in jumps.reason
+    assert fine.reason in fine.report()
+    again = da.control.optimise(BLOCK, cost, *ends, at_rest=True, guess=coarse)
+    assert again.transcription == "gauss6"
+    assert abs(fine.cost - coarse.cost) < 1e-6
+
+
+def test_a_solver_is_taken_by_its_name() -> None:
+    asked = (BLOCK, da.control.integral(u**2), {x: 0}, {x: 1}, (0, 1))
+    found = da.control.optimise(*asked, at_rest=True, solver="sqpmethod", intervals=8)
+    assert abs(found.cost - 12) < 1e-9
+    with pytest.raises(ModelError, match="did you mean ipopt"):
+        da.control.optimise(*asked, at_rest=True, solver="iopt")

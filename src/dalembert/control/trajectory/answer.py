@@ -101,6 +101,8 @@ class Trajectory(Report):
     status : str
         What IPOPT said.
     notes : tuple of str
+    reason : str
+        Why the transcription was taken, if none was asked for.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class Trajectory(Report):
     optima: tuple[LocalOptimum, ...] = ()
     arcs: tuple[InputArc, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    reason: str = ""
     judge: Callable[[], ControlExtremal] | None = field(default=None, repr=False)
     warm: WarmStart | None = field(default=None, repr=False)
 
@@ -219,7 +222,7 @@ class Trajectory(Report):
         ]
         return [
             ("Result", found),
-            (f"Meshes ({self.transcription})", mesh),
+            (f"Meshes ({self.transcription}{self.reason and ': ' + self.reason})", mesh),
             ("Arcs of the inputs", arcs if len(arcs) > 1 else []),
             ("Local optima met", others if len(others) > 1 else []),
             ("Notes", [(f"note {k}", note) for k, note in enumerate(self.notes, start=1)]),

@@ -1,4 +1,4 @@
-"""The solution of a nonlinear program of pieces by IPOPT."""
+"""The solution of a nonlinear program of pieces by IPOPT, or by another solver of CasADi's."""
 
 from __future__ import annotations
 
@@ -6,19 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+import casadi as ca
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import ModelError, nearest
 from ...typing import Array
 from .iterations import IterationWatch
 from .problem_assembly import Piece, nonlinear_program
 
-__all__ = ["CONVERGED", "STOPPED", "IpoptSolution", "Multipliers", "RawIterate", "Sides"]
+__all__ = [
+    "CONVERGED",
+    "STOPPED",
+    "IpoptSolution",
+    "Multipliers",
+    "RawIterate",
+    "Sides",
+    "Solver",
+    "find_solver",
+]
 
 IPOPT: dict[str, Any] = {
     "print_level": 0,
     "sb": "yes",
-    "tol": 1e-9,
     "max_iter": 1500,
     "honor_original_bounds": "yes",
 }
@@ -29,6 +38,47 @@ LARGE = 5_000
 #: The status of a solve that Ctrl-C ended.
 STOPPED = "User_Requested_Stop"
 CONVERGED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
+
+
+#: Other solvers of CasADi's interface that take these programs, with what they need to be told.
+OTHERS: dict[str, dict[str, Any]] = {
+    "sqpmethod": {
+        "qpsol": "qrqp",
+        "qpsol_options": {"print_iter": False, "print_header": False, "error_on_fail": False},
+        "print_header": False,
+        "print_iteration": False,
+        "print_status": False,
+    },
+}
+
+
+class Solver(NamedTuple):
+    """A solver by its name in CasADi, and the tolerance of its optimality conditions."""
+
+    name: str = "ipopt"
+    tolerance: float = 1e-9
+
+
+def find_solver(name: str, tolerance: float) -> Solver:
+    """The solver of a name for a tolerance of the trajectory.
+
+    IPOPT leaves every active bound at a distance, which costs its barrier parameter, a tenth of
+    the tolerance, for each of them: thousands of bounds would hide a loss of 1e-8.
+    """
+    known = ["ipopt", *OTHERS]
+    if name not in known:
+        near = nearest(str(name), known)
+        raise ModelError(
+            f"There is no solver `{name}` for trajectories", ", ".join(known),
+            f"did you mean {near}" if near else "choose one of these",
+        )  # fmt: skip
+    if not ca.has_nlpsol(name):
+        raise ModelError(
+            f"This CasADi has no solver `{name}`",
+            ca.CasadiMeta.version(),
+            'leave out solver, or pass "ipopt"',
+        )
+    return Solver(name, min(1e-9, max(1e-3 * tolerance, 1e-12)))
 
 
 class Multipliers(NamedTuple):
@@ -65,19 +115,21 @@ Sides: TypeAlias = "tuple[Array, Array, Array, Array]"
 
 
 class IpoptSolution:
-    """IPOPT on the pieces of a program."""
+    """IPOPT, or another solver, on the pieces of a program."""
 
-    def __init__(self, pieces: list[Piece], size: int, options: dict[str, Any]) -> None:
+    def __init__(
+        self, pieces: list[Piece], size: int, options: dict[str, Any], solver: Solver | None = None
+    ) -> None:
+        name, tolerance = solver or Solver()
         given = dict(options)
         large = {"mumps_permuting_scaling": 0} if size > LARGE else {}
-        merged = {
-            "print_time": False,
-            "show_eval_warnings": False,
-            "ipopt": IPOPT | large | given.pop("ipopt", {}),
-        } | given
+        own = {"ipopt": IPOPT | {"tol": tolerance} | large | given.pop("ipopt", {})}
+        if name != "ipopt":
+            own = OTHERS[name] | {"tol_pr": tolerance, "tol_du": tolerance, "error_on_fail": False}
+        merged = {"print_time": False, "show_eval_warnings": False} | own | given
         self.watch = IterationWatch(size, sum(piece.size for piece in pieces))
         merged["iteration_callback"] = self.watch
-        self.solver = nonlinear_program(pieces, size, "ipopt", merged)
+        self.solver = nonlinear_program(pieces, size, name, merged)
 
     def find(
         self, first: Array, sides: Sides, multipliers: Multipliers | None = None

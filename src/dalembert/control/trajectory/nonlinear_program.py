@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from ...typing import Array
-from .ipopt_solution import CONVERGED, STOPPED, IpoptSolution, Multipliers, RawIterate, Sides
+from .ipopt_solution import (
+    CONVERGED,
+    STOPPED,
+    IpoptSolution,
+    Multipliers,
+    RawIterate,
+    Sides,
+    Solver,
+)
 from .pieces import Layout, PieceEnds, pieces_of
 from .problem_statement import Range, Statement
 from .schemes import Scheme
@@ -112,6 +120,7 @@ class NonlinearProgram:
         options: dict[str, Any] | None = None,
         scale: Array | None = None,
         elastic: bool = False,
+        solver: Solver | None = None,
     ) -> None:
         self.statement, self.scheme, self.edges = statement, scheme, np.asarray(edges, dtype=float)
         self.layout = Layout(statement, scheme, self.edges, elastic)
@@ -119,7 +128,7 @@ class NonlinearProgram:
         self.scale = np.ones(self.layout.nw) if scale is None else scale
         self.ends = ends or PieceEnds.of(statement)
         self.pieces = pieces_of(self.layout, self.ends, self.scale)
-        self.options = dict(options or {})
+        self.options, self.solver = dict(options or {}), solver
 
     @cached_property
     def size(self) -> int:
@@ -129,7 +138,7 @@ class NonlinearProgram:
     @cached_property
     def solution(self) -> IpoptSolution:
         """The solver of the program, made when it is first asked for."""
-        return IpoptSolution(self.pieces, self.size, self.options)
+        return IpoptSolution(self.pieces, self.size, self.options, self.solver)
 
     # -- bounds ------------------------------------------------------------------------------------
 

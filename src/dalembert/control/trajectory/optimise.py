@@ -21,6 +21,7 @@ from ...model.values import real_number
 from ...typing import BySymbol, Condition, Expression, Progress, Symbols
 from .answer import Trajectory
 from .guesses import Guess, bent_courses, first_course
+from .ipopt_solution import find_solver
 from .problem_statement import Asked, Bound, FreeSpan, read_statement
 from .schemes import Scheme, find_scheme
 from .solution_search import Search
@@ -50,12 +51,13 @@ def optimise(
     parameters: BySymbol[Bound] | None = None,
     guess: Guess | Trajectory | None = None,
     form: str | None = None,
-    transcription: str = "gauss6",
+    transcription: str | None = None,
     intervals: int = 25,
     tolerance: float = 1e-6,
     refinements: int = 8,
     starts: int = 1,
     seed: int = 0,
+    solver: str = "ipopt",
     progress: Progress | None = None,
 ) -> Trajectory:
     """Find inputs, free times and parameters that make a cost least.
@@ -89,10 +91,12 @@ def optimise(
         transcription its mesh and its multipliers are taken over.
     form : str
         The form of the equations; by default the one that `simulate` takes.
-    transcription : str
+    transcription : str, optional
         "gauss2", "gauss4", ..., "radau3", "radau5", ..., "lobatto2", "lobatto4", ...,
         "trapezoid", "hermite-simpson"; "dmoc2", "dmoc4", ... are the steps of discrete mechanics
-        (`schemes`), in Hamilton's form, which keep momenta and constraints on coarse meshes.
+        (`schemes`), in Hamilton's form, which keep momenta and constraints on coarse meshes. By
+        default "gauss10" for tolerances below 1e-5 where no input jumps between its bounds, and
+        "gauss6" otherwise; ``answer.reason`` says which case it was.
     intervals : int
         Of the first mesh, where a warm start does not bring its own.
     tolerance : float
@@ -104,6 +108,9 @@ def optimise(
         random. The cheapest is refined; ``answer.optima`` lists what was met.
     seed : int
         Of these guesses.
+    solver : "ipopt" or "sqpmethod"
+        Of the nonlinear program, by its name in CasADi. IPOPT takes sparse derivatives of the
+        pieces; the other one is slower, and an independent check.
     progress : callable
         Called with the part done and the number of meshes solved.
 
@@ -133,27 +140,32 @@ def optimise(
     >>> round(found.cost, 5), found.replay_distance < 1e-6
     (2.0, True)
     """
-    scheme = find_scheme(transcription)
+    warm = guess.warm if isinstance(guess, Trajectory) else None
+    if transcription is None and warm is not None:
+        transcription = warm.layout.scheme.name
+    scheme = None if transcription is None else find_scheme(transcription)
     asked = Asked(
         model, cost, start, end, span, at_rest, periodic, bounds, conditions, parameters,
-        _form_of(scheme, form), discrete=scheme.is_variational,
+        _form_of(scheme, form), discrete=scheme is not None and scheme.is_variational,
     )  # fmt: skip
     statement = read_statement(asked)
     counts = {"intervals": intervals, "starts": starts, "refinements": refinements, "seed": seed}
     accuracy = _checked(tolerance, **counts)
-    search = Search(asked, statement, scheme, accuracy, int(refinements), progress)
+    search = Search(
+        asked, statement, scheme, accuracy, int(refinements), progress,
+        find_solver(solver, accuracy),
+    )  # fmt: skip
     course = first_course(statement, guess)
     others = bent_courses(statement, course, int(starts) - 1, seed)
     edges = np.linspace(0.0, 1.0, int(intervals) + 1)
-    warm = guess.warm if isinstance(guess, Trajectory) else None
-    if warm is not None and not warm.serves(statement, scheme):
+    if warm is not None and not warm.serves(statement, search.scheme):
         warm = None
     return search.run([course, *others], edges, warm)
 
 
-def _form_of(scheme: Scheme, form: str | None) -> str | None:
+def _form_of(scheme: Scheme | None, form: str | None) -> str | None:
     """The form that a scheme needs."""
-    if not scheme.is_variational:
+    if scheme is None or not scheme.is_variational:
         return form
     if form not in (None, "hamilton"):
         raise ModelError(

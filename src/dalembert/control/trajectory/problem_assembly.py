@@ -94,6 +94,8 @@ def nonlinear_program(
         "hess_lag": _hessian(pieces, x, p, size, int(g.numel())),
     }
     program = {"x": x, "p": p, "f": f, "g": g}
+    if solver != "ipopt":
+        own = {}
     return ca.nlpsol("trajectory", solver, program, own | {"no_nlp_grad": True} | options)
 
 

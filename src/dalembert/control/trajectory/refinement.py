@@ -72,6 +72,13 @@ class Assessor:
             [bool(self.mixed) and ca.depends_on(found[2], u[k]) for k in range(u.numel())]
         )
 
+    @property
+    def inputs_switch(self) -> bool:
+        """Whether an input may jump between bounds: the Hamiltonian is affine in it, or unknown."""
+        if not self.statement.dynamics.inputs:
+            return False
+        return self.hamiltonian is None or any(self.is_affine)
+
     def errors(self, iterate: Iterate) -> Array | None:
         """The local errors of all intervals, by two steps of order eight."""
         if self.rates is None:

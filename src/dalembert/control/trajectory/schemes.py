@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial, legendre
@@ -33,11 +34,13 @@ from numpy.polynomial import Polynomial, legendre
 from ...errors import ModelError, nearest
 from ...typing import Array
 
-__all__ = ["Scheme", "bernstein", "find_scheme", "interpolation"]
+__all__ = ["ChosenScheme", "Scheme", "bernstein", "find_scheme", "interpolation", "usual_scheme"]
 
 ALIASES = {"trapezoid": "lobatto2", "hermite-simpson": "lobatto4"}
 FAMILIES = {"gauss": 0, "radau": 1, "lobatto": 2, "dmoc": 0}
 MOST_STAGES = 12
+#: Ten orders pay from this tolerance on: the first mesh of 25 intervals is then often the last.
+FINE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +129,26 @@ def find_scheme(name: str) -> Scheme:
         known, order, stages, mix, _integrals(stages, 1.0), count - 1, family == "lobatto",
         family == "dmoc",
     )  # fmt: skip
+
+
+class ChosenScheme(NamedTuple):
+    """A scheme that was not asked for by name, and why it was taken."""
+
+    scheme: Scheme
+    reason: str
+
+
+def usual_scheme(tolerance: float, inputs_switch: bool) -> ChosenScheme:
+    """The scheme for a tolerance, and for inputs that may jump between bounds.
+
+    >>> usual_scheme(1e-8, inputs_switch=False).scheme.name
+    'gauss10'
+    """
+    if inputs_switch:
+        return ChosenScheme(find_scheme("gauss6"), "an input may jump between its bounds")
+    if tolerance > FINE:
+        return ChosenScheme(find_scheme("gauss6"), f"for tolerances above {FINE:g}")
+    return ChosenScheme(find_scheme("gauss10"), f"inputs do not jump, tolerance below {FINE:g}")
 
 
 def _stages(family: str, count: int) -> Array:

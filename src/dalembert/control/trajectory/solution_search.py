@@ -12,12 +12,13 @@ from ...typing import Array, Progress
 from .answer import LocalOptimum, MeshRound, Trajectory
 from .boundary_conditions import consistent_ends
 from .guesses import Course, bent_courses, course_of_unknowns, on_mesh
+from .ipopt_solution import Solver
 from .judge import pontryagin_extremal
 from .nonlinear_program import Iterate, NonlinearProgram
 from .problem_statement import Asked, Statement
 from .refinement import Assessor, next_mesh
 from .replay import Replay, input_tables, replay
-from .schemes import Scheme
+from .schemes import Scheme, usual_scheme
 from .warm_starts import WARM, WarmStart, multipliers_on_mesh
 
 __all__ = ["Search", "size_of_unknowns", "trajectory_of", "unmet_error"]
@@ -49,13 +50,16 @@ class Search:
     """The loop of solving, replaying and refining."""
 
     def __init__(
-        self, asked: Asked, statement: Statement, scheme: Scheme, tolerance: float,
-        refinements: int, progress: Progress | None,
+        self, asked: Asked, statement: Statement, scheme: Scheme | None, tolerance: float,
+        refinements: int, progress: Progress | None, solver: Solver | None = None,
     ) -> None:  # fmt: skip
         self.asked, self.statement = asked, statement
-        self.scheme, self.tolerance = scheme, tolerance
-        self.refinements, self.progress = refinements, progress
+        self.tolerance = tolerance
+        self.refinements, self.progress, self.solver = refinements, progress, solver
         self.assessor = Assessor(statement)
+        self.scheme, self.reason = (
+            (scheme, "") if scheme else usual_scheme(tolerance, self.assessor.inputs_switch)
+        )
         self.rounds: list[MeshRound] = []
         self.optima: list[LocalOptimum] = []
         self.before: Round | None = None
@@ -72,7 +76,8 @@ class Search:
             for count in range(1, self.refinements + 1):
                 if self.progress is not None:
                     self.progress(count / (self.refinements + 1), count)
-                finer = None if self.is_stopped or self._is_enough(best) else self._refined(best)
+                is_done = self.is_stopped or self._is_enough(best) or self._is_stalled(best)
+                finer = None if is_done else self._refined(best)
                 if finer is None:
                     break
                 self.before, best = best, finer
@@ -158,7 +163,9 @@ class Search:
         unknowns = on_mesh(self.statement, self.scheme, edges, course)
         ends = consistent_ends(self.statement, unknowns)
         scale = size_of_unknowns(unknowns.instant)
-        program = NonlinearProgram(self.statement, self.scheme, edges, ends, scale=scale)
+        program = NonlinearProgram(
+            self.statement, self.scheme, edges, ends, scale=scale, solver=self.solver
+        )
         lam = None if warm is None else multipliers_on_mesh(warm, program)
         program.options |= {"ipopt": WARM} if lam is not None else {}
         program.check_finite(unknowns)
@@ -247,6 +254,16 @@ class Search:
             return not self.statement.dynamics.inputs
         return abs(found.iterate.cost - before.iterate.cost) <= self.tolerance * self._size(found)
 
+    def _is_stalled(self, found: Round) -> bool:
+        """Whether two meshes in a row have not lessened the loss, and nothing else is amiss.
+
+        What is left is the barrier of the solver, which grows with the number of bounds.
+        """
+        if max(found.replay.distance, found.replay.violation) > self.tolerance:
+            return False
+        lost = [each.loss for each in self.rounds[-3:]]
+        return len(lost) == 3 and min(lost[1:]) > 0.5 * lost[0]
+
     def _finer(self, found: Round) -> Array:
         return next_mesh(
             found.program.edges, found.errors, found.losses, found.replay.beyond,
@@ -269,7 +286,8 @@ class Search:
             )
         answer = trajectory_of(statement, self.scheme, best.iterate, again, loss)
         answer = replace(
-            answer, tolerance=self.tolerance, rounds=tuple(self.rounds), optima=tuple(self.optima),
+            answer, tolerance=self.tolerance, reason=self.reason, rounds=tuple(self.rounds),
+            optima=tuple(self.optima),
             judge=partial(pontryagin_extremal, self.asked, statement, best.iterate),
             warm=WarmStart.of(best.program, best.iterate),
         )  # fmt: skip
