@@ -65,7 +65,11 @@ def moving_outputs(system: System) -> dict[str, sympy.Expr]:
 
 
 def moving_quantities(system: System) -> dict[str, sympy.Expr]:
-    """All that a start may give in place of velocities and momenta, by name."""
+    """All that a start may give in place of velocities and momenta, by name; found once."""
+    return system.cache.get("moving quantities", lambda: _moving_quantities(system))
+
+
+def _moving_quantities(system: System) -> dict[str, sympy.Expr]:
     return {v.name: value for v, value in fibre_velocities(system).items()} | moving_outputs(system)
 
 
