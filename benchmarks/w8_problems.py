@@ -217,8 +217,8 @@ def snakeboard(relaxed: bool, **options: Any) -> Trajectory:
 
     The rates are affine in a, b and the product a b. Inputs that jump ever faster between corners
     of the square approach any point (a, b, w) of the tetrahedron with the corners
-    (1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1): the infimum is that of the relaxed problem,
-    which has w as a third input, and no motion with w = a b attains it.
+    (1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1): the relaxed problem has w as a third input,
+    its motions are limits of such motions, and its optimum bounds the cost from below.
     """
     psi, phi, p, heading, x, y = da.coordinates("psi phi p heading x y")
     a, b, w = da.inputs("a b w")
@@ -340,9 +340,9 @@ def identified_pendulum(**options: Any) -> Found:
 
 
 #: The acrobot's value is ours at 1e-6; by hand in CasADi, Radau's collocation with three stages on
-#: 1600 intervals gives 6.49400004, Hermite-Simpson's 6.4940005. The snakeboard's infimum is that of
+#: 1600 intervals gives 6.49400004, Hermite-Simpson's 6.4940005. The snakeboard's bound is that of
 #: the relaxed problem: -0.1315946931 by Gauss of order six, -0.1315947048 by order four, from eight
-#: starts each; motions with w = a b come near it only by jumping ever faster (-0.1289 found).
+#: starts each; motions with w = a b that jump between the corners come to -0.1289.
 PROBLEMS = {
     "cart-effort": Problem(58.8076674645, cart_effort),
     "cart-time": Problem(1.167090858, cart_time),

@@ -29,7 +29,7 @@ def optimised_trajectories() -> None:
         bicycle.plot(motion["x"], factor * motion[name], label=label)
     bicycle.set(title="lane change of a bicycle", xlabel="x")
     bicycle.legend(fontsize=7)
-    motion = _motion("park_two_trailers")
+    motion = _motion("park_trailers", "2")
     train.plot(motion["x"], motion["y"], "black", linewidth=0.8)
     _frames(train, motion, 7, _train)
     train.set(title="parking with two trailers", aspect="equal", adjustable="datalim")
@@ -88,7 +88,7 @@ def _racer(axes: Any, motion: Any) -> None:
 def _train(at: dict[str, float]) -> list[tuple[float, float]]:
     x, y = at["x"], at["y"]
     points = [(x + np.cos(at["heading"]), y + np.sin(at["heading"])), (x, y)]
-    for name in ("first", "second"):
+    for name in ("trailer1", "trailer2"):
         x, y = x - np.cos(at[name]), y - np.sin(at[name])
         points.append((x, y))
     return points

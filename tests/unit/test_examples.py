@@ -42,15 +42,10 @@ ANSWERS: dict[str, list[tuple[str, float]]] = {
         (r"replay distance +(\S+)", 1e-4),
         (r"friction exceeded by +(\S+)", 1e-4),
     ],
-    "park_car_with_trailer": [
+    "park_trailers": [
         (r"cost of (\S+)", 9.761),
         (r"parked off by +(\S+)", 1e-4),
         (r"hitch exceeded by +(\S+)", 1e-4),
-    ],
-    "park_two_trailers": [
-        (r"cost of (\S+)", 12.82),
-        (r"parked off by +(\S+)", 1e-3),
-        (r"hitch exceeded by +(\S+)", 1e-3),
     ],
     "roller_racer_gait": [
         (r"takes (\S+) of effort", 0.0456),

@@ -544,6 +544,8 @@ def test_the_transcription_follows_the_tolerance_and_the_inputs() -> None:
     assert (fine.transcription, coarse.transcription) == ("gauss10", "gauss6")
     assert jumps.transcription == "gauss6" and "jump" in jumps.reason
     assert fine.reason in fine.report()
+    several = da.control.optimise(BLOCK, cost, *ends, at_rest=True, starts=2)
+    assert several.transcription == "gauss6"
     again = da.control.optimise(BLOCK, cost, *ends, at_rest=True, guess=coarse)
     assert again.transcription == "gauss6"
     assert abs(fine.cost - coarse.cost) < 1e-6

@@ -95,7 +95,8 @@ def optimise(
         "gauss2", "gauss4", ..., "radau3", "radau5", ..., "lobatto2", "lobatto4", ...,
         "trapezoid", "hermite-simpson"; "dmoc2", "dmoc4", ... are the steps of discrete mechanics
         (`schemes`), in Hamilton's form, which keep momenta and constraints on coarse meshes. By
-        default "gauss10" for tolerances below 1e-5 where no input jumps between its bounds, and
+        default "gauss10" for tolerances below 1e-5 where no input jumps between its bounds and
+        there is one start, and
         "gauss6" otherwise; ``answer.reason`` says which case it was.
     intervals : int
         Of the first mesh, where a warm start does not bring its own.
@@ -153,7 +154,7 @@ def optimise(
     accuracy = _checked(tolerance, **counts)
     search = Search(
         asked, statement, scheme, accuracy, int(refinements), progress,
-        find_solver(solver, accuracy),
+        find_solver(solver, accuracy), starts > 1,
     )  # fmt: skip
     course = first_course(statement, guess)
     others = bent_courses(statement, course, int(starts) - 1, seed)

@@ -138,14 +138,16 @@ class ChosenScheme(NamedTuple):
     reason: str
 
 
-def usual_scheme(tolerance: float, inputs_switch: bool) -> ChosenScheme:
-    """The scheme for a tolerance, and for inputs that may jump between bounds.
+def usual_scheme(tolerance: float, inputs_switch: bool, several: bool = False) -> ChosenScheme:
+    """The scheme for a tolerance, inputs that may jump between bounds, and several starts.
 
     >>> usual_scheme(1e-8, inputs_switch=False).scheme.name
     'gauss10'
     """
     if inputs_switch:
         return ChosenScheme(find_scheme("gauss6"), "an input may jump between its bounds")
+    if several:
+        return ChosenScheme(find_scheme("gauss6"), "several starts are searched")
     if tolerance > FINE:
         return ChosenScheme(find_scheme("gauss6"), f"for tolerances above {FINE:g}")
     return ChosenScheme(find_scheme("gauss10"), f"inputs do not jump, tolerance below {FINE:g}")

@@ -52,13 +52,16 @@ class Search:
     def __init__(
         self, asked: Asked, statement: Statement, scheme: Scheme | None, tolerance: float,
         refinements: int, progress: Progress | None, solver: Solver | None = None,
+        several: bool = False,
     ) -> None:  # fmt: skip
         self.asked, self.statement = asked, statement
         self.tolerance = tolerance
         self.refinements, self.progress, self.solver = refinements, progress, solver
         self.assessor = Assessor(statement)
         self.scheme, self.reason = (
-            (scheme, "") if scheme else usual_scheme(tolerance, self.assessor.inputs_switch)
+            (scheme, "")
+            if scheme
+            else usual_scheme(tolerance, self.assessor.inputs_switch, several)
         )
         self.rounds: list[MeshRound] = []
         self.optima: list[LocalOptimum] = []
