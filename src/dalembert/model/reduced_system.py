@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 
 from ..errors import ModelError
+from .cache import Cache
 from .constraints import Constraint, UnilateralConstraint
 from .symbols import Coordinate, Input, Momentum, Parameter, Velocity
 from .system import System
@@ -53,6 +54,9 @@ class ReducedSystem:
     kinetic: None = None
     potential: None = None
     is_hamiltonian: bool = False
+    cache: Cache = field(
+        default_factory=lambda: Cache("results of a reduced system"), repr=False, compare=False
+    )
 
     @cached_property
     def velocities(self) -> tuple[Velocity, ...]:

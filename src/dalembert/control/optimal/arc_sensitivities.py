@@ -21,6 +21,7 @@ from ...formulations.blocks import GaussBlocks
 from ...formulations.equations import Equations
 from ...integrate.motion import Motion
 from ...integrate.simulate import simulate
+from ...model.cache import Cache
 from ...model.flow_system import Flow
 from ...model.symbols import Coordinate, Parameter, Velocity
 from ...typing import Array, ArrayLike
@@ -58,6 +59,7 @@ class Neighbours:
     forces: Mapping[Any, Any] = field(default_factory=dict)
     energy_function: sympy.Expr = ZERO
     dissipation: sympy.Expr = ZERO
+    cache: Cache = field(default_factory=lambda: Cache("results of neighbours"), repr=False)
 
     @cached_property
     def velocities(self) -> tuple[Velocity, ...]:
