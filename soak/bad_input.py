@@ -1,10 +1,11 @@
 """Whatever is read, a text, a file or a request, ends in a good result or in one clear sentence,
 soon, and none of it is run.
 
-Four ways in are searched: expressions, model files, requests to the lab, and messages between the
-lab and its workers. First the kept inputs are replayed; then texts made by a grammar and texts that
-are meant to take long are tried; the rest is a search guided by the branches that inputs reach, for
-which the package atheris is needed: pip install "dalembert[fuzz]".
+The ways in are searched: expressions, model files, robots (URDF, MJCF), motions (netCDF), stores of
+sweeps (Zarr), requests to the lab, and messages between the lab and its workers.
+First the kept inputs are replayed; then texts made by a grammar and texts that are meant to take
+long are tried; the rest is a search guided by the branches that inputs reach, for which the package
+atheris is needed: pip install "dalembert[fuzz]".
 """
 
 from __future__ import annotations
@@ -27,15 +28,27 @@ from .fuzz import CORPUS, REGRESSIONS
 from .fuzz.bombs import expression_bombs, model_bombs
 from .fuzz.seeds import dictionary, seeds
 from .fuzz.targets import TARGETS, BrokenError, checked
-from .harness import Options, Report
+from .harness import RESULTS, Options, Report
 
 #: Shares of the search in time.
-SHARES = {"expression": 0.35, "model": 0.35, "request": 0.2, "message": 0.1}
+SHARES = {
+    "expression": 0.15,
+    "model": 0.2,
+    "request": 0.15,
+    "message": 0.05,
+    "urdf": 0.15,
+    "mjcf": 0.15,
+    "motion": 0.1,
+    "store": 0.05,
+}
+#: Longest inputs; the image of a motion is longer than texts.
+MOST_BYTES = {"motion": 60_000}
 #: Where the search goes on from one run to the next.
 WORKING = ROOT / ".soak" / "fuzz"
 #: Bytes of resident memory that the tried texts may take together.
 MOST_MEMORY = 1_500_000_000
 SLICE = 150.0
+ALL = "all searches that the corpus comes from"
 
 
 def run(options: Options, report: Report) -> None:
@@ -164,39 +177,27 @@ def _search(deadline: float, options: Options, report: Report) -> None:
                 break
             _slice(target, max(2.0, seconds), number, totals[target], report)
         number += 1
-    before = _kept_totals(totals)
+    earlier = _earlier()
     for target, total in totals.items():
         report.figure(f"{target}: executions of the search", total["executions"])
-        report.figure(
-            f"{target}: executions of all searches that the corpus comes from",
-            before[target]["executions"],
-        )
+        everything = f"{target}: executions of {ALL}"
+        report.figure(everything, total["executions"] + earlier.get(everything, 0))
         if total["features"]:
             report.figure(f"{target}: features reached", total["features"])
         report.figure(
             f"{target}: inputs in the working corpus", len(list((WORKING / target).iterdir()))
         )
         report.figure(f"{target}: inputs that broke a guarantee", total["crashes"])
-    for what, kept in (("the search", totals), ("all searches that the corpus comes from", before)):
-        report.figure(
-            f"time of {what}",
-            round(sum(total["seconds"] for total in kept.values()) / 60, 1),
-            "min",
-        )
+    minutes = sum(total["seconds"] for total in totals.values()) / 60
+    report.figure("time of the search", round(minutes, 1), "min")
+    report.figure(f"time of {ALL}", round(minutes + earlier.get(f"time of {ALL}", 0.0), 1), "min")
 
 
-def _kept_totals(totals: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Executions and seconds of this run and those before it, which left the working corpus."""
-    place = WORKING / "totals.json"
-    kept = json.loads(place.read_text()) if place.exists() else {}
-    found = {
-        target: {
-            key: total[key] + kept.get(target, {}).get(key, 0) for key in ("executions", "seconds")
-        }
-        for target, total in totals.items()
-    }
-    place.write_text(json.dumps(found))
-    return found
+def _earlier() -> dict[str, float]:
+    """The kept figures of the searches before this one, by name."""
+    path = RESULTS / "bad-input.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.exists() else []
+    return {row["name"]: row["value"] for row in kept}
 
 
 def _prepare(target: str) -> None:
@@ -228,7 +229,7 @@ def _slice(target: str, seconds: float, seed: int, total: dict[str, Any], report
         f"-seed={seed}",
         "-timeout=120",
         "-rss_limit_mb=2000",
-        "-max_len=3000",
+        f"-max_len={MOST_BYTES.get(target, 3000)}",
     ]
     command += [f"-artifact_prefix={crashes}{os.sep}", "-print_final_stats=1"]
     began = time.monotonic()

@@ -16,11 +16,20 @@ def main() -> None:
 
     target, *options = sys.argv[1:]
     with atheris.instrument_imports(
-        include=["dalembert.model", "dalembert.lab", "dalembert.errors"]
+        include=[
+            "dalembert.model",
+            "dalembert.lab",
+            "dalembert.errors",
+            "dalembert.integrate.storage",
+            "dalembert.integrate.ensemble",
+        ]
     ):
+        import dalembert.integrate.ensemble.store
+        import dalembert.integrate.storage.stored_motion
         import dalembert.lab.messages
         import dalembert.lab.server.handlers
-        import dalembert.model.io.files  # noqa: F401
+        import dalembert.model.io.files
+        import dalembert.model.io.robots.load  # noqa: F401
     from .mutation import mutated
     from .targets import checked
 

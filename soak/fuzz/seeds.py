@@ -4,7 +4,9 @@ words of each language.
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -88,16 +90,40 @@ def seeds(target: str) -> Iterator[bytes]:
             b"POST /api/check\n\n" + json.dumps({"text": text.decode("utf-8", "replace")}).encode()
             for text in list(_models())[:20]
         )
-    else:
+    elif target == "message":
         yield from (text.encode() for text in _MESSAGES)
+    else:
+        yield from _files(target)
 
 
-def _hostile() -> Any:
-    """The module of the tests that holds wrong model files."""
+def _files(target: str) -> Iterator[bytes]:
+    """Robots with and without faults; the record and the image of a motion; files of a store."""
+    from . import file_targets
+
+    if target in ("urdf", "mjcf"):
+        robots = _hostile("hostile_robots")
+        yield (robots.URDF if target == "urdf" else robots.MJCF).encode()
+        for _, kind, text in robots.hostile_files(2):
+            if (kind == "urdf") == (target == "urdf") and len(text) < LONGEST:
+                yield text.encode("utf-8", "surrogatepass")
+    elif target == "motion":
+        import h5py
+
+        image = file_targets.honest_image()
+        yield image
+        with h5py.File(io.BytesIO(image)) as file:
+            yield bytes(file["dalembert/record"][()])
+    else:
+        for place, name in enumerate(file_targets.STORE_FILES):
+            yield bytes([place]) + (file_targets.honest_store() / name).read_bytes()
+
+
+def _hostile(name: str = "hostile_models") -> Any:
+    """A module of the tests that holds wrong files."""
     folder = str(FOLDER.parents[1] / "tests" / "unit" / "model")
     if folder not in sys.path:
         sys.path.append(folder)
-    return import_module("hostile_models")
+    return import_module(name)
 
 
 def _models() -> Iterator[bytes]:
@@ -201,4 +227,15 @@ def dictionary(target: str) -> list[bytes]:
                 "status",
             )
         ]
+    elif target != "expression":
+        return _file_words(target)
     return [word.encode() for word in dict.fromkeys(words)]
+
+
+def _file_words(target: str) -> list[bytes]:
+    """Names, values and punctuation of the honest files."""
+    texts = [text for text in list(_files(target))[:8] if not text.startswith(b"\x89")]
+    words = re.findall(rb'[\w.-]+="[^"]*"|</?\w+|"\w+": ?|[\w.-]{2,}', b" ".join(texts))
+    return list(
+        dict.fromkeys([*words, b"/>", b"<!--", b"<!ENTITY", b"1e308", b"null", b"[]", b"{}"])
+    )[:400]

@@ -27,6 +27,7 @@ from dalembert.model.io.expressions import format as written
 from dalembert.model.io.files import dumps, loads
 from dalembert.model.symbols import Coordinate, Parameter, t
 
+from . import file_targets
 from .reference import disagreement
 
 __all__ = ["TARGETS", "BrokenError", "checked"]
@@ -336,9 +337,25 @@ def message(data: bytes) -> bool:
     return fine and bool(jobs or cancelled)
 
 
+def _file(read: Callable[[bytes], DalembertError | None]) -> Callable[[bytes], bool]:
+    """A file that is read, or refused by an error in three parts."""
+
+    def accepted(data: bytes) -> bool:
+        error = read(data)
+        if error is not None:
+            _in_three_parts(error)
+        return error is None
+
+    return accepted
+
+
 TARGETS: dict[str, Callable[[bytes], bool]] = {
     "expression": expression,
     "model": model,
     "request": request,
     "message": message,
+    "urdf": _file(file_targets.robot),
+    "mjcf": _file(file_targets.robot),
+    "motion": _file(file_targets.motion),
+    "store": _file(file_targets.store),
 }

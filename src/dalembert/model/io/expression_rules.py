@@ -265,6 +265,10 @@ def _rounded(value: sympy.Expr) -> sympy.Expr:
         constants = [factor for factor in sympy.Mul.make_args(term) if factor.is_number]
         if len(constants) > 1:  # such as 1e308*pi, which would be read as a product of constants
             evaluate(sympy.Mul(*constants, evaluate=False))
+    if isinstance(value, sympy.Piecewise):  # SymPy takes powers and functions of each case
+        for case in value.args:
+            if case.expr.is_number:
+                evaluate(case.expr)
     if value.is_number:
         double = evaluate(value)
         if value.args and (
@@ -330,7 +334,16 @@ def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
             raise ExpressionError("A division by zero", seen=f"1/({base})", remedy="remove it")
         # The value is found first, because SymPy would leave the real numbers, as for (-8)**(1/3).
         double = evaluate(sympy.Pow(base, exponent, evaluate=False))
+        if double == 0 != evaluate(base) and not base.is_Rational:
+            raise ExpressionError(
+                "A value is outside the range of doubles",
+                seen=f"{_described(base)}**{_described(exponent)}",
+                remedy="choose other units",
+            )
         if _nesting(exponent) > 0 or (_nesting(base) > 0 and not exponent.is_Integer):
+            return sympy.Float(double)
+        # SymPy splits an exact root into powers of the primes of its base, of any size.
+        if exponent.is_Rational and exponent.q > LARGEST_EXPONENT:
             return sympy.Float(double)
     result = sympy.Pow(base, exponent)
     for factor in sympy.Mul.make_args(result):

@@ -121,7 +121,10 @@ class _Mjcf:
             self.unread.note("<site>")
         unknown = sorted(set(self.forces) - set(self.joint_names.found))
         if unknown:
-            root.fault(f"An actuator names the joint {shortened(unknown[0])}, which is not there")
+            root.fault(
+                f"An actuator names the joint {shortened(unknown[0])}, which is not there",
+                remedy="name a joint of the tree",
+            )
         if not self.joints:
             root.fault("The model has no body", remedy="state a <body> in <worldbody>")
         name = root.text("model", "robot")
@@ -186,7 +189,10 @@ class _Mjcf:
             and not np.array_equal(at.axes, np.eye(3))
             for (child, _), at in members
         ):
-            node.fault("Joints and inertials in a turned <frame> are not supported")
+            node.fault(
+                "Joints and inertials in a turned <frame> are not supported",
+                remedy="turn the body instead",
+            )
         body = self._massive(node, name, members)
         self.bodies[name], self.poses[name] = body, pose
         self._join(node, body, parent, pose, members)
@@ -256,7 +262,10 @@ class _Mjcf:
         is_free = [j.tag == "freejoint" or j.text("type", "hinge") == "free" for j in joints]
         if any(is_free):
             if len(joints) > 1 or parent != "world":
-                node.fault("A free joint is the only one of its body, and its body is in the world")
+                node.fault(
+                    "A free joint is the only one of its body, and its body is in the world",
+                    remedy="remove the other joints, or move the body to <worldbody>",
+                )
             self._free(joints[0], body, pose)
             return
         for number, joint in enumerate(joints, start=1):
@@ -422,7 +431,10 @@ class _Mjcf:
         for given in names if names[1] else names[:1]:
             identifier = self.joint_names.found.get(given, "")
             if identifier not in self.references:
-                node.fault(f"There is no hinge or slide {shortened(given)}")
+                node.fault(
+                    f"There is no hinge or slide {shortened(given)}",
+                    remedy="name a joint of one axis",
+                )
             known.append(identifier)
         first = Coordinate(known[0]) - self.references[known[0]]
         value = as_expression(coefficients[0])

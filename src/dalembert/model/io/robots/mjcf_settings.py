@@ -140,7 +140,9 @@ class Settings:
             case ["quat"]:
                 parts = node.numbers("quat", 4)
                 if not any(parts):
-                    node.fault("A quaternion of norm 0 is no rotation")
+                    node.fault(
+                        "A quaternion of norm 0 is no rotation", remedy="write 1 0 0 0 for none"
+                    )
                 return quaternion(*parts)
             case ["axisangle"]:
                 *axis, angle = node.numbers("axisangle", 4)
