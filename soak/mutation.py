@@ -50,13 +50,11 @@ COPIED = (
 #: time.
 MEASURED_TESTS = (
     "tests/unit/model/test_text_is_refused.py", "tests/unit/model/test_expressions.py",
-    "tests/unit/model/test_files.py",
-    "tests/unit/model/test_file_drawing.py", "tests/unit/compiled", "tests/unit/formulations",
-    "tests/unit/model/test_limits_of_expressions.py", "tests/unit/model/test_limits_of_files.py",
-    "tests/unit/model/test_system.py", "tests/unit/model/test_symbols.py",
-    "tests/unit/model/test_constraints.py",
-    "tests/unit/model/test_repeat.py", "tests/unit/formulations/test_from_sympy.py",
-    "tests/unit/algebra/test_lifted.py",
+    "tests/unit/model/test_files.py", "tests/unit/algebra/test_structure.py",
+    "tests/unit/model/test_robot_files.py", "tests/unit/runtime",
+    "tests/unit/integrate/test_events.py", "tests/unit/integrate/test_contact.py",
+    "tests/unit/formulations", "tests/unit/codegen", "tests/unit/integrate", "tests/unit/model",
+    "tests/unit/algebra",
     "tests/laws",
 )  # fmt: skip
 QUICK_TESTS = tuple(

@@ -22,8 +22,10 @@ MEASURED = (
     "codegen/**/*.py",
     "runtime/**/*.py",
     "formulations/**/*.py",
-    "model/io/expression*.py",
-    "model/io/file_reader.py",
+    "algebra/*.py",
+    "integrate/**/*.py",
+    "model/io/*.py",
+    "model/io/robots/*.py",
     "model/system_reader.py",
 )
 

@@ -20,9 +20,18 @@ from parso.python.tree import Number
 
 #: What is mutated, below src/dalembert, by the name under which its share is reported.
 PACKAGES: dict[str, tuple[str, ...]] = {
-    "compiled": ("codegen/**/*.py", "runtime/**/*.py"),
+    "compiled": ("codegen/**/*.py",),
+    "runtime": ("runtime/**/*.py",),
+    "structure": ("algebra/structure.py", "algebra/finite_field.py", "algebra/running_error.py"),
     "formulations": ("formulations/**/*.py", "presentation/*.py"),
-    "reader": ("model/io/expression*.py", "model/io/file_reader.py", "model/system_reader.py"),
+    "integrate": ("integrate/*.py", "integrate/events/*.py", "integrate/methods/**/*.py"),
+    "contact": ("integrate/contact/*.py",),
+    "reader": (
+        "model/io/expression*.py",
+        "model/io/file_reader.py",
+        "model/system_reader.py",
+        "model/io/robots/*.py",
+    ),
 }
 #: Files whose tests need packages that may be missing: then they are left out.
 OPTIONAL = {"export/to_jax.py": "jax", "codegen/backends/heyoka_source.py": "heyoka"}
@@ -229,7 +238,7 @@ def draw(found: list[Mutant], count: int, seed: int) -> list[Mutant]:
     """A sample of `count`, each file and operator with its share, in random order: its beginning is
     a sample, too.
 
-    A third of the places goes to each package (all of it where it has fewer). Within a package
+    Each package has the same number of places (all of it where it has fewer). Within a package
     every k-th mutant is taken from the list by files and operators, shuffled inside each of these.
     """
     chance = random.Random(seed)
