@@ -25,6 +25,7 @@ from . import ROOT
 #: it takes unless told.
 PARTS: dict[str, tuple[str, float]] = {
     "random-systems": ("soak.random_systems", 90.0),
+    "grammar": ("soak.grammar", 60.0),
     "structure": ("soak.structure", 20.0),
     "speeds": ("soak.speeds", 30.0),
     "degenerate": ("soak.degenerate", 5.0),
