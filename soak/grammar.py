@@ -5,8 +5,8 @@ The library reads a model file; its native code gives the accelerations at a sta
 compared with the oracle (`grammar_oracle`), and with those of the same system with another origin
 of coordinates and time, in other units, with other names, in another order, inside a larger system,
 stated in another way, and with fractions for decimals. Every fourth system also moves for a while,
-in one span and in two. The answers of the structural questions are counted, and compared with the
-oracle where they say that something never changes.
+in one span and in two. The answers of the structural questions are counted; they are not compared
+with the oracle.
 """
 
 from __future__ import annotations
