@@ -64,7 +64,6 @@ class ContactFields(Record):
     key: Integers
     n_contact_rows: Integers
     dof_count: Integers
-    free_count: Integers
     dofs: Integers
     jacobian_rows: Reals
     responses: Reals
@@ -77,6 +76,7 @@ class ContactFields(Record):
     impulses_before: Reals
     directions: Reals
     history: Reals
+    best: Reals
     mix_products: Reals
     mix_factor: Reals
     mix_weights: Reals

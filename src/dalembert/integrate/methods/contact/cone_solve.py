@@ -9,8 +9,9 @@ If b_n >= 0 the contact opens. Else it sticks where W P = -b lies in the cone, a
 u_n = 0 gives P_n, (W_t + s) P_t = -b_t' with the Schur complement W_t of W, and the scalar s >= 0
 solves |P_t(s)| = mu P_n(s), which changes its sign between s = 0 and infinity. The velocities of
 the whole system are kept up to date by v += P J^T dP, so that a sweep costs what the rows have
-entries. Between sweeps the last impulses are combined (`mix_impulses`), and at times the contacts
-that are closed or stick are held by conjugate gradients (`conjugate_impulses`).
+entries. Between sweeps the last impulses are combined (`mix_impulses`). Where a heap has more
+contacts than its motion needs, sweeps converge slower than any power of a rate: the result is the
+best of the iterates that were met.
 """
 
 from __future__ import annotations
@@ -32,13 +33,7 @@ SLIPS = 1e-13
 MOST_SWEEPS = 300
 #: So many pairs of sweeps are combined (`mix_impulses`), until one changes the impulses by so much
 #: more, squared, than the best did; what is added to the diagonal of the least squares.
-MIXED, WORSE, REGULAR = 10, 16.0, 1e-12
-#: A contact sticks whose friction is below its limit by this part.
-STICKS = 1e-9
-#: Conjugate gradients follow after so many pairs of sweeps, and whenever there are twice as many,
-#: or four times as many where they did not help; the most steps of them, and by how much more,
-#: squared, is left where they diverge.
-FIRST_CONJUGATE, MOST_CONJUGATE, DIVERGES = 5, 100, 1e8
+MIXED, WORSE, REGULAR = 10, 1.5, 1e-12
 #: The most trials of a slip.
 MOST_TRIALS = 100
 
@@ -241,137 +236,45 @@ def mix_impulses(c: ContactFields, v: Reals, n: int, kept: int) -> int:
     return kept + 1
 
 
-@native
-def free_rows(c: ContactFields, k: int) -> int:
-    """How many rows of contact k hold: none if it is open, the normal one if it slips, or all."""
-    p, rows = c.impulses + 3 * k, c.n_contact_rows[k]
-    if not p[0] > 0.0:
-        return 0
-    if rows == 1:
-        return 1
-    rub = sqrt(p[1] ** 2 + (p[2] ** 2 if rows == 3 else 0.0))
-    return rows if rub < c.friction[3 * k + 1] * p[0] * (1.0 - STICKS) else 1
-
-
-@native
-def velocities_of(c: ContactFields, impulses: Reals, n: int, v: Reals) -> None:
-    """v (n) <- the velocities that impulses in rows that hold cause."""
-    for i in range(n):
-        v[i] = 0.0
-    for k in range(c.n_active):
-        dofs, count = c.dofs + k * c.width, c.dof_count[k]
-        for r in range(c.free_count[k]):
-            row, push = c.responses + (3 * k + r) * c.width, impulses[3 * k + r]
-            for j in range(count):
-                v[dofs[j]] += row[j] * push
-
-
 @rare
-def conjugate_impulses(c: ContactFields, v: Reals, n: int, enough: float) -> None:
-    """Hold the velocities of closed and of sticking contacts, by conjugate gradients.
-
-    Contacts keep their states, and friction that slips its impulse. The responses W of the rows
-    that hold are positive semidefinite; where contacts depend on each other, the impulses move as
-    little as they need to.
-    """
+def copy_iterate(c: ContactFields, v: Reals, n: int, restores: bool) -> None:
+    """Store the impulses and the velocities v (n) as the best ones, or restore those."""
     size = 3 * c.n_active
-    left, way, moved = c.history, c.history + size, c.history + 2 * size
-    kept_impulses, kept_velocities = c.history + 2 * size + n, c.history + 3 * size + n
-    for i in range(n):
-        kept_velocities[i] = v[i]
-    for k in range(c.n_active):
-        c.free_count[k] = free_rows(c, k)
-        dofs, jacobian = c.dofs + k * c.width, c.jacobian_rows + 3 * k * c.width
-        for r in range(3):
-            kept_impulses[3 * k + r] = c.impulses[3 * k + r]
-        for r in range(c.free_count[k]):
-            total = c.offsets[3 * k + r] - (c.speed_bound[k] if r == 0 else 0.0)
-            for j in range(c.dof_count[k]):
-                total += jacobian[r * c.width + j] * v[dofs[j]]
-            left[3 * k + r], way[3 * k + r] = -total, 0.0
-    first, before, product = 0.0, 0.0, 0.0
-    for number in range(MOST_CONJUGATE):
-        product, largest = 0.0, 0.0
-        for k in range(c.n_active):
-            for r in range(c.free_count[k]):
-                rest, response = left[3 * k + r], c.delassus[9 * k + 4 * r]
-                largest = max(largest, abs(rest))
-                product += rest * rest / response if response > 0.0 else 0.0
-        if number == 0:
-            first = product
-        if largest <= enough or product > DIVERGES * first:
-            break
-        again = product / before if before > 0.0 else 0.0
-        for k in range(c.n_active):
-            for r in range(c.free_count[k]):
-                i, response = 3 * k + r, c.delassus[9 * k + 4 * r]
-                way[i] = again * way[i] + (left[i] / response if response > 0.0 else 0.0)
-        before = product
-        velocities_of(c, way, n, moved)
-        curvature = 0.0
-        for k in range(c.n_active):
-            dofs, jacobian = c.dofs + k * c.width, c.jacobian_rows + 3 * k * c.width
-            for r in range(c.free_count[k]):
-                total = 0.0
-                for j in range(c.dof_count[k]):
-                    total += jacobian[r * c.width + j] * moved[dofs[j]]
-                c.directions[3 * k + r] = total
-                curvature += total * way[3 * k + r]
-        if not curvature > 0.0:
-            break
-        step = product / curvature
-        for k in range(c.n_active):
-            for r in range(c.free_count[k]):
-                i = 3 * k + r
-                c.impulses[i] += step * way[i]
-                left[i] -= step * c.directions[i]
-        for i in range(n):
-            v[i] += step * moved[i]
-        c.n_sweeps += 1
-
-
-@rare
-def polished(c: ContactFields, v: Reals, n: int, enough: float, changed: float) -> float:
-    """Conjugate gradients and the sweeps that judge them; returns the change of these sweeps.
-
-    Nothing is kept where the sweeps change more than those before, which had `changed`.
-    """
-    conjugate_impulses(c, v, n, enough)
-    after = sweep_twice(c, v)
-    if after < changed:
-        return after
-    size = 3 * c.n_active
-    kept_impulses, kept_velocities = c.history + 2 * size + n, c.history + 3 * size + n
+    impulses, velocities = c.best, c.best + size
     for i in range(size):
-        c.impulses[i] = kept_impulses[i]
+        if restores:
+            c.impulses[i] = impulses[i]
+        else:
+            impulses[i] = c.impulses[i]
     for i in range(n):
-        v[i] = kept_velocities[i]
-    return changed
+        if restores:
+            v[i] = velocities[i]
+        else:
+            velocities[i] = v[i]
 
 
 @native
 def coulomb_sweeps(c: ContactFields, v: Reals, n: int, scale: float) -> float:
-    """Sweep until velocities v (n) and impulses obey Coulomb's law.
+    """Sweep until velocities v (n) and impulses obey Coulomb's law, or take the best that was met.
 
-    Returns the largest change of a relative velocity in the last sweeps, relative to `scale`.
+    Returns the largest change of a relative velocity in the sweeps that led to the result,
+    relative to `scale`.
     """
-    changed, kept, conjugate = 0.0, 0, FIRST_CONJUGATE
+    changed, least, kept = 0.0, -1.0, 0
     for number in range(MOST_SWEEPS // 2):
         for i in range(3 * c.n_active):
             c.impulses_before[i] = c.impulses[i]
         changed = sweep_twice(c, v)
-        mixes = number + 1 < conjugate
-        if not mixes and changed > SOLVED * scale:
-            before = changed
-            changed = polished(c, v, n, 0.5 * SOLVED * scale, changed)
-            kept, conjugate = 0, (2 if changed < before else 4) * conjugate
         if changed <= SOLVED * scale or (
             2 * number >= MANY_SWEEPS and changed <= SOLVED_LATE * scale
         ):
-            break
-        if mixes:
-            kept = mix_impulses(c, v, n, kept)
-    return changed / scale if scale > 0.0 else 0.0
+            return changed / scale if scale > 0.0 else 0.0
+        if least < 0.0 or changed < least:
+            least = changed
+            copy_iterate(c, v, n, False)
+        kept = mix_impulses(c, v, n, kept)
+    copy_iterate(c, v, n, True)
+    return least / scale if scale > 0.0 else 0.0
 
 
 @rare

@@ -259,6 +259,7 @@ def prepare(run: FixedRun) -> None:
         "local": np.zeros(max(32, n)),
         "remembered_impulses": np.zeros(3 * len(contacts) + 3),
         "history": np.zeros((MIXED + 1) * (6 * (capacity + 1) + n)),
+        "best": np.zeros(3 * (capacity + 1) + n),
         "mix_products": np.zeros(MIXED**2),
         "mix_factor": np.zeros(2 * MIXED**2),
         "mix_weights": np.zeros(MIXED),
@@ -273,7 +274,6 @@ def prepare(run: FixedRun) -> None:
         ("key", 1),
         ("n_contact_rows", 1),
         ("dof_count", 1),
-        ("free_count", 1),
         ("dofs", width),
     ):
         arrays[name] = np.zeros((capacity + 1) * size, np.int64)
