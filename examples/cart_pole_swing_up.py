@@ -21,6 +21,12 @@ cart = da.System(
     potential=-0.15 * 9.81 * cos(theta),
     forces={x: u},
     inputs=[u],
+    drawing=[
+        da.draw.link((-0.7, 0), (0.7, 0)),
+        da.draw.point((x, 0)),
+        da.draw.link((x, 0), (x + 0.5 * sin(theta), -0.5 * cos(theta))),
+        da.draw.point((x + 0.5 * sin(theta), -0.5 * cos(theta))),
+    ],
     name="cart with pole",
 )
 task = {

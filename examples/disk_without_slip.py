@@ -21,6 +21,14 @@ disk = da.System(
     ],
     forces={roll: drive, heading: turn},
     inputs=[drive, turn],
+    drawing=[
+        da.draw.trace((x, y)),
+        da.draw.link(
+            (x - 0.2 * cos(heading), y - 0.2 * sin(heading)),
+            (x + 0.2 * cos(heading), y + 0.2 * sin(heading)),
+            width=5,
+        ),
+    ],
     name="rolling disk",
 )
 friction = reaction("along x", x) ** 2 + reaction("along y", y) ** 2

@@ -18,13 +18,21 @@ x, y, heading, speed, steer = da.coordinates("x y heading speed steer")
 trailers = [da.coordinates(f"trailer{k}") for k in range(1, count + 1)]
 push, turn = da.inputs("push turn")
 rates = {x: speed * cos(heading), y: speed * sin(heading), heading: speed * tan(steer)}
-pulled, before = speed, heading
+pulled, before, hitch = speed, heading, (x, y)
+shapes = [da.draw.trace(hitch), da.draw.link(hitch, (x + cos(heading), y + sin(heading)), width=6)]
 for trailer in trailers:
     rates[trailer] = pulled * sin(before - trailer)
     pulled, before = pulled * cos(before - trailer), trailer
+    axle = hitch[0] - cos(trailer), hitch[1] - sin(trailer)
+    shapes += [da.draw.link(hitch, axle), da.draw.point(hitch, size=5)]
+    shapes += [
+        da.draw.link((axle[0] + 0.3 * cos(trailer), axle[1] + 0.3 * sin(trailer)), axle, width=6)
+    ]
+    hitch = axle
 train = da.Flow(
     rates | {speed: push, steer: turn},
     inputs=[push, turn],
+    drawing=shapes,
     name=f"car with {count} trailer{'s' * (count > 1)}",
 )
 state, hitches = (

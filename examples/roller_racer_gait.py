@@ -29,6 +29,15 @@ racer = da.System(
     ],
     forces={hinge: u, x: -0.2 * x.dot, y: -0.2 * y.dot},
     inputs=[u],
+    drawing=[da.draw.trace((x, y)), da.draw.link((x, y), pivot), da.draw.link(pivot, axle)]
+    + [
+        da.draw.link(
+            (px + 0.08 * sin(turned), py - 0.08 * cos(turned)),
+            (px - 0.08 * sin(turned), py + 0.08 * cos(turned)),
+            color="body",
+        )
+        for (px, py), turned in (((x, y), heading), (axle, angle))
+    ],
     name="roller racer",
 )
 period = 2.0

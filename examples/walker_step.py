@@ -33,6 +33,8 @@ links = [
     (3.2, 0.93, place(0.4, 0.4, 0, -0.4, -0.128)),
 ]
 foot = place(0.4, 0.4, 0, -0.4, -0.4)
+hip, knees = place(0.4, 0.4, 0, 0, 0), (place(0.4, 0, 0, 0, 0), place(0.4, 0.4, 0, -0.4, 0))
+limbs = [((x, y), knees[0]), (knees[0], hip), (hip, place(0.4, 0.4, 0.625, 0, 0)), (hip, knees[1])]
 joints = [0, *torques, 0]
 walker = da.System(
     every,
@@ -46,6 +48,11 @@ walker = da.System(
     constraints=[
         da.unilateral(y >= 0, friction=0.8, tangent=x.dot, name="left"),
         da.unilateral(foot[1] >= 0, friction=0.8, tangent=rate(foot[0]), name="right"),
+    ],
+    drawing=[
+        da.draw.ground((-0.7, 0), (0.8, 0)),
+        *(da.draw.link(*limb) for limb in limbs),
+        da.draw.link(knees[1], foot, color="body"),
     ],
     name="walker",
 )
@@ -62,9 +69,10 @@ step = optimise_phases(
     bounds={**dict.fromkeys(angles, (-pi / 2, pi / 2)), **dict.fromkeys(torques, (-100, 100))},
     guess={q: first[k] + (first[4 - k] - first[k]) * da.t / 0.7 for k, q in enumerate(angles)},
 )
+motion = step.motion
 push = step.impacts[0].impulses
 print(f"one step: {step.cost:.5f}")
 print(f"  impulse of the foot {push['right']:.4f} up, {push['right_tangent1']:.4f} along the floor")
-for change in step.motion.modes:
+for change in motion.modes:
     print(f"  simulate: {change.contact} {change.mode} ({change.reason})")
 print(f"  replay distance     {step.replay_distance:.1e}")

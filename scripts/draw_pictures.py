@@ -32,7 +32,10 @@ PICTURES: tuple[Callable[[], None], ...] = (
     control.holonomy_control,
     control.servo_and_ports,
     trajectories.optimised_trajectories,
-    trajectories.three_pendulums_animation,
+    trajectories.swing_up_animation,
+    trajectories.trailers_animation,
+    trajectories.walker_animation,
+    trajectories.racer_animation,
     pages.tracked_swing_up,
     pages.page_of_pictures,
 )

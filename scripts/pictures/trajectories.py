@@ -6,6 +6,7 @@ import contextlib
 import io
 import runpy
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,88 +17,165 @@ from dalembert.plotting.style import LIGHT, Picture
 from .files import FOLDER, still
 
 COLOURS = colormaps["viridis"]
+Corners = Callable[[dict[str, float]], list[tuple[float, float]]]
 
 
 def optimised_trajectories() -> None:
-    """Six examples: gaits, parking with two trailers, a lane change, swing-ups."""
-    picture = Picture(LIGHT, figsize=(10.5, 6.0), layout="constrained")
-    (racer, bicycle, train), (board, two, three) = picture.subplots(2, 3)
-    _racer(racer, _motion("roller_racer_gait"))
-    motion = _motion("bicycle_lane_change")
-    for name, factor in (("y", 1), ("steer", 10), ("lean", 10)):
-        label = name if factor == 1 else f"{factor} {name}"
-        bicycle.plot(motion["x"], factor * motion[name], label=label)
-    bicycle.set(title="lane change of a bicycle", xlabel="x")
-    bicycle.legend(fontsize=7)
-    motion = _motion("park_trailers", "2")
-    train.plot(motion["x"], motion["y"], "black", linewidth=0.8)
-    _frames(train, motion, 7, _train)
-    train.set(title="parking with two trailers", aspect="equal", adjustable="datalim")
-    motion = _motion("snakeboard_gait")
-    board.plot(motion["rotor"], motion["wheels"])
-    board.set(title="gait of a snakeboard", xlabel="rotor", ylabel="wheels")
-    for axes, count in ((two, 2), (three, 3)):
-        motion = _motion("cart_with_pendulums", str(count))
-        _frames(axes, motion, 16, _pendulums)
-        axes.set(title=f"cart with {count} pendulums", aspect="equal", adjustable="datalim")
+    """Gaits, parking, a lane change, swing-ups, a step, a ride: frames run from dark to light."""
+    picture = Picture(LIGHT, figsize=(13.0, 9.0), layout="constrained")
+    axes = picture.subplots(3, 4)
+    _gaits(*axes[0, :2])
+    _vehicles(*axes[0, 2:])
+    _swing_ups(*axes[1])
+    _walker(axes[2, 0])
+    _disk(*axes[2, 1:])
     still("trajectories.png", picture)
 
 
-def three_pendulums_animation() -> None:
-    """The animation of the ninth tutorial."""
-    _motion("cart_with_pendulums", "3").animate(
-        FOLDER / "three-pendulums.gif", duration=3.0, fps=12.5, size=(360, 400)
-    )
+def swing_up_animation() -> None:
+    """The animation of the ninth tutorial: three pendulums."""
+    _animate("three-pendulums.gif", "cart_with_pendulums", "3", size=(360, 400))
 
 
-def _motion(example: str, *arguments: str) -> Any:
-    before, sys.argv = sys.argv, [example, *arguments]
+def trailers_animation() -> None:
+    """A car parks with two trailers."""
+    _animate("two-trailers.gif", "park_trailers", "2", duration=6.0, size=(480, 220))
+
+
+def walker_animation() -> None:
+    """The step of a biped."""
+    _animate("walker-step.gif", "walker_step", duration=2.0, size=(360, 340))
+
+
+def racer_animation() -> None:
+    """A cycle of a roller racer."""
+    _animate("roller-racer.gif", "roller_racer_gait", duration=3.0, size=(480, 220))
+
+
+def _animate(
+    name: str, example: str, *arguments: str, duration: float = 3.0, size: tuple[int, int]
+) -> None:
+    motion = _example(example, *arguments)["motion"]
+    motion.animate(FOLDER / name, duration=duration, fps=12.5, size=size)
+
+
+def _example(name: str, *arguments: str) -> dict[str, Any]:
+    """The variables of an example after its run."""
+    before, sys.argv = sys.argv, [name, *arguments]
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            path = FOLDER.parents[1] / "examples" / f"{example}.py"
-            return runpy.run_path(str(path), run_name="__main__")["motion"]
+            path = FOLDER.parents[1] / "examples" / f"{name}.py"
+            return runpy.run_path(str(path), run_name="__main__")
     finally:
         sys.argv = before
 
 
-def _frames(axes: Any, motion: Any, count: int, corners: Any) -> None:
+def _frames(axes: Any, motion: Any, count: int, corners: Corners, **options: Any) -> None:
+    """Poses at even times; equal scales, unless told otherwise."""
+    names = [symbol.name for symbol in motion.state]
     for part in np.linspace(0, 1, count):
         k = int(np.argmin(np.abs(motion.t - motion.t[0] - part * (motion.t[-1] - motion.t[0]))))
-        points = np.array(corners({name: motion[name][k] for name in _names(motion)}))
-        axes.plot(*points.T, "o-", color=COLOURS(part), markersize=2, linewidth=0.9)
+        points = np.array(corners({name: motion[name][k] for name in names}))
+        axes.plot(*points.T, "o-", color=COLOURS(part), markersize=2, linewidth=1.1)
+    axes.set(**{"aspect": "equal", "adjustable": "datalim"} | options)
 
 
-def _names(motion: Any) -> list[str]:
-    return [symbol.name for symbol in motion.state]
-
-
-def _racer(axes: Any, motion: Any) -> None:
-    axes.plot(motion["x"], motion["y"], label="rear axle")
+def _gaits(racer: Any, board: Any) -> None:
+    motion = _example("roller_racer_gait")["motion"]
 
     def corners(at: dict[str, float]) -> list[tuple[float, float]]:
         angle = at["heading"] + at["hinge"]
         hinge = at["x"] + 0.3 * np.cos(at["heading"]), at["y"] + 0.3 * np.sin(at["heading"])
-        front = hinge[0] - 0.1 * np.cos(angle), hinge[1] - 0.1 * np.sin(angle)
-        return [(at["x"], at["y"]), hinge, front]
+        return [
+            (at["x"], at["y"]), hinge,
+            (hinge[0] - 0.1 * np.cos(angle), hinge[1] - 0.1 * np.sin(angle)),
+        ]  # fmt: skip
 
-    _frames(axes, motion, 5, corners)
-    axes.set(title="gait of a roller racer", xlabel="x", ylabel="y")
-    axes.legend(fontsize=7)
+    racer.plot(motion["x"], motion["y"], "black", linewidth=0.8)
+    _frames(racer, motion, 5, corners, title="roller racer, 1 m in a cycle", xlabel="x, m")
+    motion = _example("snakeboard_gait")["motion"]
+    board.plot(motion["rotor"], motion["wheels"], label="shape: rotor, wheels")
+    board.plot(10 * motion["x"], 10 * motion["y"], label="path: 10 x, 10 y")
+    board.set(title="snakeboard, 0.1 m in a cycle", xlabel="rad, and 0.1 m")
+    board.legend(fontsize=7)
 
 
-def _train(at: dict[str, float]) -> list[tuple[float, float]]:
-    x, y = at["x"], at["y"]
-    points = [(x + np.cos(at["heading"]), y + np.sin(at["heading"])), (x, y)]
-    for name in ("trailer1", "trailer2"):
-        x, y = x - np.cos(at[name]), y - np.sin(at[name])
-        points.append((x, y))
-    return points
+def _vehicles(train: Any, bicycle: Any) -> None:
+    motion = _example("park_trailers", "2")["motion"]
+
+    def corners(at: dict[str, float]) -> list[tuple[float, float]]:
+        x, y = at["x"], at["y"]
+        points = [(x + np.cos(at["heading"]), y + np.sin(at["heading"])), (x, y)]
+        for name in ("trailer1", "trailer2"):
+            x, y = x - np.cos(at[name]), y - np.sin(at[name])
+            points.append((x, y))
+        return points
+
+    train.plot(motion["x"], motion["y"], "black", linewidth=0.8)
+    _frames(train, motion, 7, corners, title="car parks with two trailers", xlabel="x, m")
+    motion = _example("bicycle_lane_change")["motion"]
+    bicycle.plot(motion["x"], motion["y"], label="y, m")
+    for name in ("steer", "lean"):
+        bicycle.plot(motion["x"], 10 * motion[name], label=f"{name}, 0.1 rad")
+    bicycle.set(title="lane change of a bicycle", xlabel="x, m")
+    bicycle.legend(fontsize=7)
+
+
+def _swing_ups(one: Any, least_time: Any, two: Any, three: Any) -> None:
+    found = _example("cart_pole_swing_up")
+    _frames(one, found["fast"].motion, 14, _pendulums, title="cart-pole, least time")
+    for name in ("effort", "fast"):
+        plan = found[name]
+        times = np.linspace(*plan.span, 1200)
+        label = {"effort": "least effort", "fast": "least time"}[name]
+        least_time.plot(times, plan.inputs["u"].at(times), label=label)
+    least_time.set(title="its force within 10 N", xlabel="t, s", ylabel="N")
+    least_time.legend(fontsize=7)
+    for axes, count in ((two, 2), (three, 3)):
+        motion = _example("cart_with_pendulums", str(count))["motion"]
+        _frames(axes, motion, 16, _pendulums, title=f"{count} pendulums, least effort")
 
 
 def _pendulums(at: dict[str, float]) -> list[tuple[float, float]]:
     x, y = at["x"], 0.0
     points = [(x, y)]
-    for name in sorted(each for each in at if each.startswith("angle") and each[-1].isdigit()):
+    angles = ("theta", "angle1", "angle2", "angle3")
+    for name in (each for each in angles if each in at):
         x, y = x + 0.5 * np.sin(at[name]), y - 0.5 * np.cos(at[name])
         points.append((x, y))
     return points
+
+
+def _walker(axes: Any) -> None:
+    def corners(at: dict[str, float]) -> list[tuple[float, float]]:
+        points = [(at["x"], at["y"])]
+        # Up the stance leg, to the head and back, down the swing leg.
+        for arm, k in ((0.4, 1), (0.4, 2), (0.625, 3), (-0.625, 3), (-0.4, 4), (-0.4, 5)):
+            angle = at[f"q{k}"]
+            points.append(
+                (points[-1][0] - arm * np.sin(angle), points[-1][1] + arm * np.cos(angle))
+            )
+        return points
+
+    axes.axhline(0, color="black", linewidth=0.8)
+    plan = _example("walker_step")["step"].phases[0]
+    _frames(axes, plan.motion, 5, corners, title="periodic step of a biped")
+
+
+def _disk(path: Any, force: Any, torques: Any) -> None:
+    found = _example("disk_without_slip")
+    for name, label in (("held", "within friction"), ("free", "no limit")):
+        motion = found[name].motion
+        path.plot(motion["x"], motion["y"], label=label)
+        across = [motion.reactions[f"along {c}"].force[k] for k, c in enumerate("xy")]
+        force.plot(motion.t, np.hypot(*across), label=label)
+    force.axhline(0.3 * 9.81, color="black", linewidth=0.8, linestyle="--")
+    path.set(title="rolling disk, least time", xlabel="x, m", ylabel="y, m")
+    force.set(title="force at its contact", xlabel="t, s", ylabel="N")
+    path.legend(fontsize=7)
+    plan = found["held"]
+    times = np.linspace(*plan.span, 1200)
+    for name, table in plan.inputs.items():
+        torques.plot(times, table.at(times), label=name)
+    torques.set(title="its torques within friction", xlabel="t, s", ylabel="N m")
+    torques.legend(fontsize=7)

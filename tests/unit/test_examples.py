@@ -53,9 +53,10 @@ ANSWERS: dict[str, list[tuple[str, float]]] = {
         (r"shape open by +(\S+)", 1e-6),
     ],
     "snakeboard_gait": [
+        (r"takes (\S+) of effort", 15.2803),
         (r"replay distance +(\S+)", 1e-4),
         (r"shape open by +(\S+)", 1e-6),
-        (r"rates exceeded by +(\S+)", 1e-12),
+        (r"bounds exceeded by +(\S+)", 1e-12),
     ],
     "dependent_constraints": [
         (r"difference in x +(\S+)", 1e-10),
@@ -87,6 +88,22 @@ ANSWERS: dict[str, list[tuple[str, float]]] = {
 }
 
 
+#: The same for a script with an argument.
+LARGER: dict[tuple[str, str], list[tuple[str, float]]] = {
+    ("park_trailers", "2"): [
+        (r"cost of (\S+)", 12.817),
+        (r"parked off by +(\S+)", 1e-3),
+        (r"hitch exceeded by +(\S+)", 1e-3),
+    ],
+    ("cart_with_pendulums", "3"): [
+        (r"effort of (\S+)", 189.63),
+        (r"replay distance +(\S+)", 1e-4),
+        (r"rail exceeded by +(\S+)", 1e-4),
+        (r"force exceeded by +(\S+)", 1e-12),
+    ],
+}
+
+
 def printed_by(script: Path) -> str:
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
@@ -101,12 +118,22 @@ def test_every_script_has_its_answers():
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_example_runs_in_any_folder_and_answers_its_question(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    answer = printed_by(script)
-    for pattern, bound in ANSWERS[script.stem]:
-        found = re.search(pattern, answer)
-        assert found is not None, f"{script.name} does not say {pattern!r}:\n{answer}"
-        assert float(found[1]) <= bound, f"{script.name}: {found[0]}"
+    assert_says(printed_by(script), ANSWERS[script.stem])
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "argument"), LARGER, ids="-".join)
+def test_larger_example_answers_its_question(name, argument, monkeypatch):
+    monkeypatch.setattr("sys.argv", [name, argument])
+    assert_says(printed_by(FOLDER / f"{name}.py"), LARGER[name, argument])
+
+
+def assert_says(answer: str, wanted: list[tuple[str, float]]) -> None:
+    for pattern, bound in wanted:
+        found = re.search(pattern, answer)
+        assert found is not None, f"The answer does not say {pattern!r}:\n{answer}"
+        assert float(found[1]) <= bound, found[0]
 
 
 def test_sleigh_meets_its_closed_form():

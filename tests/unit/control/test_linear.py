@@ -156,3 +156,13 @@ def test_neighbours_of_a_motion_follow_the_linear_equations_along_it() -> None:
         z, other.y[:, -1] - motion.y[:, -1], atol=2e-5 * np.max(np.abs(z)) + 1e-11
     )
     assert line.matrices.shape == (2001, 4, 4) and line.input_matrices.shape == (2001, 4, 0)
+
+
+def test_gains_of_a_linearisation_are_those_of_its_system():
+    x, u = da.coordinates("x"), da.inputs("u")
+    mass = da.System([x], kinetic=x.dot**2 / 2, potential=x**2 / 2, forces={x: u}, inputs=[u])
+    line = da.analysis.linearise(mass, {x: 0.0})
+    for make in (da.control.lqr, lambda model: da.control.place_poles(model, [-1, -2])):
+        assert make(line).gains["u"] == pytest.approx(make(mass).gains["u"])
+    with pytest.raises(ModelError, match="already has its point"):
+        da.control.lqr(line, {x: 0.0})

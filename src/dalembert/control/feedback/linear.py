@@ -149,7 +149,7 @@ def _opened(
 
 
 def controllable_part(
-    model: Equations | System | Scenario,
+    model: Equations | System | Scenario | Linearisation,
     at: Values | None = None,
     parameters: Values | None = None,
     inputs: Symbols | None = None,
@@ -160,7 +160,8 @@ def controllable_part(
     ----------
     model : Equations, System or Scenario
         Equations on which inputs act must have been derived with these free; reduced ones
-        (`reduce`) are welcome.
+        (`reduce`) are welcome. A Linearisation is taken as it is, without `at`, `parameters` and
+        `inputs`.
     at, parameters
         As for `linearise`.
     inputs : sequence of inputs or names
@@ -177,7 +178,15 @@ def controllable_part(
     >>> found.rank, [kind for _, kind in found.labels]
     (2, ['controllable', 'controllable', 'uncontrollable', 'uncontrollable'])
     """
-    line = linearise(_opened(model, inputs), at, parameters)
+    if isinstance(model, Linearisation):
+        extra = {"at": at, "parameters": parameters, "inputs": inputs}
+        given = [name for name, value in extra.items() if value is not None]
+        if given:
+            remedy = "leave it out, or pass the system"
+            raise ModelError("A linearisation already has its point", given[0], remedy)
+        line = model
+    else:
+        line = linearise(_opened(model, inputs), at, parameters)
     A, B = line.matrix, line.input_matrix
     if not B.shape[1]:
         remedy = "state System(inputs=[u], forces={q: u})"
@@ -207,7 +216,7 @@ def _sorted(values: Iterable[complex]) -> list[complex]:
 
 
 def place_poles(
-    model: Equations | System | Scenario,
+    model: Equations | System | Scenario | Linearisation,
     poles: Sequence[complex],
     at: Values | None = None,
     *,
@@ -268,7 +277,7 @@ def place_poles(
 
 
 def lqr(
-    model: Equations | System | Scenario,
+    model: Equations | System | Scenario | Linearisation,
     at: Values | None = None,
     *,
     weights: Values | None = None,

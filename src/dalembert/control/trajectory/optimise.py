@@ -20,9 +20,10 @@ from ...model.system import System
 from ...model.values import real_number
 from ...typing import BySymbol, Condition, Expression, Progress, Symbols
 from .answer import Trajectory
-from .guesses import Guess, bent_courses, first_course
+from .guesses import Course, Guess, bent_courses, first_course
 from .ipopt_solution import find_solver
-from .problem_statement import Asked, Bound, FreeSpan, read_statement
+from .problem_statement import Asked, Bound, FreeSpan, Statement, read_statement
+from .rollouts import best_rollouts
 from .schemes import Scheme, find_scheme
 from .solution_search import Search
 
@@ -46,10 +47,11 @@ def optimise(
     *,
     at_rest: bool | str = False,
     periodic: Symbols = (),
+    up_to: BySymbol[Expression] | None = None,
     bounds: BySymbol[Bound] | None = None,
     conditions: Sequence[Condition] = (),
     parameters: BySymbol[Bound] | None = None,
-    guess: Guess | Trajectory | None = None,
+    guess: Guess | Trajectory | str | None = None,
     form: str | None = None,
     transcription: str | None = None,
     intervals: int = 25,
@@ -78,6 +80,10 @@ def optimise(
         Whether the velocities vanish at both ends, or at one of them.
     periodic : sequence of symbols
         Whose values at the end are those at the start.
+    up_to : mapping of symbol to expression
+        How a group moves symbols, with da.parameters as its parameters: ``{x: x + a}``. The end is
+        then the start moved by an element of the group, whose parameters are unknowns (bounded
+        where `parameters` says so); velocities are moved by the derivative.
     bounds : mapping of symbol or expression to (least, most)
         Along the whole trajectory: of the state, inputs, accelerations ``x.ddot``, reactions
         ``reaction("rod", x)`` and any expression of them.
@@ -88,7 +94,9 @@ def optimise(
     guess : mapping of symbol to a number, an expression of time, a function or values; or a Motion
         Where the search begins; ``da.t`` is the end time. States that are left out go straight
         from start to end. A Trajectory is a warm start: for the same states, inputs and
-        transcription its mesh and its multipliers are taken over.
+        transcription its mesh and its multipliers are taken over. ``"sampled"`` simulates random
+        inputs from the start and takes the motion that comes nearest to the end and the bounds;
+        with several `starts`, the best ones.
     form : str
         The form of the equations; by default the one that `simulate` takes.
     transcription : str, optional
@@ -146,7 +154,7 @@ def optimise(
         transcription = warm.layout.scheme.name
     scheme = None if transcription is None else find_scheme(transcription)
     asked = Asked(
-        model, cost, start, end, span, at_rest, periodic, bounds, conditions, parameters,
+        model, cost, start, end, span, at_rest, periodic, up_to, bounds, conditions, parameters,
         _form_of(scheme, form), discrete=scheme is not None and scheme.is_variational,
     )  # fmt: skip
     statement = read_statement(asked)
@@ -156,12 +164,23 @@ def optimise(
         asked, statement, scheme, accuracy, int(refinements), progress,
         find_solver(solver, accuracy), starts > 1,
     )  # fmt: skip
-    course = first_course(statement, guess)
-    others = bent_courses(statement, course, int(starts) - 1, seed)
+    courses = _courses(statement, guess, int(starts), seed)
     edges = np.linspace(0.0, 1.0, int(intervals) + 1)
     if warm is not None and not warm.serves(statement, search.scheme):
         warm = None
-    return search.run([course, *others], edges, warm)
+    return search.run(courses, edges, warm)
+
+
+def _courses(
+    statement: Statement, guess: Guess | Trajectory | str | None, count: int, seed: int
+) -> list[Course]:
+    """Where the searches begin."""
+    if isinstance(guess, str):
+        if guess != "sampled":
+            raise ModelError("There is no such guess", repr(guess), 'pass guess="sampled"')
+        return best_rollouts(statement, count, seed)
+    course = first_course(statement, guess)
+    return [course, *bent_courses(statement, course, count - 1, seed)]
 
 
 def _form_of(scheme: Scheme | None, form: str | None) -> str | None:

@@ -21,6 +21,7 @@ from ...model.system import System
 from ...model.values import real_number
 from ...typing import BySymbol, Condition, Expression, Symbols
 from .dynamics import Dynamics, dynamics_of
+from .group_periodic import group_parameters, periodic_conditions
 from .trajectory_quantities import AtEnd, AtStart, TimeIntegral
 
 __all__ = [
@@ -145,6 +146,7 @@ class Asked:
     span: FreeSpan = ()
     at_rest: bool | str = False
     periodic: Symbols = ()
+    up_to: BySymbol[Expression] | None = None
     bounds: BySymbol[Bound] | None = None
     conditions: Sequence[Condition] = ()
     parameters: BySymbol[Bound] | None = None
@@ -161,6 +163,8 @@ def read_statement(asked: Asked) -> Statement:
     bounds = _table(asked.bounds, "bounds")
     written = [cost, *(expression for expression, _ in conditions)]
     written += [key for key in bounds if isinstance(key, sympy.Basic)]
+    moved = {key: as_expression(image) for key, image in _table(asked.up_to, "up_to").items()}
+    written += moved.values()
     dynamics = dynamics_of(asked.model, asked.form, written, asked.implicit, asked.discrete)
     names = StatedNames(dynamics)
     start = {
@@ -168,11 +172,13 @@ def read_statement(asked: Asked) -> Statement:
     }
     end = {names.read(k, "end"): read_range(v, k) for k, v in _table(asked.end, "end").items()}
     _put_at_rest(asked.at_rest, dynamics, start, end)
-    for key in (
-        [asked.periodic] if isinstance(asked.periodic, (str, sympy.Basic)) else asked.periodic
-    ):
-        symbol = names.read(key, "periodic")
-        conditions.append((AtEnd(symbol) - AtStart(symbol), Range(0.0, 0.0)))
+    one = isinstance(asked.periodic, (str, sympy.Basic))
+    periodic = [names.read(k, "periodic") for k in ([asked.periodic] if one else asked.periodic)]
+    images = {names.read(key, "up_to"): image for key, image in moved.items()}
+    for condition in periodic_conditions(dynamics, periodic, images):
+        conditions.append((condition, Range(0.0, 0.0)))
+    own = dynamics.equations.system.parameters
+    loose = group_parameters(images, (symbol.name for symbol in own))
     states, inputs = dict.fromkeys(dynamics.state, FREE), dict.fromkeys(dynamics.inputs, FREE)
     path: dict[sympy.Expr, Range] = {}
     for key, value in bounds.items():
@@ -186,9 +192,9 @@ def read_statement(asked: Asked) -> Statement:
     expressions = list(path)
     column = dynamics.lower(expressions)
     _, _, w, u, _ = dynamics.arguments
-    own = ca.vertcat(w, u)
+    varied = ca.vertcat(w, u)
     rows = tuple(
-        PathBound(str(e)[:60], path[e], not own.numel() or not ca.depends_on(column[k], own))
+        PathBound(str(e)[:60], path[e], not varied.numel() or not ca.depends_on(column[k], varied))
         for k, e in enumerate(expressions)
     )
     return Statement(
@@ -198,7 +204,7 @@ def read_statement(asked: Asked) -> Statement:
         end=tuple(_within(end.get(s, FREE), states[s]) for s in dynamics.state),
         states=tuple(states.values()),
         inputs=tuple(inputs.values()),
-        parameters=_parameters(dynamics, asked.parameters, asked.others),
+        parameters=_parameters(dynamics, asked.parameters, asked.others, loose),
         path=rows,
         path_values=column,
         conditions=tuple((str(e)[:60], found) for e, found in conditions),
@@ -339,8 +345,9 @@ def _check_ends(
                 )
 
 
-def _parameters(dynamics: Dynamics, given: Any, others: bool) -> tuple[Range, ...]:
-    table = {
+def _parameters(dynamics: Dynamics, given: Any, others: bool, loose: set[str]) -> tuple[Range, ...]:
+    """Ranges by parameter; those of a group are free where they are not given."""
+    table = dict.fromkeys(sorted(loose), FREE) | {
         name_of(key): read_range(value, key) for key, value in _table(given, "parameters").items()
     }
     names = [symbol.name for symbol in dynamics.parameters]
