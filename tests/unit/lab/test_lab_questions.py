@@ -413,3 +413,33 @@ def test_tables_have_every_digit() -> None:
     np.testing.assert_array_equal(
         np.array(rows[1:], dtype=float).T, [motion[name] for name in motion.names]
     )
+
+
+@pytest.mark.parametrize(("format", "magic"), [("png", b"\x89PNG"), ("gif", b"GIF89a")])
+def test_pictures_are_downloaded(format: str, magic: bytes) -> None:
+    drawn = PENDULUM + '[[drawing]]\nlink = [[0, 0], ["l*sin(theta)", "-l*cos(theta)"]]\n'
+    assert download(format, text=drawn, span=[0.0, 0.5], id=format).startswith(magic)
+
+
+def test_the_notebook_repeats_the_run() -> None:
+    cells = json.loads(download("ipynb", span=[0.0, 2.0]))["cells"]
+    code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    scope: dict[str, Any] = {}
+    exec(code[0], scope)
+    assert scope["motion"].t[-1] == 2.0 and len({cell["id"] for cell in cells}) == len(cells)
+
+
+def test_the_downloaded_page_runs_or_says_why_not() -> None:
+    page = download("html", span=[0.0, 0.5], id="page").decode()
+    assert "live-model" in page
+    contacts = download(
+        "html", text=dumps(da.gallery.load("elastic-pendulum-wall")), id="wall"
+    ).decode()
+    assert "live-model" not in contacts and "The model does not run in this page" in contacts
+
+
+def test_a_quick_run_leaves_the_integrals_out() -> None:
+    whole, quick = ask("run", id="whole"), ask("run", id="quick", integrals=False)
+    assert "action" in whole["outputs"] and whole["conserved"]
+    assert "action" not in quick["outputs"] and not quick["conserved"]
+    assert quick["state"] == whole["state"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import csv
+import hashlib
 import io
+import json
 import re
 import tempfile
 from collections.abc import Callable
@@ -14,8 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._version import __version__
+from ...errors import DalembertError
 from ...model.io.files import dumps
+from ...plotting.reports.report import report_page
 from ..job_progress import JobProgress
+from ..request_errors import RequestError
 from .running import motion_of
 from .scenarios import configured, options_of, scenario_of, span_of
 
@@ -23,6 +28,9 @@ if TYPE_CHECKING:
     from ...integrate.motion import Motion
 
 __all__ = ["file"]
+
+#: Width and height of an animation, in pixels.
+ANIMATION = (640, 480)
 
 
 def file(request: dict[str, Any], job_context: JobProgress) -> dict[str, str]:
@@ -57,10 +65,66 @@ def _netcdf(request: dict[str, Any], job_context: JobProgress) -> bytes:
     return _written(motion_of(request, job_context), ".nc", lambda motion, path: motion.save(path))
 
 
-def _plot(request: dict[str, Any], job_context: JobProgress) -> bytes:
+def _plot(suffix: str) -> Callable[[dict[str, Any], JobProgress], bytes]:
+    """The plot of the motion as a picture of this kind."""
+
+    def write(request: dict[str, Any], job_context: JobProgress) -> bytes:
+        motion = motion_of(request, job_context)
+        return _written(motion, suffix, lambda motion, path: motion.plot(path=path))
+
+    return write
+
+
+def _animation(request: dict[str, Any], job_context: JobProgress) -> bytes:
+    """The moving drawing as a GIF, which needs no other program."""
+    motion = motion_of(request, job_context)
+
+    def progress(fraction: float) -> None:
+        job_context.check()
+        if job_context.is_late:
+            raise RequestError(
+                400, "The animation takes longer than it may here", remedy="run a shorter time"
+            )
+
     return _written(
-        motion_of(request, job_context), ".svg", lambda motion, path: motion.plot(path=path)
+        motion,
+        ".gif",
+        lambda motion, path: motion.animate(path, size=ANIMATION, progress=progress),
     )
+
+
+def _report(request: dict[str, Any], job_context: JobProgress) -> bytes:
+    """A page in which the model runs; of a model that cannot run there, a page about the motion
+    that says why.
+    """
+    motion = motion_of(request, job_context)
+    try:
+        return report_page(motion, live=True).encode()
+    except DalembertError as error:
+        note = f"The model does not run in this page. {error}"
+        return report_page(motion, note=note).encode()
+
+
+def _notebook(request: dict[str, Any], job_context: JobProgress) -> bytes:
+    """The script as a Jupyter notebook, with the equations and the viewer."""
+    name = _plain(scenario_of(request).system.name)
+    script = _script_lines(request)[2:]
+    cells = [
+        _cell("markdown", f"# {name}\n\nA run of dalembert {__version__}."),
+        _cell("code", "\n".join(script).strip()),
+        _cell("code", "da.derive(scenario.system, motion.equations.form)"),
+        _cell("code", "motion.plot()"),
+        _cell("code", "motion.viewer()  # needs dalembert[notebook]"),
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    told = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(told, indent=1, ensure_ascii=False).encode()
+
+
+def _cell(kind: str, text: str) -> dict[str, Any]:
+    name = hashlib.sha256(text.encode()).hexdigest()[:8]
+    cell: dict[str, Any] = {"cell_type": kind, "id": name, "metadata": {}, "source": text}
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
 
 
 def _model(request: dict[str, Any], _: JobProgress) -> bytes:
@@ -68,7 +132,13 @@ def _model(request: dict[str, Any], _: JobProgress) -> bytes:
 
 
 def _script(request: dict[str, Any], _: JobProgress) -> bytes:
-    """A script with the model in it; where a model cannot be written, with the name of the built-in
+    """A script that repeats the run and writes its files."""
+    files = ['motion.save("motion.nc")', 'motion.plot(path="motion.svg")', ""]
+    return "\n".join([*_script_lines(request), *files]).encode()
+
+
+def _script_lines(request: dict[str, Any]) -> list[str]:
+    """Python with the model in it; where a model cannot be written, with the name of the built-in
     system.
     """
     scenario = scenario_of(request)
@@ -96,13 +166,7 @@ def _script(request: dict[str, Any], _: JobProgress) -> bytes:
             f"scenario.replacing({', '.join(f'{key}={value!r}' for key, value in changes.items())})"
         )
     arguments = ", ".join(f"{key}={value!r}" for key, value in options.items())
-    lines += [
-        f"motion = da.simulate(scenario, {arguments})",
-        "print(motion.message)",
-        'motion.save("motion.nc")',
-    ]
-    lines += ['motion.plot(path="motion.svg")', ""]
-    return "\n".join(lines).encode()
+    return [*lines, f"motion = da.simulate(scenario, {arguments})", "print(motion.message)"]
 
 
 def _literal(text: str) -> str:
@@ -119,7 +183,11 @@ def _plain(text: str) -> str:
 FORMATS: dict[str, Callable[[dict[str, Any], Any], bytes]] = {
     "csv": _csv,
     "nc": _netcdf,
-    "svg": _plot,
+    "svg": _plot(".svg"),
+    "png": _plot(".png"),
+    "gif": _animation,
+    "html": _report,
+    "ipynb": _notebook,
     "toml": _model,
     "py": _script,
 }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["column", "motion_of", "run"]
 
 #: Steps of a run up to which its action is shown, an integral over all of them.
-MOST_STEPS = 100_000
+MOST_STEPS_OF_ACTION = 100_000
 
 #: Numbers of a result, about: beyond it there are fewer frames; and those that a shape may take at
 #: one of them.
@@ -35,7 +35,7 @@ MOST_NUMBERS, NUMBERS_OF_SHAPE = 4_000_000, 230
 #: Constraints of which the page is sent the reaction.
 MOST_REACTIONS = 64
 #: Steps at which residuals are looked at.
-MOST_STEPS = 4000
+MOST_RESIDUALS = 4000
 MOST_EVENTS = 1000
 #: Numbers that the states at all steps may be.
 MOST_STORED = 50_000_000
@@ -49,7 +49,8 @@ def run(request: dict[str, Any], job_context: JobProgress) -> dict[str, Any]:
     scenario = scenario_of(request)
     motion = _simulated(scenario, request, job_context)
     _motions.put(request["id"], motion)
-    answer = _result(motion, scenario, int(request["frames"]), job_context)
+    integrals = bool(request.get("integrals", True))
+    answer = _result(motion, scenario, int(request["frames"]), job_context, integrals)
     return {
         "id": request["id"],
         "label": request.get("label", ""),
@@ -84,7 +85,7 @@ def _simulated(scenario: Scenario, request: dict[str, Any], job_context: JobProg
 
 
 def _result(
-    motion: Motion, scenario: Scenario, frames: int, job_context: JobProgress
+    motion: Motion, scenario: Scenario, frames: int, job_context: JobProgress, integrals: bool
 ) -> dict[str, Any]:
     drawing = drawing_of(scenario, motion.system)
     curves = (
@@ -111,7 +112,7 @@ def _result(
     outputs += [
         name
         for name in sampled.columns.energy_names
-        if name != "action" or motion.statistics["steps"] <= MOST_STEPS
+        if name != "action" or (integrals and motion.statistics["steps"] <= MOST_STEPS_OF_ACTION)
     ]
     elsewhere = ("t", "energy", *sampled.columns.energy_names, *outputs)
     shown = [name for name in sampled.names if name not in elsewhere]
@@ -131,7 +132,7 @@ def _result(
         "letters": [symbol.name for symbol in motion.state],
         "energy": column(sampled["energy"]) if "energy" in sampled.names else None,
         "energy_changes": energy_changes(motion.system),
-        "conserved": _conserved(sampled, scenario, times),
+        "conserved": _conserved(sampled, scenario, times) if integrals else {},
         "residual": _residuals(motion, times),
         "reactions": _reactions(sampled),
         "events": _events(motion),
@@ -177,7 +178,7 @@ def _residuals(motion: Motion, times: Array) -> dict[str, list[float]]:
     """What is left of the constraints at the step before each frame, the largest of all
     constraints.
     """
-    stride = -(-len(motion.t) // MOST_STEPS)
+    stride = -(-len(motion.t) // MOST_RESIDUALS)
     if stride > 1:
         motion = replace(
             motion,

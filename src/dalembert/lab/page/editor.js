@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { byId, errorNodes, h, toast } from "./dom.js";
+import { wireHelp } from "./model_help.js";
 import { attempt, checkNow, edit, fileName, isXml } from "./models.js";
 import { isEdited, on, state, tell } from "./state.js";
 
@@ -130,6 +131,7 @@ function onKey(event) {
 
 export function wireEditor() {
   byId("editor").append(gutter, h("div", { class: "code-frame" }, colours, area));
+  wireHelp(area);
   area.addEventListener("input", () => {
     edit(area.value);
     paint();

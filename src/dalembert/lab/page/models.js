@@ -31,6 +31,20 @@ theta = "pi/3"
 
 [simulate]
 t = [0, 10]
+
+[[drawing]]
+ground = [[-2, -0.15], [2, -0.15]]
+
+[[drawing]]
+body = { at = ["x", 0], box = [0.6, 0.3] }
+
+[[drawing]]
+link = [["x", 0], ["x + l*sin(theta)", "-l*cos(theta)"]]
+
+[[drawing]]
+point = ["x + l*sin(theta)", "-l*cos(theta)"]
+size = 14
+color = "accent"
 `;
 
 function clear() {

@@ -7,8 +7,10 @@ import { setFailure } from "./motion.js";
 import { number } from "./names.js";
 import { isStale, on, presentCase, state, tell } from "./state.js";
 
-const FRAMES = 900;
+const [FRAMES, QUICK_FRAMES] = [900, 300];
+const QUICK = 150; // milliseconds: a run as short as this follows every move of a slider
 let running = null; // {id, cancelled}
+let lasted = 0; // the last quick run, in milliseconds
 
 function show(progress) {
   const button = byId("run");
@@ -26,20 +28,24 @@ function show(progress) {
   byId("run-state").textContent = fraction > 0 ? `${place} · ${Math.round(100 * fraction)} %` : `${place}…`;
 }
 
-/** Run a case to its end; the result, or null where there is none. */
-export async function compute(request, onProgress = () => {}) {
-  const { id } = await api.post("/api/runs", { ...request, frames: FRAMES });
+/** Run a case to its end; the result, or null where there is none. A quick run has fewer frames, no action and no integrals. */
+export async function compute(request, onProgress = () => {}, quick = false) {
+  const wanted = quick ? { frames: QUICK_FRAMES, wait: true, integrals: false } : { frames: FRAMES };
+  const answer = await api.post("/api/runs", { ...request, ...wanted });
+  if (answer.t) return { ...answer, request, fresh: true, quick };
+  const { id } = answer;
   if (running) running.id = id;
   if (running?.cancelled) await api.remove(`/api/runs/${id}`);
   const ending = await api.follow(id, onProgress);
   if (ending.status === "cancelled") return null;
   if (ending.status === "failed") throw new api.Refusal(ending.error ?? { what: "The run failed" }, 0);
   const result = await api.get(`/api/runs/${id}/result`);
-  return { ...result, request, fresh: true };
+  return { ...result, request, fresh: true, quick };
 }
 
-export async function run() {
+export async function run(quick = false) {
   if (running) return;
+  const began = performance.now();
   const mine = (running = { id: null, cancelled: false });
   state.running = true;
   setFailure(null);
@@ -48,10 +54,11 @@ export async function run() {
   try {
     if (!state.model || state.error) await checkNow();
     if (state.error) throw new api.Refusal(state.error, 0);
-    const result = await compute(presentCase(), show);
+    const result = await compute(presentCase(), show, quick);
     if (result && !mine.cancelled) {
       state.result = result;
       setFailure(null);
+      if (quick) lasted = performance.now() - began;
     } else told = "Cancelled";
   } catch (failure) {
     told = mine.cancelled ? "Cancelled" : "Failed";
@@ -63,7 +70,9 @@ export async function run() {
   show();
   tell("result");
   if (document.activeElement === byId("run") && state.result && !told) byId("play").focus();
-  if (byId("live").checked && isStale() && !told) runSoon();
+  if (!byId("live").checked || told) return;
+  if (isStale()) runSoon();
+  else if (quick) completeLater();
 }
 
 async function cancel() {
@@ -77,7 +86,16 @@ async function cancel() {
   }
 }
 
-const runSoon = debounce(run, 250);
+const runLater = debounce(() => run(true), 250);
+/** What a quick run left out comes when the values have been still for a moment. */
+const completeLater = debounce(() => state.result?.quick && run(), 500);
+
+/** Follow a changed value: at once where runs are short, after a pause where they are not. */
+function runSoon() {
+  completeLater.cancel();
+  if (lasted > QUICK) runLater();
+  else if (!running) run(true);
+}
 
 /** A run that the reader asked for is shown when it is there. */
 async function runAndShow(showMotion) {
@@ -96,7 +114,10 @@ export function wireRunning(showMotion) {
     } else if (event.key === "Escape" && running && !document.querySelector("dialog[open]")) cancel();
   });
   on("case", () => byId("live").checked && runSoon());
-  on("open", cancel);
+  on("open", () => {
+    lasted = 0;
+    cancel();
+  });
   on("model", () => {
     if (!running) show();
     if (!state.result) setFailure(null);

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { clock, pause, seek } from "./clock.js";
-import { byId, copyText, h, notice, saveBlob, setIcon } from "./dom.js";
+import { byId, copyText, h, notice, saveBlob, setIcon, toast } from "./dom.js";
 import { chooseForm, chosenForm } from "./equations.js";
 import { decode, encode } from "./link.js";
 import { attempt, openCase } from "./models.js";
@@ -16,13 +16,51 @@ const FORMATS = [
   ["nc", "netCDF", "the motion with its attributes"],
   ["json", "JSON", "everything on this page"],
   ["svg", "SVG", "plot for print"],
+  ["png", "PNG", "plot as a picture"],
+  ["gif", "GIF", "animation of the drawing"],
+  ["video", "Video", "recorded by this browser while it plays"],
+  ["html", "Web page", "one file in which the model runs"],
+  ["ipynb", "Notebook", "for Jupyter, VS Code or Colab"],
   ["toml", "Model file", "with these values"],
   ["py", "Python", "script that repeats the run"],
 ];
 
+const VIDEOS = [["video/mp4", "mp4"], ["video/webm", "webm"]];
+
+/** Play the motion once from its start and save what the canvas shows: MP4 where the browser writes it, else WebM. */
+async function recordVideo() {
+  const kind = VIDEOS.find(([type]) => globalThis.MediaRecorder?.isTypeSupported(type));
+  const canvas = document.querySelector("canvas.scene");
+  if (!kind || !canvas?.captureStream) {
+    throw new api.Refusal({ what: "This browser does not record videos", remedy: "download a GIF, or write `motion.animate(\"motion.mp4\")` in Python" }, 0);
+  }
+  const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: kind[0] });
+  const chunks = [];
+  recorder.addEventListener("dataavailable", (event) => chunks.push(event.data));
+  const ended = new Promise((resolve) => recorder.addEventListener("stop", resolve));
+  toast("Recording while the motion plays once");
+  pause();
+  clock.loop = false;
+  byId("loop").setAttribute("aria-pressed", "false");
+  seek(clock.low);
+  recorder.start();
+  byId("play").click();
+  await new Promise((resolve) => {
+    const look = setInterval(() => {
+      if (clock.playing) return;
+      clearInterval(look);
+      resolve();
+    }, 50);
+  });
+  recorder.stop();
+  await ended;
+  saveBlob(new Blob(chunks, { type: kind[0] }), `motion.${kind[1]}`);
+}
+
 async function download(format) {
   const id = state.result?.id;
   if (!id) return;
+  if (format === "video") return recordVideo();
   const { blob, name } = await api.getBlob(`/api/runs/${id}/download?format=${format}`);
   saveBlob(blob, name ?? `motion.${format}`);
 }

@@ -39,6 +39,10 @@ DOWNLOADS = {
     "nc": "application/x-netcdf",
     "json": "application/json",
     "svg": "image/svg+xml",
+    "png": "image/png",
+    "gif": "image/gif",
+    "html": "text/html; charset=utf-8",
+    "ipynb": "application/x-ipynb+json",
     "toml": "application/toml",
     "py": "text/x-python; charset=utf-8",
 }
@@ -236,13 +240,17 @@ class Lab:
     # -- runs --------------------------------------------------------------------------------------
 
     async def begin_run(self, request: Request) -> Response:
-        """Put a run into the queue."""
+        """Put a run into the queue; with "wait" the answer is the result, if it is there soon."""
         body = read_body(await request.body())
         case = read_case(body, self.limits) | {
             "frames": read_frames(body, self.limits),
             "steps": self.limits.steps,
+            "integrals": body.get("integrals") is not False,
         }
-        return JSONResponse({"id": self.runs.begin(case, identity(case), read_label(body)).id}, 202)
+        run = self.runs.begin(case, identity(case), read_label(body))
+        if body.get("wait") is True and await self.runs.ends_soon(run) and run.status == "done":
+            return await self.run_result(run.id)
+        return JSONResponse({"id": run.id}, 202)
 
     async def run_state(self, id: str) -> Response:
         """How a run stands."""

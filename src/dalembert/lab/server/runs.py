@@ -19,6 +19,8 @@ __all__ = ["LabRun", "Runs"]
 
 #: How often a page hears, where nothing else happens, that the connection still stands.
 ALIVE = 10.0
+#: Seconds that a page may wait for a short run.
+SOON = 0.4
 ENDED = ("done", "failed", "cancelled")
 
 
@@ -109,6 +111,13 @@ class Runs:
             await self.pool.cancel(run.job)
             await asyncio.wait([run.job.done], timeout=1.0)
             await asyncio.sleep(0)
+
+    async def ends_soon(self, run: LabRun) -> bool:
+        """Wait a moment for a run; whether it has ended."""
+        if run.job is not None:
+            await asyncio.wait([run.job.done], timeout=SOON)
+            await asyncio.sleep(0)
+        return run.has_ended
 
     async def events(self, run: LabRun) -> AsyncIterator[bytes]:
         """What happens to a run, as server-sent events, until it has ended."""
