@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from ..typing import Path, Symbol, Symbols
+from ..typing import Expression, Path, Symbol, Symbols
 
 if TYPE_CHECKING:
     import pathlib
@@ -131,6 +131,7 @@ class MotionPictures:
         size: tuple[int, int] | None = None,
         style: str | Style = "light",
         progress: Callable[[float], None] | None = None,
+        follow: Sequence[Expression | str] = (),
     ) -> Animation:
         """Animate the motion: the drawing of its system, or its coordinates against time.
 
@@ -152,6 +153,9 @@ class MotionPictures:
         style : "light" (default), "dark" or Style
         progress : callable, optional
             Told the share of frames that are ready.
+        follow : sequence of expressions or names, optional
+            The position of a point that the view follows, such as ``("x", "y", "z")`` or the
+            `position` of a body of a mechanism; by default the view stands still.
 
         Returns
         -------
@@ -163,7 +167,7 @@ class MotionPictures:
 
         return animate(
             cast("Motion", self), path, fps=fps, speed=speed, duration=duration, size=size,
-            style=style, progress=progress,
+            style=style, progress=progress, follow=follow,
         )  # fmt: skip
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:

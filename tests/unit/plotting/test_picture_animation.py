@@ -204,6 +204,41 @@ def test_scene_shows_all_of_the_motion_to_one_scale():
     assert across == pytest.approx(upward, rel=1e-3)
 
 
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_view_follows_a_point(dimension):
+    """A ball that moves in front of a ground stays at one place of the picture."""
+    motion = oscillator()
+    x = motion.system.coordinates[0]
+    rest = (0.0,) * (dimension - 1)
+    motion.drawing = Drawing(
+        (PointMark((50 * x, *rest)), Link((50 * x, *rest), (50 * x + 1, *rest)))
+    )
+    follow = (50 * x, *rest)
+    times = np.linspace(0, 4, 9)
+    scene = build_scene(motion, motion.drawing, times, follow=follow)
+    (left, right), (bottom, top) = scene.window
+    assert right - left < 5 and build_scene(motion, motion.drawing, times).window[0][1] > 10
+    dot = next(part for part in scene.parts if part.kind == "dot")
+    seen = dot.points[:, 0] - scene.followed
+    np.testing.assert_allclose(seen, np.broadcast_to(seen[0], seen.shape), atol=1e-12)
+    assert left < seen[0, 0] < right and bottom < seen[0, 1] < top
+    film = animate(motion, fps=2, size=(200, 160), follow=follow)
+    frames = film.frame_source()
+    frames.frame(3)
+    middle = np.mean(frames.axes.get_xlim()) - np.mean(frames.window[0])
+    expected = build_scene(motion, motion.drawing, film.times, follow=follow).followed[3, 0]
+    assert middle == pytest.approx(expected) and abs(expected) > 10
+
+
+def test_what_cannot_be_followed_is_said(tmp_path):
+    with pytest.raises(ModelError, match="another dimension"):
+        animate(oscillator(), follow=("x", "x", "x")).frame(0)
+    with pytest.raises(ModelError, match="nothing to follow"):
+        animate(oscillator(drawn=False), follow=("x", "x"))
+    with pytest.raises(ModelError, match="A still"):
+        animate(oscillator(), tmp_path / "still.png", follow=("x", "x"))
+
+
 def test_a_zigzag_starts_and_ends_at_its_points():
     ends = np.array([[[0.0, 0.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 2.0]]])
     path = zigzag(ends, 6)

@@ -120,9 +120,13 @@ def report(
 
 
 def report_page(
-    motion: Motion, title: str | None = None, equations: bool = True, live: bool = False
+    motion: Motion,
+    title: str | None = None,
+    equations: bool = True,
+    live: bool = False,
+    note: str = "",
 ) -> str:
-    """The text of the page."""
+    """The text of the page; a note stands below its heading."""
     name = motion.system.name if title is None else title
     scene = None if live else _scene(motion)
     scripts = [("scene", scene, _file("player.js"))] if scene is not None else []
@@ -133,7 +137,7 @@ def report_page(
         scripts = [("live-model", live_record(motion, _slug(motion)), bundle("live") + _START_LIVE)]
         style += (MODULES / "viewer.css").read_text(encoding="utf-8")
     sections = [
-        _header(motion, name),
+        _header(motion, name, note),
         _LIVE_SECTION if live else _animation(scene),
         _plots(motion),
         _table("How it went", _diagnostics(motion)),
@@ -186,7 +190,7 @@ def _table(heading: str, rows: Iterable[tuple[str, str]]) -> str:
 # -- the parts of the page -------------------------------------------------------------------------
 
 
-def _header(motion: Motion, name: str) -> str:
+def _header(motion: Motion, name: str, note: str) -> str:
     scenario = motion.scenario
     kind = "good" if motion.success else "bad"
     lines = [f"<h1>{_text(name)}</h1>"]
@@ -196,6 +200,8 @@ def _header(motion: Motion, name: str) -> str:
     lines.append(f"<p>{badge}{_text(motion.message)}</p>")
     if scenario is not None and scenario.source:
         lines.append(f'<p class="muted">{_text(scenario.source)}</p>')
+    if note:
+        lines.append(f"<p>{_text(note)}</p>")
     return f"<header>{''.join(lines)}</header>"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import sympy
 
 from ...errors import ModelError, warn_renamed
 from ...model.drawing import drawing_of
+from ...typing import Expression
 from ..axis_labels import words
 from ..curves.plots import time_picture
 from ..motion_samples import Array, finite_span
@@ -62,6 +64,8 @@ class Animation:
         Seconds of motion in a second of the animation.
     is_usual : bool
         Whether nobody asked for these frames in a second: then a GIF may have fewer.
+    follow : tuple of expressions
+        The point that the view follows; empty where it stands still.
     """
 
     motion: Motion
@@ -71,6 +75,7 @@ class Animation:
     style: Style
     size: tuple[int, int] | None = None
     is_usual: bool = False
+    follow: tuple[Expression, ...] = ()
 
     @property
     def frames(self) -> int:
@@ -92,7 +97,8 @@ class Animation:
         pace = "" if np.isclose(self.speed, 1.0) else rf"   $\times\,{self.speed:.3g}$"
         if self.drawing is None:
             return CurveFrames(self.motion, self.times, self.style, self.size, pace)
-        scene = build_scene(self.motion, self.drawing, self.times, _finer(self.frames))
+        finer = _finer(self.frames)
+        scene = build_scene(self.motion, self.drawing, self.times, finer, follow=self.follow)
         return SceneFrames(scene, self.style, self.size, words(self.motion.system.name), pace)
 
     def frame(self, k: int) -> npt.NDArray[np.uint8]:
@@ -106,6 +112,9 @@ class Animation:
         target = checked_path(path, (".gif", *VIDEO_SUFFIXES, *STILL_SUFFIXES))
         suffix = target.suffix.lower()
         if suffix in STILL_SUFFIXES:
+            if self.follow:
+                what = "A still with several poses does not follow a point"
+                raise ModelError(what, suffix, "write a .gif, .mp4 or .webm, or drop `follow`")
             save_picture(self.overlay(), target)
             return target
         if suffix in VIDEO_SUFFIXES:
@@ -167,6 +176,7 @@ def animate(
     size: tuple[int, int] | None = None,
     style: str | Style = "light",
     progress: Callable[[float], None] | None = None,
+    follow: Sequence[Expression | str] = (),
 ) -> Animation:
     """Animate a motion: the drawing of its scenario, or, without one, its coordinates against time.
 
@@ -189,6 +199,9 @@ def animate(
     style : "light", "dark" or Style
     progress : callable, optional
         Told the share of frames that are ready.
+    follow : sequence of expressions or names, optional
+        The position of a point that the view follows, such as ``("x", "y", "z")`` or the
+        `position` of a body of a mechanism; by default the view stands still.
 
     Returns
     -------
@@ -212,7 +225,11 @@ def animate(
         raise ModelError("The animation has too many frames", count, remedy)
     usual = fps is None and suffix != ".gif"
     times = np.linspace(start, stop, count)
-    animation = Animation(motion, times, rate, pace, style_named(style), size, usual)
+    point = tuple(sympy.Symbol(one) if isinstance(one, str) else one for one in follow)
+    if point and _drawing(motion) is None:
+        what = "Without a drawing there is nothing to follow"
+        raise ModelError(what, remedy="give the scenario a drawing")
+    animation = Animation(motion, times, rate, pace, style_named(style), size, usual, point)
     if path is not None:
         animation.save(path, progress)
     return animation

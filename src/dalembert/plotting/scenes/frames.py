@@ -57,6 +57,12 @@ class _Sheet:
         self.canvas = canvas
         self.still: Any = canvas.copy_from_bbox(picture.bbox)
 
+    def refresh(self) -> None:
+        """Draw the still parts again, where they were moved."""
+        with self.picture.style.context():
+            self.canvas.draw()
+        self.still = self.canvas.copy_from_bbox(self.picture.bbox)
+
     def image(self, moving: Sequence[Artist]) -> npt.NDArray[np.uint8]:
         with self.picture.style.context():
             self.canvas.restore_region(self.still)
@@ -105,10 +111,15 @@ class SceneFrames:
             self.traces = [PaintedTrace(axes, trace, look, scene) for trace in scene.traces]
             self.texts = [PaintedText(axes, text, look) for text in scene.texts]
             self.clock = axes.set_title("", loc="right", fontsize=13, pad=8, animated=True)
+        self.axes, self.window = axes, (axes.get_xlim(), axes.get_ylim())
         self.sheet = _Sheet(picture)
 
     def frame(self, k: int) -> npt.NDArray[np.uint8]:
         """The k-th frame, (height, width, 3)."""
+        if self.scene.followed is not None:
+            (left, right), (bottom, top), (x, y) = *self.window, self.scene.followed[k]
+            self.axes.set(xlim=(left + x, right + x), ylim=(bottom + y, top + y))
+            self.sheet.refresh()
         order = sorted(self.parts, key=lambda painted: painted.part.depth[k])
         moving = [artist for painted in order if painted.part.is_ground for artist in painted.at(k)]
         moving += [artist for painted in order for artist in painted.shadow_at(k)]

@@ -15,13 +15,17 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model.drawing import Drawing, Trace
-from ..motion_samples import Array
+from ...typing import Expression
+from ..motion_samples import Array, evaluate
 from .solids import RIM, ScenePart, SceneSolid, arrowed, scaled_arrows, solids_of, zigzag
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
 
 __all__ = ["Camera", "Floor", "Scene", "ScenePart", "Window", "build_scene", "zigzag"]
+
+#: Lines of a floor in each direction, about, where the window follows a point.
+MOST_LINES = 60
 
 Window = tuple[tuple[float, float], tuple[float, float]]
 
@@ -61,7 +65,8 @@ class Floor:
 class Scene:
     """All parts in painting order, traces under them, texts over them, and the window.
 
-    `times` (nt,) are those of the frames; traces are sampled `finer` times as densely.
+    `times` (nt,) are those of the frames; traces are sampled `finer` times as densely. `followed`
+    (nt, 2) is how far the window moves from its first place, with the point that it follows.
     """
 
     times: Array
@@ -72,6 +77,7 @@ class Scene:
     labels: tuple[str, ...]
     floor: Floor | None = None
     texts: tuple[ScenePart, ...] = ()
+    followed: Array | None = None
 
     @property
     def aspect(self) -> float:
@@ -81,9 +87,16 @@ class Scene:
 
 
 def build_scene(
-    motion: Motion, drawing: Drawing, times: Array, finer: int = 1, camera: Camera | None = None
+    motion: Motion,
+    drawing: Drawing,
+    times: Array,
+    finer: int = 1,
+    camera: Camera | None = None,
+    follow: Sequence[Expression] = (),
 ) -> Scene:
     """Evaluate a drawing at frame times (nt,), its traces at a grid `finer` times as dense.
+
+    The window holds all shapes at all times, or follows the point `follow`.
 
     Raises
     ------
@@ -99,9 +112,48 @@ def build_scene(
     paths = [shape for shape in drawing.shapes if isinstance(shape, Trace)]
     solids = solids_of(motion, bodies, times, dimension)
     tracks = solids_of(motion, paths, dense, dimension)
+    point = _followed_point(motion, follow, times, dimension)
     if dimension == 2:
-        return _plane(drawing, times, finer, solids, tracks)
-    return _spatial(drawing, camera or Camera(), times, finer, solids, tracks)
+        scene = _plane(drawing, times, finer, solids, tracks)
+        return scene if point is None else _following(scene, point)
+    view = camera or Camera()
+    reach = None if point is None else _reach(solids, point)
+    scene = _spatial(drawing, view, times, finer, solids, tracks, reach)
+    return scene if point is None else _following(scene, view.project(point)[0])
+
+
+def _followed_point(
+    motion: Motion, follow: Sequence[Expression], times: Array, dimension: int
+) -> Array | None:
+    """Where the point is that the window follows, (nt, dimension)."""
+    if not len(follow):
+        return None
+    if len(follow) != dimension:
+        what = "The point to follow has another dimension than the drawing"
+        raise ModelError(what, len(follow), f"pass {dimension} expressions")
+    point = evaluate(motion, follow, times).T
+    if not np.isfinite(point).all():
+        what = "The point to follow is not finite at all times"
+        raise ModelError(what, remedy="follow another point, or show a shorter motion")
+    return point
+
+
+def _reach(solids: Sequence[SceneSolid], point: Array) -> float:
+    """How far shapes are from the point that is followed, at most."""
+    shown = [s.points - point[:, None] for s in solids if not s.part.is_ground]
+    return max((float(np.nanmax(np.abs(p))) for p in shown if np.isfinite(p).any()), default=1.0)
+
+
+def _following(scene: Scene, centre: Array) -> Scene:
+    """The scene in a window that moves with a point (nt, 2) of the picture's plane."""
+    shown = [p.points - centre[:, None] for p in scene.parts if not p.is_ground]
+    if not shown:
+        what = "Nothing in the drawing moves with the point to follow"
+        raise ModelError(what, remedy="draw a shape that is not ground")
+    (left, right), (bottom, top) = _window([*shown, np.zeros((1, 1, 2))], room=0.25)
+    x, y = centre[0]
+    window = _both([(left + x, right + x), (bottom + y, top + y)])
+    return replace(scene, window=window, followed=centre - centre[0])
 
 
 def _plane(
@@ -141,7 +193,7 @@ def _outlined(solid: SceneSolid, points: Array, size: float) -> Array:
 
 def _spatial(
     drawing: Drawing, camera: Camera, times: Array, finer: int, solids: Sequence[SceneSolid],
-    tracks: Sequence[SceneSolid],
+    tracks: Sequence[SceneSolid], reach: float | None = None,
 ) -> Scene:  # fmt: skip
     tails = [replace(s, points=s.points[:, :1]) if s.arrow else s for s in solids]
     low, high = _box(drawing, [*tails, *tracks])
@@ -153,7 +205,7 @@ def _spatial(
     parts, texts = _without_texts([_seen(solid, camera, level, size) for solid in solids])
     parts = _layered(parts, size)
     traces = tuple(_seen(track, camera, level, size) for track in tracks)
-    floor = _floor(low, high, level, camera, drawing.labels)
+    floor = _floor(low, high, level, camera, drawing.labels, reach)
     shown = [p.points for p in (*parts, *traces)] + [floor.outline[None]]
     shown += [np.concatenate([base, tip])[None] for _, base, tip in floor.arrows]
     window = _window(shown, room=0.03)
@@ -223,8 +275,15 @@ def nice_step(size: float, count: int = 6) -> float:
     return float(max(step * power for step in (1.0, 2.0, 5.0) if step * power <= raw * (1 + 1e-9)))
 
 
-def _floor(low: Array, high: Array, level: float, camera: Camera, labels: Sequence[str]) -> Floor:
-    spacing = nice_step(float(np.max((high - low)[:2])))
+def _floor(
+    low: Array, high: Array, level: float, camera: Camera, labels: Sequence[str],
+    reach: float | None = None,
+) -> Floor:  # fmt: skip
+    """The grid below the box of the scene; around a point that is followed finer, and further."""
+    if reach is not None:
+        low, high = low - 3 * reach, high + 3 * reach
+    breadth = float(np.max((high - low)[:2]))
+    spacing = nice_step(breadth if reach is None else max(4 * reach, breadth / MOST_LINES))
     start, stop = np.floor(low / spacing + 1e-9) * spacing, np.ceil(high / spacing - 1e-9) * spacing
     xs, ys = (np.arange(start[i], stop[i] + spacing / 2, spacing) for i in (0, 1))
     ends = [((x, ys[0]), (x, ys[-1])) for x in xs] + [((xs[0], y), (xs[-1], y)) for y in ys]
@@ -232,10 +291,10 @@ def _floor(low: Array, high: Array, level: float, camera: Camera, labels: Sequen
     corners = np.array([[xs[0], ys[0]], [xs[-1], ys[0]], [xs[-1], ys[-1]], [xs[0], ys[-1]]])
     outline, _ = camera.project(np.column_stack([corners, np.full(4, level)]))
     base = np.array([xs[0], ys[0], level])
-    reach = 0.16 * float(max(np.ptp(xs), np.ptp(ys)))
+    length = 0.16 * float(max(np.ptp(xs), np.ptp(ys)))
     arrows = []
     for label, direction in zip(labels, np.eye(3), strict=False):
-        tip = base + reach * direction
+        tip = base + length * direction
         arrows.append((label, camera.project(base[None])[0], camera.project(tip[None])[0]))
     return Floor(lines, outline, spacing, tuple(arrows))
 
