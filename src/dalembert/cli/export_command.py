@@ -122,7 +122,7 @@ def _written(
             ) from error
         return [str(place)]
     method = scenario.simulate.get("method", "dop853")
-    if method != "dop853":
+    if method not in ("auto", "dop853"):
         raise ModelError(
             "An exported run takes the steps of the method dop853",
             f'method = "{method}"',

@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..gallery import built_in as built_in_names
 from ..integrate.ensemble.run_table import SweepAxis
 from ..model.io.expressions import parse
+from ..model.io.files import ROBOT_SUFFIXES
 from ..model.scenario import Scenario
 from ..model.symbols import Parameter
 from .systems import read_settings
@@ -38,7 +39,7 @@ def derived_axes(
 
     `stated` are the options of [simulate] that the call gives itself.
     """
-    if name in built_in_names():
+    if name in built_in_names() or Path(name).suffix.lower() in ROBOT_SUFFIXES:
         return []
     table = tomllib.loads(Path(name).read_text(encoding="utf-8-sig"))
     held = {*over, *read_settings(settings)}

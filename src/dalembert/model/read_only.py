@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, fields
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,18 +29,15 @@ def read_only(values: Values) -> Values:
 class ReadOnlyArrays:
     """Base of frozen dataclasses whose arrays, also those in lists and tables, are read-only."""
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            items = value if type(value) is list else value.values() if type(value) is dict else ()
+        for name, value in [*vars(self).items()]:
             if isinstance(value, np.ndarray):
-                object.__setattr__(self, each.name, read_only(value))
-            elif any(isinstance(item, np.ndarray) for item in items):
-                frozen = map(read_only, items)
-                kept = dict(zip(value, frozen, strict=True)) if type(value) is dict else [*frozen]
-                object.__setattr__(self, each.name, kept)
+                object.__setattr__(self, name, read_only(value))
+            elif type(value) is list and any(isinstance(item, np.ndarray) for item in value):
+                object.__setattr__(self, name, [read_only(item) for item in value])
+            elif type(value) is dict and any(isinstance(v, np.ndarray) for v in value.values()):
+                frozen = {key: read_only(item) for key, item in value.items()}
+                object.__setattr__(self, name, frozen)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

@@ -107,6 +107,11 @@ class Reader:
             )
             if remedy and where.startswith("input"):
                 remedy += ", such as u0*sin(w*da.t)"
+            elif where.startswith("input"):
+                remedy = (
+                    "pass values over time as da.control.input_table(times, values), and one number"
+                    " for each run as a parameter of the system"
+                )
             fault = ModelError(
                 f"The {where} must be an expression, not {type(value).__name__}",
                 seen=value,

@@ -57,6 +57,8 @@ def real_number(value: Any) -> float:
     >>> real_number(sympy.Rational(1, 4)), real_number("0.25"), real_number(np.complex128(1 + 2j))
     (0.25, nan, nan)
     """
+    if type(value) is float:
+        return value
     if isinstance(value, (str, bytes, bytearray)) or getattr(value, "ndim", 0) > 0:
         return float("nan")
     kind = getattr(getattr(value, "dtype", None), "kind", "f")

@@ -453,7 +453,7 @@ def test_a_file_that_fails_late_does_not_cost_the_result(
         (("rolling-disk", "--form", "elimination"), "positions"),
         (("rolling-disk", "--method", "euler"), "dop853"),
         (("rolling-disk", "--method", "gauss4"), "needs a step"),
-        (("rolling-disk", "--step", "0.1"), "chooses its steps"),
+        (("rolling-disk", "--method", "dop853", "--step", "0.1"), "chooses its steps"),
         (("rolling-disk", "--method", "gauss4", "--step", "0.1", "--rtol", "1e-8"), "fixed steps"),
         (("rolling-disk", "--rtol", "2"), "rtol"),
         (("rolling-disk", "--rtol", "small"), "--rtol"),

@@ -38,6 +38,22 @@ def test_a_sweep_fills_its_store_and_says_how_it_went(capsys, tmp_path, pendulum
     assert float(found[0]) == pytest.approx(motion["theta"][-1], abs=1e-12)
 
 
+def test_a_robot_file_is_swept(capsys, tmp_path):
+    path = tmp_path / "arm.urdf"
+    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+    path.write_text(
+        '<robot name="arm"><link name="world"/><link name="rod"><inertial><origin xyz="0 0 -1"/>'
+        f'<mass value="1"/>{inertia}</inertial></link><joint name="hinge" type="continuous">'
+        '<parent link="world"/><child link="rod"/><axis xyz="0 1 0"/></joint></robot>'
+    )
+    store = tmp_path / "runs.zarr"
+    ending = call(capsys, "sweep", path, "--over", "hinge=0.1,0.2", "--t", "0,1", "-o", store)
+    assert ending.status == 0 and "2 finished" in ending.out
+    motion = da.simulate(da.load_model(path), {"hinge": 0.2}, (0, 1))
+    found = xr.open_zarr(store)["hinge"].sel(hinge_start=0.2)
+    assert float(found[-1]) == pytest.approx(motion["hinge"][-1], abs=1e-10)
+
+
 def test_json_is_one_document(capsys, tmp_path, pendulum):
     call_it = [
         "sweep",

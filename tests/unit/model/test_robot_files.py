@@ -379,6 +379,16 @@ HOSTILE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::dalembert.errors.DalembertWarning")
+def test_the_ur5_holds_its_weight() -> None:
+    """Stretched out, its shoulder carries every mass times its distance; the base carries none."""
+    model = da.bodies.BodyModel(da.bodies.load_mechanism(ROBOTS / "ur5.urdf", limits=False))
+    pan, lift, *_ = model.bias([0.0] * 6, [0.0] * 6)
+    wrist = (2 * 1.219 + 0.1879) * (0.425 + 0.39225)
+    moment = 9.81 * (8.393 * 0.28 + 2.275 * (0.425 + 0.25) + wrist)
+    assert abs(pan) < 1e-12 and lift == pytest.approx(-moment, rel=1e-12)
+
+
 GENERATED = {label: (kind, text) for label, kind, text in hostile_files()}
 #: Mutations that leave something legal, by how many of them may.
 MOST_LEGAL = 12

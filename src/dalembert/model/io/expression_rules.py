@@ -179,13 +179,22 @@ def _sides(product: sympy.Expr) -> tuple[list[Any], list[Any]]:
 
 def _chosen(expression: sympy.Piecewise, values: Mapping[Any, float]) -> float:
     for value, test in expression.args:
-        if test == sympy.true:
+        if _holds(test, values):
             return _evaluated(value, values)
-        if isinstance(test, Relational):
-            left, right = (_evaluated(side, values) for side in test.args)
-            if _COMPARISONS[test.rel_op][1](left, right):
-                return _evaluated(value, values)
     raise ValueError("no case applies")
+
+
+def _holds(test: sympy.Basic, values: Mapping[Any, float]) -> bool:
+    """Whether a condition holds; SymPy joins cases of one value by `Or`."""
+    if isinstance(test, Relational):
+        left, right = (_evaluated(side, values) for side in test.args)
+        return bool(_COMPARISONS[test.rel_op][1](left, right))
+    if isinstance(test, (sympy.And, sympy.Or)):
+        joined = all if isinstance(test, sympy.And) else any
+        return joined(_holds(part, values) for part in test.args)
+    if test in (sympy.true, sympy.false):
+        return bool(test)
+    raise ValueError(f"{test} has no value")
 
 
 def _nesting(constant: sympy.Expr) -> int:

@@ -40,7 +40,7 @@ from .table_reader import UnreadableError
 if TYPE_CHECKING:
     from ...model.io.files import Toml
 
-__all__ = ["read_scenario"]
+__all__ = ["MODEL_KEYS", "read_scenario"]
 
 MOST_COORDINATES = 1000
 MOST_DEFINITIONS = 20_000
@@ -62,7 +62,8 @@ _TABLES = (
     *FLOW_TABLES,
 )
 _KEYS = (*_TEXTS, "coordinates", *_ENERGIES, "constraints", "dissipation", *_TABLES, "drawing")
-_ALL_KEYS = (*_KEYS, *BODY_KEYS)
+#: Every key and table of a model file.
+MODEL_KEYS = (*_KEYS, *BODY_KEYS)
 _CONSTRAINT_KEYS = ("expression", "name", "kind", "work", *CONTACT_KEYS, *LIMIT_KEYS)
 
 
@@ -80,7 +81,7 @@ class _ModelReader(RunReader):
     """Reads one table; `faults` grows on the way."""
 
     def scenario(self) -> Scenario:
-        self._check_keys(self.table, _ALL_KEYS, "the model file")
+        self._check_keys(self.table, MODEL_KEYS, "the model file")
         texts = {
             key: self._text(self.table[key], f"`{key}`") for key in _TEXTS if key in self.table
         }
@@ -139,26 +140,17 @@ class _ModelReader(RunReader):
         )
         if self.faults:
             raise UnreadableError
-        system: Any = flow
+        about = (texts.get("source", ""), texts.get("summary", ""))
         if mechanical is not None:
             system = extended_system(mechanical, constraints, forces, inputs, outputs)
             drawing = drawing or system.drawing
             system = system.replacing(quasi_velocities=quasi, drawing=drawing)
-        elif flow is None:
-            system = System(
-                [Coordinate(name) for name in coordinates],
-                constraints=constraints,
-                forces=forces,
-                dissipation=dissipation,
-                bundle=bundle,
-                quasi_velocities=quasi,
-                home=home,
-                name=texts.get("name", "system"),
-                **more,
-                **energies,
-            )
-        about = (texts.get("source", ""), texts.get("summary", ""))
-        return Scenario(system, parameters, start, options, *about, drawing)
+            return Scenario(system, parameters, start, options, *about, drawing)
+        more |= {"constraints": constraints, "forces": forces, "dissipation": dissipation}
+        more |= {"bundle": bundle, "quasi_velocities": quasi, "home": home, **energies}
+        symbols = [Coordinate(name) for name in coordinates]
+        stated: Any = flow or System(symbols, name=texts.get("name", "system"), **more)
+        return Scenario(stated, parameters, start, options, *about, drawing)
 
     def _coordinates(self, bodies: BodiesReader | None) -> list[str]:
         """The names of the coordinates, of which there are some and not too many."""

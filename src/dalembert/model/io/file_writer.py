@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["OPTIONS", "written_scenario"]
 
 #: Key under [simulate] -> option of `simulate`.
-_SAME = ("at", "rtol", "atol", "form", "method", "step", "every", "adapt")
+_SAME = ("at", "rtol", "atol", "form", "method", "step", "every", "adapt", "through_singular")
 OPTIONS = {"t": "span"} | {name: name for name in _SAME}
 
 
@@ -133,6 +133,8 @@ def _options(options: Mapping[str, Any]) -> dict[str, str]:
             entries[keys[option]] = _text(str(value))
         elif option in ("span", "at"):
             entries[keys[option]] = f"[{', '.join(map(_number, value))}]"
+        elif isinstance(value, bool):
+            entries[keys[option]] = str(value).lower()
         else:
             entries[keys[option]] = _number(value)
     return entries

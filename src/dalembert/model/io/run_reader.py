@@ -67,6 +67,11 @@ class RunReader(TableReader):
                 options[OPTIONS[key]] = tuple(self._number(item, where, symbols) for item in value)
             elif key in ("form", "method", "adapt"):
                 options[key] = self._text(value, f"option `{where}`")
+            elif key == "through_singular":
+                if not isinstance(value, bool):
+                    self._wrong_type(where, "true or false", value)
+                    continue
+                options[key] = value
             elif key in OPTIONS:
                 options[key] = self._number(value, where, symbols)
         self._check_options(options)
@@ -102,7 +107,7 @@ class RunReader(TableReader):
         """A method chooses its steps by tolerances, or is told its step."""
         from ...integrate.methods.table import AUTO, METHODS, unknown_method
 
-        method = options.get("method", "dop853")
+        method = options.get("method", AUTO)
         if method not in (*METHODS, AUTO):
             self._fault(unknown_method(shortened(method), FileError))
             return

@@ -89,6 +89,8 @@ def _placed(
         length = float(np.linalg.norm(along))
         if kind not in ("capsule", "cylinder") or length == 0:
             node.fault("`fromto` gives the two ends of a capsule or a cylinder", shortened(kind))
+        if not words:
+            node.fault(f"A geom of type {kind} has a size", remedy='write size="radius"')
         size = [Node("geom", {"size": words[0]}, node.line).number("size"), length / 2]
         return ends.mean(axis=0), numeric(least_turn(list(along)).rows), size
     if len(words) < count:

@@ -56,7 +56,9 @@ def read_urdf(root: Node, options: ReadOptions) -> Robot:
     """
     if root.tag != "robot":
         root.fault(
-            f"A URDF file has the root element <robot>, this one has <{shortened(root.tag)}>"
+            "A URDF file has the root element <robot>",
+            seen=shortened(root.tag),
+            remedy="give a URDF file, or an MJCF file, whose root element is <mujoco>",
         )
     reader = _Urdf(options)
     return reader.robot(root)
