@@ -53,6 +53,7 @@ def call_of(task: Task) -> dict[str, Any]:
         "project": bool(task.project),
         "project_start": bool(task.project_start),
         "max_steps": int(task.max_steps),
+        "through_singular": task.through_singular,
     }
     if stepping is None:
         found |= {"rtol": task.rtol, "atol": task.atol.tolist(), "first_step": task.first_step}
@@ -91,6 +92,7 @@ def task_of(call: Mapping[str, Any], equations: Equations, parameters: Mapping[s
             for name, table in call["tables"].items()
         }
     given |= {"project_start": call["project_start"], "max_steps": call["max_steps"]}
+    given["through_singular"] = call.get("through_singular", False)
     given["events"] = [_read_event(words, equations) for words in call["events"]]
     if find_method(call["method"]).is_fixed:
         given |= {"method": call["method"], "step": call["step"], "every": call["every"]}

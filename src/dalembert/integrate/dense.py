@@ -51,11 +51,20 @@ def dense_states(motion: Motion, t: ArrayLike) -> Array:
         if not places.size:
             continue
         local = np.empty((flat.size, segment.step_y.shape[1]))
-        between = _between(motion, segment, sign)
-        between.fill(flat, places, local)
+        if segment.interpolated:
+            local[places] = interpolated_states(segment.step_t, segment.step_y, flat[places])
+        else:
+            _between(motion, segment, sign).fill(flat, places, local)
         result[places] = shown_states(segment.context, flat[places], local[places])
         done |= here
     return np.moveaxis(result.reshape((*times.shape, len(motion.state))), -1, 0)
+
+
+def interpolated_states(nodes: Array, states: Array, times: Array) -> Array:
+    """The polynomial through states (k, n) at nodes (k,), read at times (nt,)."""
+    from scipy.interpolate import BarycentricInterpolator
+
+    return np.asarray(BarycentricInterpolator(nodes, states)(times), dtype=float)
 
 
 def _between(motion: Motion, segment: Segment, sign: float) -> Between:

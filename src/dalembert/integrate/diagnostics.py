@@ -18,7 +18,7 @@ from ..formulations.constraint_jacobian import rank_is_assumed
 from ..model.system import System
 from ..runtime.gauss.factorisations import RANK_TOLERANCE
 from ..runtime.gauss.solve_status import CONTRADICTORY
-from .events.rank_watch import has_unwatched_rows, shortest_unwatched_row
+from .events.rank_watch import has_unwatched_rows, least_unwatched_row
 from .events.stop_times import narrow_centres, stop_times
 from .events.switching import passed_switches
 from .methods.table import find_method
@@ -287,13 +287,13 @@ def _unwatched_sentence(task: Task, segments: Sequence[Any]) -> str:
         return ""
     segment = segments[0]
     places = np.unique(np.linspace(0, len(segment.step_t) - 1, POINTS).astype(int))
-    found = shortest_unwatched_row(
+    found = least_unwatched_row(
         segment.context.kernel, segment.step_t[places], segment.step_y[places], task.parameters
     )
     return (
         f"The gradients of {found.rows} constraints ({found.entries} entries) are too many to be"
-        f" watched at each step: at {len(places)} points of the motion the shortest was"
-        f" {found.part:.2g} of its largest length. It is not noticed between them if {found.name}."
+        f" watched at each step: at {len(places)} points of the motion the least norm was"
+        f" {found.part:.2g} of its largest value. It is not noticed between them if {found.name}."
     )
 
 

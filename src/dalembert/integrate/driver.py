@@ -20,11 +20,13 @@ from . import advance as loop
 from .contact.contact import Contacts
 from .contact.stepped_contacts import SteppedContacts
 from .events.rank_watch import hold_watch, vanishing_row
+from .events.singular_crossing import SingularCrossings, drop_undetermined
 from .events.stop_times import Stop
 from .events.switching import SwitchWatch
 from .events.zero_crossings import crossings, cut, state_after
 from .input_table import all_stops
 from .inputs import InputCallback
+from .method_watch import MethodWatch
 from .methods.table import find_method
 from .motion import Motion
 from .native_run import RunStart, first_step
@@ -37,7 +39,6 @@ from .sampling.sampler import SampledRun
 from .start import Start, changed_symbols, consistent_start, in_velocities
 from .start_symbols import start_form
 from .state_symbols import shown_states, state_with_velocities
-from .stiffness_watch import StiffnessWatch
 from .termination import broken_row, interrupted, leaves_rows_out
 from .velocity_partition import DEGENERATES, VelocityPartition
 
@@ -66,7 +67,7 @@ class Driver(RunLoop):
     modes : dict of mode to Equations
     contacts, chart, record : what decides on contacts and on independent velocities, and what is
     kept
-    stiffness : looks for stiffness along explicit steps where another method may be taken, or None
+    watch : looks for reasons to take another method where that was left open, or None
     """
 
     def __init__(self, task: Task, stop: Callable[[], bool] | None = None) -> None:
@@ -74,13 +75,14 @@ class Driver(RunLoop):
         kind = SteppedContacts if find_method(task.method).steps_contacts else Contacts
         self.contacts: Contacts | SteppedContacts = kind(task.equations.system)
         self.chart = VelocityPartition()
+        self.singular_crossings = SingularCrossings()
         self.record = RunRecord(task)
         self.modes: dict[tuple[str, ...], Equations] = {}
         self.callbacks: dict[tuple[str, ...], InputCallback] = {}
         self.report: list[str] = []
         self.stops: list[Stop] = []
         self.sampler: SampledRun | None = None
-        self.stiffness: StiffnessWatch | None = None
+        self.watch: MethodWatch | None = None
 
     # -- the run -----------------------------------------------------------------------------------
 
@@ -100,6 +102,14 @@ class Driver(RunLoop):
             ending = self.contacts.consistent_values(self, t) if self.contacts else None
             ending = ending or self.follow()
             assert ending is not None  # a driver takes every decision
+            while ending.outcome is Outcome.SINGULAR and self.task.through_singular:
+                ending = self.singular_crossings.cross(self, ending)
+                if ending is not None:
+                    break
+                ending = self.follow()
+                assert ending is not None
+            if ending.outcome is Outcome.SINGULAR:
+                drop_undetermined(self)
         except KeyboardInterrupt:
             ending = interrupted(self.run.t)
         self.record.close(self.run, self.mode)
@@ -142,10 +152,14 @@ class Driver(RunLoop):
             )
         return Start(state_with_velocities(self.kernel, t, full[:n], full[n:], p), found.report)
 
+    def steps_to_look(self) -> int:
+        """Steps until the run is looked at, at counts that no clock has a part in."""
+        return super().steps_to_look() if self.watch is None else self.watch.steps_to_look(self.run)
+
     def decide(self, code: int) -> Termination | None:
         """Act on the code that `advance` returned; the termination, or None to go on."""
-        if self.stiffness is not None and code in (loop.BUDGET, loop.FULL):
-            self.stiffness.look(self.run)
+        if self.watch is not None and code in (loop.BUDGET, loop.FULL):
+            self.watch.look(self.run)
         match code:
             case loop.END if self._aim():
                 self._restart()

@@ -141,9 +141,9 @@ def input_table(times: ArrayLike, values: ArrayLike, between: str = "linear") ->
 def with_constants(inputs: Inputs | None, model: Model, method: str | None) -> Inputs | None:
     """Inputs whose numbers are tables, so that no equations are built for another number.
 
-    That is so for free inputs of a model that is run by "dop853", the default.
+    That is so for free inputs of a model that is run by "dop853", also where "auto" takes it.
     """
-    if not isinstance(inputs, Mapping) or method not in (None, "dop853"):
+    if not isinstance(inputs, Mapping) or method not in (None, "auto", "dop853"):
         return inputs
     if isinstance(model, Scenario) and "method" in model.simulate:
         return inputs

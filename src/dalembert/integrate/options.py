@@ -64,6 +64,7 @@ class RunOptions:
     max_steps: int = 10_000_000
     progress: Progress | None = None
     goal: str | None = None
+    through_singular: bool | None = None
 
 
 class MethodOptions(TypedDict, total=False):
@@ -77,6 +78,7 @@ class MethodOptions(TypedDict, total=False):
     step: float | None
     project: bool
     project_start: bool
+    through_singular: bool | None
     max_step: float
     first_step: float | None
     max_steps: int

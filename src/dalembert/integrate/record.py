@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +120,36 @@ class RunRecord:
         asked = self.at <= run.t if self.forward else self.at >= run.t
         run.counts.next_at = int(np.sum(asked))
 
+    def forget_events(self, t: float) -> None:
+        """Forget the user's events after t, where the run goes another way."""
+        for found in self.found:
+            kept = [time <= t if self.forward else time >= t for time in found.times]
+            found.times = [time for time, is_kept in zip(found.times, kept, strict=True) if is_kept]
+            found.states = found.states[: len(found.times)]
+
+    @property
+    def open_steps(self) -> tuple[Array, Array]:
+        """Times and states of the open segment that were taken over."""
+        return np.concatenate(self._times), np.concatenate(self._states)
+
+    def interpolate(
+        self,
+        run: AdaptiveRun,
+        mode: tuple[str, ...],
+        times: Array,
+        state_at: Callable[[float], Array],
+    ) -> None:
+        """End the segment, and add one of interpolated states, with those asked for inside it."""
+        filled = run.context.fields.arrays["at_states"]
+        asked = self.at <= times[-1] if self.forward else self.at >= times[-1]
+        for place in range(run.counts.next_at, int(np.sum(asked))):
+            filled[place] = state_at(float(self.at[place]))
+        run.counts.next_at = int(np.sum(asked))
+        self.close(run, mode)
+        states = np.array([state_at(float(t)) for t in times])
+        context = self.segments[-1].context
+        self.segments.append(Segment(context, mode, times, states, interpolated=True))
+
     def _context_of(self, run: AdaptiveRun) -> Any:
         """The context for a segment without room for steps; segments of a kernel share one."""
         context = self._contexts.setdefault(run.context.kernel, run.context)
@@ -183,6 +213,7 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
             diagnostics=(
                 *diagnostics(task, record.segments, ending.is_success),
                 *driver.contacts.sentences,
+                *driver.singular_crossings.sentences,
             ),
         ),
         event_names=tuple(found.event.name for found in record.found),

@@ -52,14 +52,15 @@ class RunLoop(ABC):
         budget, pace = 64 if self.stop is None else STEADY, Pace()
         while True:
             began, reached, left = clock.perf_counter(), self.run.t, self.steps_left()
-            code = self.run.call(self.run.entry, max(1, min(budget, left)))
+            most = min(budget, left, self.steps_to_look())
+            code = self.run.call(self.run.entry, max(1, most))
             spent = clock.perf_counter() - began
             ending = pace.ending(self, code, reached, left - self.steps_left())
             if ending is not None:
                 return ending
             self.native_seconds += spent
             if self.stop is None and spent < 0.05 and budget < 65536:
-                budget *= 2
+                budget *= 8 if spent < 0.005 else 2
             elif self.stop is None and spent > 0.2 and budget > 8:
                 budget //= 2
             self.report_progress()
@@ -104,6 +105,10 @@ class RunLoop(ABC):
     def steps_left(self) -> int:
         """Steps that the run may still take."""
         return int(self.task.max_steps - self.run.counts.accepted - self.run.counts.rejected)
+
+    def steps_to_look(self) -> int:
+        """Steps until the loop must return to Python for a look at the run."""
+        return self.task.max_steps
 
     def report_progress(self) -> None:
         """Tell how far the run has come."""

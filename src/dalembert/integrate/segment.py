@@ -24,12 +24,15 @@ class Segment(ReadOnlyArrays):
     step_t : array (steps + 1,)
     step_y : array (steps + 1, n)
         States of the form that was integrated.
+    interpolated : bool
+        Whether no steps led from state to state: between them lies the polynomial through all.
     """
 
     context: Any
     mode: tuple[str, ...]
     step_t: Any
     step_y: Any
+    interpolated: bool = False
 
     @cached_property
     def full_y(self) -> Array:

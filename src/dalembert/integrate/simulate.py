@@ -70,6 +70,7 @@ def simulate(
     inputs: Inputs | None = None,
     project: bool = True,
     project_start: bool = True,
+    through_singular: bool | None = None,
     max_step: float = math.inf,
     first_step: float | None = None,
     max_steps: int = 10_000_000,
@@ -104,9 +105,10 @@ def simulate(
         "nonholonomic-leapfrog", "nonholonomic-leapfrog4", "nonholonomic-leapfrog6", "energy2",
         "energy4", "energy6"; for flows whose matrices move by a group "isospectral2",
         "isospectral4", "isospectral6", "rkmk4", "lie-verlet". docs/methods.md compares them. By
-        other packages, which are extras: "heyoka", "cvode-bdf", "cvode-adams", "ida-ggl". "auto"
-        chooses, and says why in ``motion.statistics["method_reason"]``. Where equations become
-        stiff on the way, it makes the run again by a Radau method.
+        other packages, which are extras: "heyoka", "cvode-bdf", "cvode-adams", "ida-ggl". "auto",
+        the default, chooses, and says why in ``motion.statistics["method_reason"]``: it takes
+        "dop853", and makes a run again by a Radau method where it is stiff; many runs go by
+        "taylor" in vector lanes where that pays.
     goal : "long" or None
         "long" chooses a method with fixed steps that keeps the structure of the system, as "auto"
         does with a step, and where none is given a step of a fortieth of the fastest period at the
@@ -133,6 +135,9 @@ def simulate(
         Whether every step ends on the constraints.
     project_start : bool
         Whether a start that breaks the constraints is moved to them (and reported) or refused.
+    through_singular : bool
+        Whether a motion goes on through positions where the constraints lose rank, along the branch
+        with continuous velocity, and says so; by default it ends there.
     max_step, first_step : float
     max_steps : int
     workers : int
@@ -176,6 +181,7 @@ def simulate(
     options = integrate.RunOptions(
         parameters, form, method, rtol, atol, step, every, adapt, at, events, inputs,
         project, project_start, max_step, first_step, max_steps, progress, goal,
+        through_singular,
     )  # fmt: skip
     if is_many(parameters, start):
         return integrate.ensemble_of(model, start, span, options, workers)

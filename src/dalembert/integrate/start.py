@@ -166,16 +166,15 @@ def _velocities(
 
 def changed_symbols(equations: Equations, state: Array, given: Mapping[Any, Any]) -> list[str]:
     """Report symbols of the form whose values differ from those given, after a new choice."""
+    own = own_symbols(equations, given)
+    if not own:
+        return []
     found = {s.name: float(value) for s, value in zip(equations.state, state, strict=True)}
     wanted = {name_of(key): real_number(value) for key, value in given.items()}
-    system = equations.system
-    shared = {s.name for s in (*system.coordinates, *system.velocities, *system.momenta)}
     other = [
-        n
-        for n in found
-        if n in wanted
-        and n not in shared
-        and abs(found[n] - wanted[n]) > LIMIT * (1 + abs(wanted[n]))
+        name
+        for name in found
+        if name in own and abs(found[name] - wanted[name]) > LIMIT * (1 + abs(wanted[name]))
     ]
     if not other:
         return []

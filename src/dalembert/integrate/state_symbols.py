@@ -49,7 +49,8 @@ def shown_states(context: Context, times: Array, states: Array) -> Array:
     n = len(equations.system.coordinates)
     if not len(times):
         return np.zeros((0, 2 * n))
-    return np.hstack([states[:, :n], context.kernel.velocities(times, states, context.parameters)])
+    velocities = context.kernel.velocities(times, states, context.parameters)
+    return np.concatenate((states[:, :n], velocities), axis=1)
 
 
 def own_states(context: Context, times: Array, states: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,16 +25,16 @@ from ..model.work_clock import ClockReading, clock_reading, seconds_since, work
 from ..typing import Array, ArrayLike, Samples, Span, Start
 from .driver import Driver
 from .events.events import Event, read_events
+from .method_watch import MethodWatch, OtherMethodError
 from .methods.method import Method
 from .methods.table import AUTO, find_method
 from .motion import Motion
 from .options import Inputs, Model, RunOptions
-from .stiffness_watch import BecameStiffError, StiffnessWatch
 
 if TYPE_CHECKING:
     from .methods.fixed.step_grid import Stepping
 
-__all__ = ["Task", "read_task", "run_task", "stated_parameters"]
+__all__ = ["Task", "followed", "read_task", "run_task", "stated_parameters"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Task:
     scenario: Scenario | None = field(default=None)
     stepping: Stepping | None = None
     method_reason: str = ""
+    #: Whether the run goes on through positions where the constraints lose rank.
+    through_singular: bool = False
     #: The number of the run among many, by which it draws its noise.
     run: int = 0
 
@@ -67,7 +69,7 @@ class Task:
 def run_task(task: Task, since: ClockReading | None = None) -> Motion:
     """The motion of a task; its statistics say where the seconds since a reading went."""
     before = since or clock_reading()
-    motion = _followed(task)
+    motion = followed(task)
     spent = seconds_since(before)
     wall = clock.perf_counter() - before.wall
     told = motion.statistics
@@ -77,21 +79,16 @@ def run_task(task: Task, since: ClockReading | None = None) -> Motion:
     return motion
 
 
-def _followed(task: Task) -> Motion:
-    """The motion of a task; once more by an implicit method where "auto" meets stiffness."""
+def followed(task: Task) -> Motion:
+    """The motion of a task; once more by another method where the choice was left open."""
     driver = Driver(task)
     if task.method_reason and not task.inputs and task.stepping is None:
-        driver.stiffness = None if find_method(task.method).is_stiff else StiffnessWatch()
+        driver.watch = MethodWatch(task)
     try:
         return driver.execute()
-    except BecameStiffError as found:
-        from .methods.automatic import stiff_method
-
-        reason = (
-            f"the equations became stiff: near t = {found.time:.3g} the steps of {task.method}"
-            " were held short by stability, and the run was made again"
-        )
-        return Driver(stiff_method(task, reason)).execute()
+    except OtherMethodError as found:
+        reason = f"{found.method}, because {found.reason}."
+        return followed(replace(task, method=found.method, method_reason=reason))
 
 
 def read_task(
@@ -100,11 +97,11 @@ def read_task(
     """Read and check a call of `simulate`."""
     scenario = model if isinstance(model, Scenario) else None
     stated = dict(scenario.simulate) if scenario else {}
-    if (options.method or stated.get("method")) == AUTO or options.goal is not None:
+    if (options.method or stated.get("method", AUTO)) == AUTO or options.goal is not None:
         from .methods.automatic import chosen_task
 
         return chosen_task(model, start, span, options, stated)
-    method = find_method(options.method or stated.get("method", "dop853"))
+    method = find_method(options.method or stated["method"])
     atol = stated.get("atol") if options.atol is None else options.atol
     equations = _read_equations(model, options, stated, method, atol)
     interval = _read_span(span if span is not None else stated.get("span"))
@@ -116,6 +113,8 @@ def read_task(
     events = read_events(options.events, equations)
     _check_method(method, equations, events, options, stepping)
     first_step = options.first_step
+    through = options.through_singular
+    through = stated.get("through_singular", False) if through is None else through
     return Task(
         equations=equations,
         parameters=parameters,
@@ -135,6 +134,7 @@ def read_task(
         progress=options.progress,
         scenario=scenario,
         stepping=stepping,
+        through_singular=_read_choice(through, "through_singular"),
     )
 
 

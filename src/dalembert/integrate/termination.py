@@ -40,6 +40,8 @@ PATIENCE = 20_000
 LOST = 1e-6
 #: Rows that are this many times nearer to dependence than at the start are losing rank.
 DEPENDENT = 1e-2
+#: The most constraints that a sentence names.
+NAMED = 8
 #: A constraint that was left out, because it follows from others, holds to this.
 HELD = 1e-6
 #: Parts of the way that is left at which expressions are looked at where a run could not go on.
@@ -249,14 +251,15 @@ def lost_rank(driver: RunLoop) -> str | None:
         return None
     function = ca.Function("rows", kernel._inputs(), [ca.densify(kernel.graph.rows)])
     u = np.zeros(len(kernel.free_inputs))
-    found = []
+    found, lengths = [], np.zeros((kernel.graph.rows.shape[0], 1))
     for t, y in ((driver.task.span[0], driver.start_state), (run.t, run.y)):
         rows = np.asarray(function(t, y, run.context.parameters, u, np.zeros(0)), dtype=float)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not np.all(np.isfinite(rows)) or not np.all(lengths > 0):
+        if not np.all(np.isfinite(rows)):
             return None
-        unit = rows / lengths
-        squares, combinations = np.linalg.eigh(unit @ unit.T)
+        # A row that vanishes on the way is measured by its length at the start.
+        lengths = np.maximum(lengths, np.linalg.norm(rows, axis=1, keepdims=True))
+        scaled = rows / np.where(lengths > 0, lengths, 1.0)
+        squares, combinations = np.linalg.eigh(scaled @ scaled.T)
         found.append((combinations.T, np.sqrt(np.maximum(squares, 0.0))))
     (_, before), (combinations, after) = found
     for size, start, combination in zip(after, before, combinations, strict=True):
@@ -266,9 +269,12 @@ def lost_rank(driver: RunLoop) -> str | None:
                 for name, part in zip(kernel.equations.row_names, combination, strict=True)
                 if abs(part) > 0.05
             ]
+            if len(names) == 1:
+                return f"the gradient of the constraint `{names[0]}` vanishes"
+            more = f" and {len(names) - NAMED} others" * (len(names) > NAMED)
             return (
-                f"the constraints {', '.join(f'`{name}`' for name in names)} come to depend on each"
-                " other"
+                f"the constraints {', '.join(f'`{name}`' for name in names[:NAMED])}{more} come to"
+                " depend on each other"
             )
     return None
 

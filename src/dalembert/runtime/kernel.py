@@ -311,8 +311,11 @@ class Kernel:
 
     def velocities(self, times: Array, states: Array, parameters: Parameters) -> Array:
         """q_dot at many states (nt, n_state), as an array (nt, n)."""
-        width = int(self.graph.velocities.numel())
-        return self._mapped("velocities", width, times, states, parameters)
+        return self._mapped("velocities", self._velocity_count, times, states, parameters)
+
+    @cached_property
+    def _velocity_count(self) -> int:
+        return int(self.graph.velocities.numel())
 
     def energies(self, times: Array, states: Array, parameters: Parameters) -> Array | None:
         """The energy at many states of a large system, (nt,), where it needs no solve; else None.

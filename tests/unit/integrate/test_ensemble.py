@@ -236,7 +236,13 @@ def test_ctrl_c_keeps_what_was_done():
 
     plenty = np.linspace(1.0, 2.0, 4000)
     runs = da.simulate(
-        oscillator(), {x: 1.0}, (0, 10), parameters={k: plenty}, workers=1, progress=press
+        oscillator(),
+        {x: 1.0},
+        (0, 10),
+        parameters={k: plenty},
+        method="dop853",
+        workers=1,
+        progress=press,
     )
     counts = runs.counts
     assert counts["finished"] >= 64 and counts["not run"] > 0

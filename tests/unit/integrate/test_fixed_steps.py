@@ -345,7 +345,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"method": "gauss4", "step": 0.1, "first_step": 0.1},
         "takes fixed steps .seen: first_step",
     ),
-    "step of dop853": ({"step": 0.1}, "dop853 chooses its steps .seen: step = 0.1"),
+    "step of dop853": (
+        {"method": "dop853", "step": 0.1},
+        "dop853 chooses its steps .seen: step = 0.1",
+    ),
     "every of dop853": (
         {"method": "dop853", "every": 3},
         "dop853 chooses its steps .seen: every = 3",
@@ -465,7 +468,7 @@ def test_a_tolerance_of_a_scenario_does_not_speak_of_fixed_steps() -> None:
     [
         ('method = "gauss4"\n', "needs a step"),
         ('method = "gauss4"\nstep = 0.1\nrtol = 1e-8\n', "takes fixed steps"),
-        ("step = 0.1\n", "chooses its steps"),
+        ('method = "dop853"\nstep = 0.1\n', "chooses its steps"),
         ('method = "gaus4"\nstep = 0.1\n', "did you mean gauss4"),
         ('method = "gauss4"\nstep = -0.1\n', "must be positive"),
     ],

@@ -190,7 +190,7 @@ def test_blocks_that_were_broken_off_do_not_count(tmp_path):
         raise KeyboardInterrupt
 
     path = tmp_path / "runs.zarr"
-    options = {"store": path, "chunk": 1, "workers": 2, "progress": press}
+    options = {"method": "dop853", "store": path, "chunk": 1, "workers": 2, "progress": press}
     runs = da.sweep(
         OSCILLATOR, {"k": [1.0, 2.0, 3.0, 4.0]}, start={"x": 1.0}, span=(0, 3_000), **options
     )

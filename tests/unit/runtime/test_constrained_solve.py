@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.errors import ContradictionError, SingularError
-from dalembert.runtime.gauss.constrained_solve import solve
+from dalembert.runtime.gauss.constrained_solve import solve, solve_rows
 from dalembert.runtime.gauss.factorisations import RANK_TOLERANCE
 
 SEEDS = st.integers(0, 10_000)
@@ -392,3 +392,16 @@ def test_a_row_that_is_about_to_vanish_gives_way_although_more_of_it_is_left() -
         found = solve(np.eye(3), np.zeros(3), rows[order], right[order])
         assert found.rank == 2
         assert np.allclose(found.z, goal, rtol=0, atol=1e-14)
+
+
+def test_rows_of_a_large_condition_are_solved_without_squaring_it() -> None:
+    """An inverse mass matrix of condition 1e8, as Hamilton's form inverts it for the momenta."""
+    ratio, light, heavy = 312.0**2, 0.036, 28.8
+    inverse = np.array(
+        [[1 / light + ratio**2 / heavy, -ratio / heavy], [-ratio / heavy, 1 / heavy]]
+    )
+    momenta = np.array([-3.0, 2.0])
+    found = solve_rows(inverse, inverse @ momenta)
+    np.testing.assert_allclose(inverse @ found, inverse @ momenta, rtol=1e-9)
+    with pytest.raises(SingularError):
+        solve((inverse.T @ inverse), inverse.T @ momenta)

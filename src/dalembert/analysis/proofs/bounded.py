@@ -16,7 +16,12 @@ import sympy
 from sympy.simplify.fu import TR5, TR6
 
 from ...algebra.graph import GraphAlgebra
-from ...algebra.simplify.simplifier import expansion_size, is_small_quotient, simplify
+from ...algebra.simplify.simplifier import (
+    expand_angles,
+    expansion_size,
+    is_small_quotient,
+    simplify,
+)
 from ...algebra.structure import Verdict, without_unrepresented
 from ...typing import Array
 
@@ -131,7 +136,7 @@ def _is_zero(expression: sympy.Expr) -> bool:
         return True
     if expanded.has(sympy.sin, sympy.cos, sympy.tan):
         plain = expanded.replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
-        plain = sympy.expand(sympy.expand_trig(plain))
+        plain = sympy.expand(expand_angles(plain))
         if any(sympy.expand(rule(plain)) == 0 for rule in (TR5, TR6)):
             return True
     above = sympy.fraction(sympy.together(expanded, deep=True))[0]

@@ -67,7 +67,9 @@ def ask(
         if given is not None:
             remedy = "leave it out; `start` tells it"
             raise ModelError("`given` speaks of a motion", type(model).__name__, remedy)
-        motion = simulate(model, start, span, **options)
+        is_named = isinstance(model, Scenario) and "method" in model.simulate
+        steps = {} if is_named else {"method": "dop853"}
+        motion = simulate(model, start, span, **{**steps, **options})
         check_single(motion)
         stated = dict(model.start) if isinstance(model, Scenario) else {}
         stated |= by_name(start, "start")
@@ -243,6 +245,9 @@ def _refuse(motion: Motion) -> None:
     if motion.outcome is Outcome.STOPPED:
         what = "The end of the motion is an event, whose time has a derivative of its own"
         raise ModelError(what, seen=motion.message, remedy="simulate to a fixed time")
+    if any(segment.interpolated for segment in motion.segments):
+        what = "The motion crosses a singular position, where its derivative is not found"
+        raise ModelError(what, seen=motion.message, remedy="end the span before that position")
     check_contacts(motion)
     inputs = motion.segments[0].context.kernel.free_inputs
     if inputs:

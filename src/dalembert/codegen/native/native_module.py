@@ -95,19 +95,22 @@ class NativeModule:
         function = plain(self._library.addresses[entry.__name__])
 
         def call(*arguments: Argument) -> Any:
-            return function(*map(_passed, arguments))
+            # Arrays and records go by their addresses, numbers as they are.
+            return function(
+                *[
+                    each.address
+                    if isinstance(each, Record)
+                    else address_of(each)
+                    if isinstance(each, np.ndarray)
+                    else each
+                    for each in arguments
+                ]
+            )
 
         call.__doc__, call.__name__ = entry.__doc__, entry.__name__
         # The code lives as long as someone can call it.
         call.library = self._library  # type: ignore[attr-defined]
         return call
-
-
-def _passed(argument: Argument) -> Any:
-    """Arrays and records go by their addresses, numbers as they are."""
-    if isinstance(argument, Record):
-        return argument.address
-    return address_of(argument) if isinstance(argument, np.ndarray) else argument
 
 
 def _key(

@@ -168,10 +168,13 @@ class LightRun(RunLoop):
             )
             return Termination(outcome, str(error))
         try:
-            return self.follow()
+            ending = self.follow()
         except RunError:  # an ending that only the driver can tell
             self.is_left = True
             return None
+        if ending is not None and ending.outcome is Outcome.SINGULAR:
+            self.is_left = self.task.through_singular
+        return None if self.is_left else ending
 
     def judged(self, ending: Termination, is_small: bool) -> Termination | None:
         """The termination with its diagnostics.

@@ -23,6 +23,7 @@ from ...model.io.atomic_file import place_beside, write_whole
 from ...model.names import shortened
 from ...model.read_only import ReadOnlyArrays, read_only
 from ...typing import Array, Samples, Start, Symbol
+from ..methods.automatic import suited_to_many
 from ..motion import Motion
 from ..options import RunOptions
 from ..outcome import Outcome
@@ -356,6 +357,7 @@ def ensemble_of(
         )
     plan, axes = read_plan(model, start, span, options)
     shape, dims, coordinates = laid_out(axes)
+    plan = replace(plan, task=suited_to_many(plan.task, math.prod(shape)))
     p, v = flat_values(plan, axes, shape)
     began = clock.perf_counter()
     results = run_all(plan, p, v, workers, options.progress)

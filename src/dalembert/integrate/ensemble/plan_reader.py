@@ -46,6 +46,8 @@ def described(plan: RunPlan) -> dict[str, Any]:
         found |= {"rtol": task.rtol, "atol": float(np.min(task.atol))}
     else:
         found["step"] = abs(task.stepping.step)
+    if task.method_reason:
+        found["method_reason"] = task.method_reason
     return found | {"span": [float(task.span[0]), float(task.span[1])]}
 
 

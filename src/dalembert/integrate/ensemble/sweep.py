@@ -30,7 +30,7 @@ from .ensemble import Ensemble, RunInputs
 from .plan_reader import described, flat_values
 from .run_table import SweepAxis, Table, laid_out
 from .store import RunBlocks, SweepStore, check_path
-from .sweep_plan import Order, order_of, plan_of, system_of
+from .sweep_plan import Order, order_of, plan_of, suited_order, system_of
 from .threads import thread_count
 
 if TYPE_CHECKING:
@@ -124,7 +124,10 @@ def sweep(
         check_path(path, resume)
     named = by_name(over, "grid of a sweep")
     axes = [*_axes(model, named, paired, sample, seed), *derived]
-    order = _ordered(model, axes, start, parameters, span, at, options)
+    order = suited_order(
+        _ordered(model, axes, start, parameters, span, at, options),
+        math.prod(laid_out(list(axes))[0]),
+    )
     work = _Work(plan_of(order), order, axes, workers, progress)
     kept, done = _opened(path, work, axes, chunk, client is not None or scheduler is not None)
     return _executed(work, kept, done, client, scheduler)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from ...model.io.files import dumps, loads
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...typing import Array, ArrayLike, Span
+from ..methods.automatic import suited_to_many
 from ..options import RunOptions
 from .chunks import Results, RunPlan, run_chunk
 from .plan_reader import read_plan
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ...model.system import System
     from ..options import Model
 
-__all__ = ["Order", "execute", "order_of", "plan_of", "system_of"]
+__all__ = ["Order", "execute", "order_of", "plan_of", "suited_order", "system_of"]
 
 #: Options of `simulate` that a sweep takes.
 OPTIONS = (
@@ -119,7 +120,7 @@ def order_of(
         )
     options = stated | {name: value for name, value in given.items() if value is not None}
     options |= {key: value for key, value in (("span", span), ("at", at)) if value is not None}
-    if options.get("method", "dop853") == "dop853" and "method" in given:
+    if options.get("method") == "dop853" and "method" in given:
         options.pop("step", None)
     known = {symbol.name for symbol in scenario.system.parameters}
     values = {
@@ -185,9 +186,22 @@ def _planned(order: Order) -> RunPlan:
     span, at = options.pop("span", None), options.pop("at", None)
     if "max_steps" in options:
         options["max_steps"] = int(options["max_steps"])
+    reason = options.pop("method_reason", None)
     plan, _ = read_plan(loads(order.text), None, span, RunOptions(at=at, **options))
+    if reason is not None:
+        plan = replace(plan, task=replace(plan.task, method_reason=reason))
     plan.prepare()
     return plan
+
+
+def suited_order(order: Order, count: int) -> Order:
+    """The order with the method that suits so many runs, so that all workers take the same."""
+    task = plan_of(order).task
+    suited = suited_to_many(task, count)
+    if suited is task:
+        return order
+    chosen = {"method": suited.method, "method_reason": suited.method_reason}
+    return replace(order, options=json.dumps(json.loads(order.options) | chosen, sort_keys=True))
 
 
 def execute(order: Order, parameters: Array, values: Array) -> Results:

@@ -78,6 +78,8 @@ def read_events(given: Events, equations: Equations) -> tuple[Event, ...]:
             remedy="pass events=[da.event(expression)]",
         ) from None
     found = [item if isinstance(item, Event) else event(item) for item in items]
+    if not found:
+        return ()
     system = equations.system
     known = {
         t,

@@ -38,11 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Vanishing",
+    "constraint_rows",
     "has_unwatched_rows",
     "hold_watch",
     "is_watched",
+    "least_unwatched_row",
     "row_reversed",
-    "shortest_unwatched_row",
     "vanished_row",
     "vanishing_row",
 ]
@@ -205,7 +206,7 @@ def _is_too_large(kernel: Kernel) -> bool:
 
 
 class UnwatchedRow(NamedTuple):
-    """Of the rows that can vanish and were not watched, the one that became shortest.
+    """Of the rows that can vanish and were not watched, the one of least norm.
 
     Attributes
     ----------
@@ -228,10 +229,10 @@ def has_unwatched_rows(kernel: Kernel) -> bool:
     return _unwatched(kernel) is not None
 
 
-def shortest_unwatched_row(
+def least_unwatched_row(
     kernel: Kernel, times: Array, states: Array, parameters: Array
 ) -> UnwatchedRow:
-    """The unwatched row that is shortest at states of a motion, (k, n)."""
+    """The unwatched row of least norm at states of a motion, (k, n)."""
     unwatched = _unwatched(kernel)
     assert unwatched is not None
     entries, owners, names = unwatched
@@ -301,7 +302,7 @@ def vanishing_row(driver: Driver) -> Vanishing | None:
     name = _constraint_rows(kernel)[1][number]
     if not _counts(driver, number, t, y):
         return None
-    if _is_short(driver, number, _rows(driver, run.t, run.y)[number]):
+    if _is_short(driver, number, constraint_rows(driver, run.t, run.y)[number]):
         return Vanishing(run.t, name)
     held = run.context.fields.arrays
     kept = {field: held[field].copy() for field in ("active_rows", "info") if field in held}
@@ -316,7 +317,7 @@ def vanished_row(driver: RunLoop) -> Vanishing | None:
     run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
     if watch is None or not run.context.fields.watch_program:
         return None
-    rows = _rows(driver, run.t, run.y)
+    rows = constraint_rows(driver, run.t, run.y)
     for number in watch.numbers:
         if _is_short(driver, number, rows[number]) and _counts(
             driver, number, driver.task.span[0], driver.start_state
@@ -325,7 +326,8 @@ def vanished_row(driver: RunLoop) -> Vanishing | None:
     return None
 
 
-def _rows(driver: RunLoop, t: float, y: Array) -> Array:
+def constraint_rows(driver: RunLoop, t: float, y: Array) -> Array:
+    """The gradients of the constraints (m, n) at a state."""
     kernel = driver.kernel
     function: DenseFunction = kernel.cache.get(
         "row values", lambda: DenseFunction(kernel._inputs(), [_constraint_rows(kernel)[0]])
@@ -335,13 +337,13 @@ def _rows(driver: RunLoop, t: float, y: Array) -> Array:
 
 def _counts(driver: RunLoop, number: int, t: float, y: Array) -> bool:
     """Whether a row is independent of the others at a state, so that the rank drops with it."""
-    rows = _rows(driver, t, y)
+    rows = constraint_rows(driver, t, y)
     return rank(np.delete(rows, number, axis=0)).rank < rank(rows).rank if len(rows) > 1 else True
 
 
 def _approach(driver: Driver, number: int, t: float, y: Array, end: float) -> float | None:
     """The time at which a row vanishes after (t, y); None if it reaches the end without."""
-    length, row = end - t, _rows(driver, t, y)[number]
+    length, row = end - t, constraint_rows(driver, t, y)[number]
     if _is_short(driver, number, row):
         return t
     h = length / 8
@@ -351,7 +353,7 @@ def _approach(driver: Driver, number: int, t: float, y: Array, end: float) -> fl
             return None
         h = left if abs(h) > abs(left) else h
         after = _step(driver, t, y, h)
-        new = None if after is None else _rows(driver, t + h, after)[number]
+        new = None if after is None else constraint_rows(driver, t + h, after)[number]
         if after is not None and np.linalg.norm(new - row) <= CHANGE * np.linalg.norm(row):
             t, y, row, h = t + h, after, new, 1.5 * h
             continue

@@ -50,6 +50,9 @@ JUMP = 1e-7
 
 def state_switches(kernel: Kernel) -> list[Switch]:
     """The switches that depend on the state, where they can be written in the kernel's state."""
+    switches = model_switches(kernel)
+    if not switches:
+        return []
     equations = kernel.equations
     system = equations.system
     fixed = {time_symbol, *system.parameters}
@@ -62,7 +65,7 @@ def state_switches(kernel: Kernel) -> list[Switch]:
     }
     return [
         s
-        for s in model_switches(kernel)
+        for s in switches
         if s.expression.free_symbols - fixed and s.expression.free_symbols <= known
     ]
 

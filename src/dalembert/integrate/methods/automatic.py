@@ -1,19 +1,10 @@
-r"""``method="auto"``: the method that suits a task, and a sentence that says why.
+r"""``method="auto"``, the default: the method that suits a task, and a sentence that says why.
 
 With a step, or with goal="long", the first method of a list whose hypotheses hold is taken, from
-the one that keeps most to the one that asks for least. Without one, the choice is between
-expansions, Runge-Kutta steps and implicit formulas. The last are for stiff equations: an explicit
-step h must keep h L below a bound, where -L is the real part of the fastest decay, although nothing
-happens any more on that time scale (E. Hairer, G. Wanner: Solving Ordinary Differential Equations
-II, section IV.2). The estimate compares
-
-    L |t1 - t0| / 6                                  steps that stability asks of an explicit
-    method of order 8, with 0.3 (10 + |lambda| |t1 - t0|) / tol^(1/6)    steps that accuracy asks
-    of Radau's method of order 9
-
-at the start, with lambda the fastest of the other eigenvalues of the derivative of the rates, and
-the time that steps of both kinds take. Equations that become stiff later are noticed by the driver
-(`StiffnessWatch`), and the run is made again by an implicit method.
+the one that keeps most to the one that asks for least. Without one, a run takes Runge-Kutta steps;
+the driver notices where stability holds them short (`MethodWatch`), and makes the run again by an
+implicit method. For many runs, one of them is made first: its steps tell what all of them cost, and
+whether expansions in vector lanes save more than they take to compile.
 """
 
 from __future__ import annotations
@@ -30,35 +21,25 @@ from ...errors import DalembertError, FormError, ModelError
 from ...model.flow_system import Flow
 from ...runtime.kernel import kernel_of
 from ...runtime.kernel_derivatives import regular_rates
-from ..tolerances import LEAST_RTOL, LOCAL_SHARE
+from ..events.rank_watch import is_watched
+from ..events.stop_times import has_stops, is_controlled
+from ..input_table import InputTable
 from .adaptive.taylor_programs import check_expansion
 from .groups.group_tables import action_tables
+from .run_costs import compile_seconds, has_short_program, runge_kutta_seconds
 from .table import AUTO, find_method
 
 if TYPE_CHECKING:
-    from ...typing import Array, Samples, Span, Start
+    from ...typing import Samples, Span, Start
     from ..options import Model, RunOptions
     from ..task import Task
 
-__all__ = ["Stiffness", "chosen_task", "stiff_method", "stiffness"]
+__all__ = ["chosen_task", "suited_to_many"]
 
-#: Up to this tolerance expansions are faster than Runge-Kutta steps, where they exist.
-FINE = 1e-9
-#: Expansions of longer programs take longer to compile than most runs last.
-LONGEST_EXPANSION = 4000
-#: h L of an explicit method of order 8 at its limit of stability.
-STABLE = 6.0
-#: Steps of Radau's method of order 9 for each radian of the motion, at tolerance one.
-STEPS_PER_RADIAN = 0.3
-#: Seconds of a step beside its evaluations, evaluations of a step, and seconds of an operation in
-#: them; evaluations of the Jacobian count by their length.
-IMPLICIT_STEP, EXPLICIT_STEP, OPERATION = (4e-6, 25.0), (0.4e-6, 14.0), 1e-9
-#: From this tolerance on, the method of order 5 takes less work than that of order 9.
-COARSE = 1e-5
 #: Steps in the fastest period of a long run.
 STEPS_PER_PERIOD = 40.0
-#: The part of the fastest decay that counts as fast as well.
-ALSO_FAST = 0.1
+#: What lanes of expansions leave of the time of Runge-Kutta steps: 0.07 to 0.18 were measured.
+LANES_SHARE = 0.2
 #: The largest state whose eigenvalues are looked at.
 MOST_SYMBOLS = 200
 
@@ -134,8 +115,7 @@ def chosen_task(
         options = replace(options, step=step, rtol=None, atol=None, goal=None)
         return _stepped_task(model, start, span, options, "the goal is a long run")
     task = read_task(model, start, span, replace(options, method="dop853"))
-    method, reason = _without_step(task)
-    return replace(task, method=method, method_reason=reason)
+    return replace(task, method_reason=_reason(task))
 
 
 def _check_goal(options: RunOptions) -> None:
@@ -150,19 +130,12 @@ def _check_goal(options: RunOptions) -> None:
         )
 
 
-def stiff_method(task: Task, reason: str) -> Task:
-    """The same task by the implicit method that suits its tolerance."""
-    method = "radau5" if task.rtol >= COARSE else "radau9"
-    return replace(task, method=method, method_reason=f"{method}, because {reason}.")
-
-
 # -- with a step -----------------------------------------------------------------------------------
 
 
 def _long_step(task: Task) -> float:
     """A step for a long run: a part of the fastest period at the start, which divides the span."""
-    found, length = stiffness(task), abs(task.span[1] - task.span[0])
-    fastest = 0.0 if found is None else max(found.decay, found.slow)
+    fastest, length = _fastest_rate(task), abs(task.span[1] - task.span[0])
     if not fastest * length > 0.0:
         raise ModelError(
             "No step can be proposed for the long run",
@@ -213,124 +186,70 @@ def _check_actions(task: Task) -> None:
 # -- without one -----------------------------------------------------------------------------------
 
 
-def _without_step(task: Task) -> tuple[str, str]:
-    """The method that chooses its steps, and the reason."""
-    equations = task.equations
-    system = equations.system
-    if system.unilateral:
-        return "dop853", "dop853, because contacts open and close."
+def _reason(task: Task) -> str:
+    """Why a run that chooses its steps begins by those of dop853."""
+    if task.equations.system.unilateral:
+        return "dop853, because contacts open and close."
     if task.inputs:
-        return (
-            "dop853",
-            f"dop853, because the input {next(iter(task.inputs))} is a function of Python.",
-        )
-    found = stiffness(task)
-    if found is not None and found.is_stiff:
-        implicit = stiff_method(
-            task,
-            f"the equations are stiff: the fastest decay takes {1 / found.decay:.1e} of a time"
-            " unit and the rest of the motion is slower",
-        )
-        return implicit.method, implicit.method_reason
-    if task.rtol > FINE:
-        return "dop853", f"dop853, because rtol = {task.rtol:g} is not so fine that expansions pay."
-    kernel = kernel_of(equations, system.parameters)
-    if kernel.solved is None or kernel.program("fast").operation_count > LONGEST_EXPANSION:
-        return "dop853", "dop853, because the equations are too long for Taylor expansions."
+        name, law = next(iter(task.inputs.items()))
+        kind = "a table" if isinstance(law, InputTable) else "a function of Python"
+        return f"dop853, because the input {name} is {kind}."
+    return "dop853, because it takes any system and no other method was found to pay."
+
+
+def suited_to_many(task: Task, count: int) -> Task:
+    """The task of `count` runs with the method that suits them, by the steps of one of them."""
+    from ..task import followed
+
+    if not task.method_reason or task.stepping is not None or task.inputs or count < 2:
+        return task
+    equations = task.equations
+    kernel = kernel_of(equations, equations.system.parameters)
+    try:
+        sample = followed(replace(task, progress=None)).statistics
+    except DalembertError:
+        return task  # the runs themselves will say what is wrong
+    steps, method, reason = (sample[key] for key in ("steps", "method", "method_reason"))
+    if method != task.method:
+        return replace(task, method=method, method_reason=reason)
+    whole = runge_kutta_seconds(kernel, count * steps)
+    if (1.0 - LANES_SHARE) * whole <= 2.0 * compile_seconds(kernel):
+        return task  # one expansion for lanes, and one for runs that are made alone
+    if task.events or equations.system.unilateral or not has_short_program(kernel):
+        return task
+    expanded = replace(task, method="taylor")
+    if has_stops(kernel) or is_controlled(kernel, expanded) or is_watched(kernel):
+        return task
     try:
         check_expansion(equations)
-    except FormError as error:
-        return "dop853", f"dop853, because there is no Taylor expansion: {error.what}."
-    return (
-        "taylor",
-        (
-            f"taylor, because the equations are analytic and rtol = {task.rtol:g} is fine:"
-            " expansions take fewer steps."
-        ),
+    except FormError:
+        return task
+    return replace(
+        expanded,
+        method_reason="taylor, because the equations are analytic and expansions go in lanes: one"
+        f" of the {count} runs takes {steps} steps of dop853.",
     )
 
 
-class Stiffness(NamedTuple):
-    """What the eigenvalues at the start say.
-
-    Attributes
-    ----------
-    decay : float
-        -Re of the fastest decay.
-    slow : float
-        The largest absolute value among the other eigenvalues.
-    explicit, implicit : float
-        Steps that stability asks of an explicit method, and that accuracy asks of an implicit one.
-    dearer : float
-        How much longer an implicit step takes.
-    """
-
-    decay: float
-    slow: float
-    explicit: float
-    implicit: float
-    dearer: float
-
-    @property
-    def is_stiff(self) -> bool:
-        """Whether implicit steps, although dearer, are less work."""
-        return self.explicit > self.dearer * self.implicit
-
-
-def stiffness(task: Task) -> Stiffness | None:
-    """The eigenvalues of the rates at the start of a task; None where they cannot be had."""
+def _fastest_rate(task: Task) -> float:
+    """The largest absolute eigenvalue of the rates at the start of a task; 0 if unknown."""
     from ..driver import Driver
 
     kernel = kernel_of(task.equations, task.equations.system.parameters)
     if kernel.n_state > MOST_SYMBOLS:
-        return None
+        return 0.0
     driver = Driver(task)
     driver.mode, driver.kernel = (), kernel
     try:
         y = driver._start().state
         rates = regular_rates(driver.kernel).rates
     except DalembertError:
-        return None  # the run itself will say what is wrong
+        return 0.0  # the run itself will say what is wrong
     symbols = driver.kernel.algebra.vector(driver.kernel.equations.state)
-    derivative = kernel.cache.get(
-        "eigenvalue jacobian",
-        lambda: ca.Function("derivative", kernel._inputs(), [ca.jacobian(rates, symbols)]),
-    )
+    derivative = ca.Function("derivative", kernel._inputs(), [ca.jacobian(rates, symbols)])
     values = np.asarray(
         derivative(task.span[0], y, task.parameters, np.zeros(0), np.zeros(0)), dtype=float
     )
     if not np.all(np.isfinite(values)):
-        return None
-    operations = (
-        driver.kernel.program("fast").operation_count
-        if driver.kernel.solved is not None
-        else kernel.n**3
-    )
-    return judged(values, task.span, task.rtol, operations)
-
-
-def judged(
-    derivative: Array, span: tuple[float, float], rtol: float, operations: int = 100
-) -> Stiffness:
-    """Whether a matrix of derivatives is that of stiff equations, for a span that may go backwards.
-
-    `operations` are those of one evaluation of the rates: the more there are, the less the overhead
-    of implicit steps counts.
-
-    >>> judged(np.diag([-1e7, -1.0]), (0.0, 10.0), 1e-6).is_stiff, judged(
-    ...     np.diag([-10.0, -1.0]), (0.0, 10.0), 1e-6
-    ... ).is_stiff
-    (True, False)
-    """
-    length = abs(span[1] - span[0])
-    eigenvalues = np.linalg.eigvals(derivative) * (1.0 if span[1] >= span[0] else -1.0)
-    decay = max(0.0, float(np.max(-eigenvalues.real, initial=0.0)))
-    others = eigenvalues[-eigenvalues.real < ALSO_FAST * decay] if decay > 0 else eigenvalues
-    slow = float(np.max(np.abs(others), initial=0.0))
-    tolerance = max(LOCAL_SHARE * rtol, LEAST_RTOL)
-    implicit = STEPS_PER_RADIAN * (10.0 + slow * length) * tolerance ** (-1.0 / 6.0)
-    seconds = [
-        begin + evaluations * operations * OPERATION
-        for begin, evaluations in (IMPLICIT_STEP, EXPLICIT_STEP)
-    ]
-    return Stiffness(decay, slow, decay * length / STABLE, implicit, seconds[0] / seconds[1])
+        return 0.0
+    return float(np.max(np.abs(np.linalg.eigvals(values)), initial=0.0))

@@ -317,6 +317,7 @@ def _private(motion: Motion) -> xarray.Dataset:
         ],
         "charts": [list(segment.context.kernel.equations.chart) for segment in motion.segments],
         "steps": [len(segment.step_t) for segment in motion.segments],
+        "interpolated": [segment.interpolated for segment in motion.segments],
         "impacts": [[float(time), name] for time, name in motion.impacts],
         "contact_changes": [[float(change.time), *change[1:]] for change in motion.modes],
         "switches": [[float(time), sentence] for time, sentence in motion.switches],

@@ -35,6 +35,9 @@ __all__ = ["input_note", "stored_motion", "without_native_code"]
 #: The versions of the record that we read, and the first one whose files are sealed.
 FORMATS, SEALED = (2, 3), 3
 
+#: What to do with a file that contradicts itself.
+DAMAGED = "the file is damaged: take a copy of it, or run the motion again"
+
 
 def stored_motion(public: StoredArrays, private: StoredArrays, is_sealed: bool) -> Motion:
     """The motion of a file's two groups (`StoredArrays`); `is_sealed` if its seal was intact."""
@@ -79,7 +82,7 @@ def stored_motion(public: StoredArrays, private: StoredArrays, is_sealed: bool) 
         call=_call(record, private),
     )
     if not _fits(motion, record, _array(private["passage_y"])):
-        raise FileError("The file holds a motion whose parts do not fit together")
+        raise FileError("The file holds a motion whose parts do not fit together", remedy=DAMAGED)
     # The names and values of a motion come from what was observed; here that is read, not computed.
     own = {name for symbols in record["letters"] for name in symbols} - set(record["state"])
     own_symbols = {
@@ -158,7 +161,7 @@ def without_native_code(motion: Motion) -> tuple[Segment, ...]:
             context = LazyContext(
                 motion.equations, segment.mode, symbols, tuple(equations.chart), modes, record
             )
-        found.append(Segment(context, segment.mode, segment.step_t, segment.step_y))
+        found.append(replace(segment, context=context))
     return tuple(found)
 
 
@@ -227,12 +230,18 @@ def _segments(
 ) -> tuple[Segment, ...]:
     times, states = _array(private["step_t"]), _array(private["step_y"])
     width = max(len(symbols) for symbols in record["letters"])
-    if states.shape != (len(times), width) or sum(record["steps"]) != len(times):
-        raise FileError("The file holds steps that do not fit together")
+    interpolated = record.get("interpolated", [False] * len(record["steps"]))
+    if (
+        states.shape != (len(times), width)
+        or sum(record["steps"]) != len(times)
+        or len(interpolated) != len(record["steps"])
+    ):
+        seen = f"{len(times)} times, {len(states)} states, {sum(record['steps'])} steps"
+        raise FileError("The file holds steps that do not fit together", seen, DAMAGED)
     modes: dict[Any, Equations] = {}
     segments, first = [], 0
-    parts = zip(record["modes"], record["letters"], record["charts"], record["steps"], strict=True)
-    for names, symbols, chart, count in parts:
+    kinds = (record[name] for name in ("modes", "letters", "charts", "steps"))
+    for names, symbols, chart, count, is_interpolated in zip(*kinds, interpolated, strict=True):
         here = slice(first, first + count)
         context = LazyContext(equations, tuple(names), tuple(symbols), tuple(chart), modes, record)
         segments.append(
@@ -241,6 +250,7 @@ def _segments(
                 tuple(names),
                 times[here],
                 np.ascontiguousarray(states[here][:, : len(symbols)]),
+                is_interpolated,
             )
         )
         first += count

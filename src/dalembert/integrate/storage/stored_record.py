@@ -79,6 +79,7 @@ KINDS: Mapping[str, Callable[[Any], bool]] = {
 
 #: Parts that files of earlier versions do not have.
 ADDED: Mapping[str, Callable[[Any], bool]] = {
+    "interpolated": _list_of(lambda value: isinstance(value, bool)),
     "contact_changes": _list_of(
         lambda value: (
             isinstance(value, list)

@@ -127,10 +127,11 @@ def solve_rows(rows: ArrayLike, right: ArrayLike) -> Array:
         scaled = table / np.where(lengths > 0, lengths, 1.0)[:, None]
         units = np.abs(scaled).max(axis=0, initial=0.0)
         units = np.where(units > 0, units, 1.0)
-        scaled = scaled / units
-        found = solve(
-            scaled.T @ scaled, scaled.T @ (wanted / np.where(lengths > 0, lengths, 1.0)), gauge=True
-        )
+        scaled, wanted = scaled / units, wanted / np.where(lengths > 0, lengths, 1.0)
+        try:  # by reflections: the condition of scaled.T @ scaled is that of `scaled` squared
+            found = solve(np.eye(len(units)), np.zeros(len(units)), scaled, wanted)
+        except ContradictionError:
+            found = solve(scaled.T @ scaled, scaled.T @ wanted, gauge=True)
         return found.z / units
 
 

@@ -143,6 +143,13 @@ def interpolate(ns: int, x: float, y: Reals, F: Reals, out: Reals) -> None:
 
 
 @native
+def interpolate_points(ns: int, count: int, x: Reals, y: Reals, F: Reals, out: Reals) -> None:
+    """out[k] <- the state at the fraction x[k] of a step that began at y."""
+    for k in range(count):
+        interpolate(ns, x[k], y, F, out + k * ns)
+
+
+@native
 def interpolate_rate(ns: int, x: float, h: float, F: Reals, out: Reals) -> None:
     """out <- the time derivative of the interpolated state at the fraction x of a step h."""
     for i in range(ns):
@@ -266,17 +273,19 @@ class Interpolator:
         steps = np.clip(
             np.searchsorted(nodes, self.sign * times[places], side="right") - 1, 0, len(nodes) - 2
         )
-        interpolated = self.functions["interpolate"]
+        interpolated = self.functions["interpolate_points"]
         for number, own in by_step(steps, places):
             begin, finish = self.segment.step_t[number], self.segment.step_t[number + 1]
             self._prepare(
                 begin, finish - begin, self.segment.step_y[number], self.segment.step_y[number + 1]
             )
-            for place in own:
-                x = (times[place] - begin) / (finish - begin) if finish != begin else 1.0
-                interpolated(
-                    len(self.stage), x, self.segment.step_y[number], self.polynomial, result[place]
-                )
+            x = np.ones(len(own))
+            if finish != begin:
+                x[:] = (times[own] - begin) / (finish - begin)
+            found = np.empty((len(own), len(self.stage)))
+            start = self.segment.step_y[number]
+            interpolated(len(self.stage), len(own), x, start, self.polynomial, found)
+            result[own] = found
 
     def _prepare(self, t: float, h: float, y: Array, y_end: Array) -> None:
         # A stage may need the Gauss solve although both ends do not.
@@ -318,7 +327,7 @@ DOP853_STEP = AdaptiveStep(
         (residual_points, dop853_points),
         (residual_point, dop853_point),
     ),
-    entries=(step, dense_coefficients, interpolate),
+    entries=(step, dense_coefficients, interpolate_points),
     dense=Interpolator,
     prepare=_prepare,
     rows=16,
