@@ -35,10 +35,11 @@ class NotGenericError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """Accelerations, how far rounding moves each, and the scale of each coordinate's equation."""
+    """Accelerations, how far rounding moves each, and how far rounding of the momenta does."""
 
     accelerations: tuple[float, ...]
     sensitivity: tuple[float, ...]
+    momentum_sensitivity: tuple[float, ...]
 
 
 class Oracle:
@@ -77,7 +78,7 @@ class Oracle:
                 for own in level
             ]
         )
-        blocks = [self.mass, self.force, self.rows, self.right]
+        blocks = [self.mass, self.force, self.rows, self.right, sympy.Matrix(momenta)]
         self.function = sympy.lambdify(
             self.symbols, [list(block) for block in blocks], [SWITCHES, "mpmath"], cse=True
         )
@@ -96,8 +97,22 @@ class Oracle:
             ]
             with mpmath.workprec(53):  # rounding inside the expressions
                 moved.append(self._solved([_mpf(x) for x in point], None))
+            by_momenta = self._solved(self._with_rounded_momenta(point, chance), None)
             spread = [max(abs(other[k] - exact[k]) for other in moved) for k in range(len(exact))]
-        return Answer(tuple(map(float, exact)), tuple(map(float, spread)))
+            apart = [abs(x - y) for x, y in zip(by_momenta, exact, strict=True)]
+        return Answer(*(tuple(map(float, column)) for column in (exact, spread, apart)))
+
+    def _with_rounded_momenta(self, point: list[Fraction], chance: Random) -> list[Any]:
+        """A point whose velocities are those of momenta that are rounded."""
+        exact = [_mpf(x) for x in point]
+        n = len(self.found.names)
+        mass, *_, momenta = self.function(*exact)
+        change = mpmath.matrix([p * ROUNDING * chance.uniform(-1, 1) for p in momenta])
+        try:
+            moved = mpmath.lu_solve(_square(mass, n), change)
+        except ZeroDivisionError as error:
+            raise NotGenericError("the momenta do not determine the velocities") from error
+        return [*exact[: n + 1], *(v + dv for v, dv in zip(exact[n + 1 :], moved, strict=True))]
 
     def _solved(self, point: list[Any], chance: Random | None) -> list[Any]:
         """The accelerations at a point; with random numbers, of equations that are rounded."""
@@ -112,7 +127,7 @@ class Oracle:
                 [x * (1 + ROUNDING * chance.uniform(-1, 1)) for x in block] for block in blocks
             ]
         n, m = len(self.found.names), len(self.found.constraints)
-        mass, force, rows, right = blocks
+        mass, force, rows, right, _ = blocks
         matrix, column = mpmath.zeros(n + m), mpmath.zeros(n + m, 1)
         for i in range(n):
             column[i] = force[i]
@@ -125,6 +140,10 @@ class Oracle:
             column[n + k] = right[k]
         _check_condition(matrix, n)
         return list(mpmath.lu_solve(matrix, column)[:n])
+
+
+def _square(entries: list[Any], n: int) -> Any:
+    return mpmath.matrix([[entries[i * n + j] for j in range(n)] for i in range(n)])
 
 
 def _mpf(value: Fraction) -> Any:

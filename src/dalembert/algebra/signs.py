@@ -15,6 +15,7 @@ from math import comb, prod
 import sympy
 
 from .graph import GraphAlgebra
+from .simplify.simplifier import expand_angles
 
 __all__ = ["nowhere_zero"]
 
@@ -56,7 +57,7 @@ def _in_squares(
     expression: sympy.Expr,
 ) -> tuple[Mapping[tuple[int, ...], sympy.Expr], tuple[int, ...]] | None:
     """The coefficients by exponents of sin^2, and the degrees; None if it is no polynomial."""
-    spread = sympy.expand_trig(expression)
+    spread = expand_angles(expression)
     angles = sorted({wave.args[0] for wave in spread.atoms(sympy.sin, sympy.cos)}, key=str)
     if not 0 < len(angles) <= MOST_ANGLES:
         return None

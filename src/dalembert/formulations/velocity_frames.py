@@ -25,7 +25,12 @@ import sympy
 
 from ..algebra.graph import GraphAlgebra
 from ..algebra.signs import nowhere_zero
-from ..algebra.simplify.simplifier import expansion_size, lowest_terms, simplify
+from ..algebra.simplify.simplifier import (
+    expand_angles,
+    expansion_size,
+    lowest_terms,
+    simplify,
+)
 from ..algebra.tree import TreeAlgebra
 from ..errors import FormError
 from ..model.symbols import Parameter
@@ -233,7 +238,7 @@ def _direction(inside: sympy.Matrix) -> list[sympy.Expr] | None:
     minors = signed_minors(inside)
     if sum(expansion_size(entry) ** 2 for entry in minors) > MOST_TERMS:
         return None
-    present = [sympy.expand_trig(entry) for entry in minors if entry != 0]
+    present = [expand_angles(entry) for entry in minors if entry != 0]
     if not present:
         return None
     circular = sorted(set().union(*(e.atoms(sympy.sin, sympy.cos) for e in present)), key=str)
@@ -242,7 +247,7 @@ def _direction(inside: sympy.Matrix) -> list[sympy.Expr] | None:
     try:
         common = reduce(sympy.gcd, [entry.xreplace(plain) for entry in present])
         kept = [
-            lowest_terms(sympy.cancel(sympy.expand_trig(e).xreplace(plain) / common).xreplace(back))
+            lowest_terms(sympy.cancel(expand_angles(e).xreplace(plain) / common).xreplace(back))
             for e in minors
         ]
     except sympy.PolynomialError:

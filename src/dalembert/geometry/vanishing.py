@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import sympy
 
 from ..algebra.graph import GraphAlgebra
+from ..algebra.simplify.simplifier import expand_angles
 from ..algebra.structure import Verdict, without_unrepresented
 from ..errors import ModelError
 
@@ -116,7 +117,7 @@ def _is_zero(expression: sympy.Expr) -> bool:
     if expanded == 0:
         return True
     if expanded.has(sympy.sin, sympy.cos):
-        expanded = _without_cosines(sympy.expand(sympy.expand_trig(expanded)))
+        expanded = _without_cosines(sympy.expand(expand_angles(expanded)))
         if expanded == 0:
             return True
     if expanded.count_ops() > MOST_OPERATIONS:

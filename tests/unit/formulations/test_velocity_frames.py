@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from sympy import Symbol, cos, simplify, sin, sqrt
+from sympy import Symbol, cos, simplify, sin, sqrt, tanh
 
 import dalembert as da
 from dalembert.algebra.signs import nowhere_zero
@@ -268,3 +268,19 @@ def test_what_is_factored_has_few_digits() -> None:
     assert is_small_quotient(few) and not is_small_quotient(many)
     assert is_small_quotient((0.5 * a + 0.25) * b)
     assert not is_small_quotient(sum(k / 7 * a**k * b for k in range(1, 12)))
+
+
+@pytest.mark.parametrize("function", [cos, tanh])
+def test_large_multiples_of_an_angle_are_not_expanded(function: Any) -> None:
+    """tanh(200 x y) as a quotient of degree 200 ended in a RecursionError."""
+    x, y, z = da.coordinates("x y z")
+    rolling = da.velocity((2 + y) * x.dot + function(200 * x * y) * y.dot + x * z.dot)
+    plane = da.velocity(7 * x.dot - y.dot + 2 * z.dot)
+    kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    system = da.System([x, y, z], kinetic=kinetic, potential=z, constraints=[rolling, plane])
+    start = {"x": 18.5, "y": 41.0, "z": -8.0, "x_dot": 1.0}
+    ends = [
+        da.simulate(system, start, (0, 0.01), form=form, rtol=1e-11)["z"][-1]
+        for form in ("lagrange", "maggi", "hamel", "gibbs-appell")
+    ]
+    np.testing.assert_allclose(ends, ends[0], rtol=1e-9)

@@ -11,13 +11,22 @@ import math
 from collections.abc import Iterable, Sequence
 
 import sympy
+from sympy.functions.elementary.hyperbolic import HyperbolicFunction
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from .quotient_printer import LOOKS, QuotientPrinter
 from .quotients import AngleSubstitution, Generators
 from .trigonometric_ring import TooMuchWorkError, Work
 from .written_terms import size
 
-__all__ = ["EFFORT", "expansion_size", "is_small_quotient", "lowest_terms", "simplify"]
+__all__ = [
+    "EFFORT",
+    "expand_angles",
+    "expansion_size",
+    "is_small_quotient",
+    "lowest_terms",
+    "simplify",
+]
 
 #: The work that one expression may take, and the least that is worth beginning.
 EFFORT, LEAST_EFFORT = 150_000, 5_000
@@ -27,6 +36,9 @@ FEW_LOOKS = 50
 FACTORED_SYMBOLS, FACTORED_OPERATIONS, FACTORED_TERMS = 8, 100, 200
 #: The most binary digits of all its numbers; factors are sought among integers of that length.
 FACTORED_BITS = 400
+#: The most angles in a sum, and the largest multiple of one, in which functions are expanded:
+#: cos(200 x) is a polynomial of degree 200 in cos(x).
+MOST_ANGLES, LARGEST_MULTIPLE = 8, 16
 
 
 def simplify(
@@ -129,3 +141,23 @@ def expansion_size(expression: sympy.Basic) -> float:
                 abs(int(expression.exp)), 40
             )
     return 1.0
+
+
+def expand_angles(expression: sympy.Expr) -> sympy.Expr:
+    """Expand functions of sums and of small multiples of angles; larger multiples stay.
+
+    >>> x = sympy.Symbol("x")
+    >>> expand_angles(sympy.sin(2 * x) + sympy.tanh(200 * x))
+    2*sin(x)*cos(x) + tanh(200*x)
+    """
+    periodic = expression.atoms(TrigonometricFunction, HyperbolicFunction)
+    kept = {node: sympy.Dummy() for node in periodic if _is_large_multiple(node.args[0])}
+    back = {symbol: node for node, symbol in kept.items()}
+    return sympy.expand_trig(expression.xreplace(kept)).xreplace(back)
+
+
+def _is_large_multiple(angle: sympy.Expr) -> bool:
+    terms = sympy.Add.make_args(sympy.expand_mul(angle, deep=False))
+    return len(terms) > MOST_ANGLES or any(
+        abs(term.as_coeff_Mul()[0]) > LARGEST_MULTIPLE for term in terms
+    )

@@ -340,21 +340,14 @@ class ReducedFunctions:
         nothing = Projection(
             algebra.zeros(0), algebra.zeros(0, size), algebra.zeros(n + size, size)
         )
-        bound, held = self.shape_constraints, nothing
-        rows, right = algebra.zeros(0, size), algebra.zeros(0)
-        count = len(bundle.shape_rows)
-        if count:
-            by_speed = algebra.jacobian(bound, self.shape_velocities)
-            rows = algebra.columns([by_speed, algebra.zeros(count, m)])
-            moved = algebra.along(bound, self.shape, self.shape_velocities)
-            right = -(moved + algebra.jacobian(bound, self.time))
-            unit = algebra.jacobian(unknowns, unknowns)
-            held = Projection(bound, rows, algebra.stack([algebra.zeros(n, size), unit]))
-            residual = residual if reconstruct else bound
+        held, right = nothing, algebra.zeros(0)
+        if bundle.shape_rows:
+            held, right = self._held_shape(unknowns, n)
+            residual = residual if reconstruct else held.residual
         return GaussBlocks(
             stated_metric=metric,
             force=force,
-            rows=rows,
+            rows=held.rows,
             right=right,
             unknowns=unknowns,
             multipliers=algebra.vector([Parameter(f"mu_{x}") for x in bundle.shape_row_names]),
@@ -370,6 +363,17 @@ class ReducedFunctions:
             outputs=outputs,
             section=self.section_minors,
         )
+
+    def _held_shape(self, unknowns: Any, n: int) -> tuple[Projection, Any]:
+        """The constraints on the shape beside n velocities, and their right-hand side."""
+        algebra, bound = self.algebra, self.shape_constraints
+        size, count = unknowns.shape[0], len(self.bundle.shape_rows)
+        by_speed = algebra.jacobian(bound, self.shape_velocities)
+        rows = algebra.columns([by_speed, algebra.zeros(count, len(self.bundle.momenta))])
+        moved = algebra.along(bound, self.shape, self.shape_velocities)
+        unit = algebra.jacobian(unknowns, unknowns)
+        held = Projection(bound, rows, algebra.stack([algebra.zeros(n, size), unit]))
+        return held, -(moved + algebra.jacobian(bound, self.time))
 
     @property
     def section_minors(self) -> Any | None:
