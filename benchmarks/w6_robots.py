@@ -7,6 +7,7 @@ Newton-Euler equations in NumPy.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -25,8 +26,6 @@ from w6_models import GRAVITY, Task, exact, task_of
 LARGEST_ERROR = 1e-9
 #: States of one call of our native loops, and numbers of its result: no more than a cache holds.
 MANY, RESULTS = 500, 500_000
-#: Robots whose derivatives we do not compile: too many pairs of joints.
-NOT_DERIVED = ("chain200",)
 #: Set where a process only fills the cache of a warm start.
 FILLING = "BENCH_FILL"
 
@@ -83,8 +82,7 @@ def dalembert(task: Task) -> Robot:
         "native_us": equations("native"),
         "inverse_us": batch("inverse_dynamics", len(q)),
     }
-    if task.path.stem not in NOT_DERIVED:
-        tasks["derivatives_us"] = batch("inverse_derivatives", 3 * len(q) ** 2)
+    tasks["derivatives_us"] = batch("inverse_derivatives", 3 * len(q) ** 2)
     return Robot(
         lambda: model.forward_dynamics(q, v, np.zeros(len(q)))[places],
         tasks,
@@ -92,12 +90,12 @@ def dalembert(task: Task) -> Robot:
     )
 
 
-def pinocchio(task: Task) -> Robot:
+def pinocchio_state(task: Task) -> tuple[Any, np.ndarray, np.ndarray, list[int]]:
+    """Pinocchio's model of a robot, its coordinates, its velocities, and the indices of joints."""
     import pinocchio as pin
 
     root = (pin.JointModelFreeFlyer(),) if task.free else ()
     model = pin.buildModelFromUrdf(str(task.path), *root)
-    data = model.createData()
     q, v = pin.neutral(model), np.zeros(model.nv)
     places = [model.idx_vs[model.getJointId(name)] for name in task.joints]
     for name, at, angle, rate in zip(task.joints, places, task.q, task.v, strict=True):
@@ -110,7 +108,14 @@ def pinocchio(task: Task) -> Robot:
         w, *vector = task.quaternion
         q[:7] = [*task.position, *vector, w]
         v[:3], v[3:6] = task.turned.T @ task.velocity, task.turned.T @ task.spin
-    zero = np.zeros(model.nv)
+    return model, q, v, places
+
+
+def pinocchio(task: Task) -> Robot:
+    import pinocchio as pin
+
+    model, q, v, places = pinocchio_state(task)
+    data, zero = model.createData(), np.zeros(model.nv)
     return Robot(
         lambda: pin.aba(model, data, q, v, zero)[places],
         {
@@ -122,6 +127,57 @@ def pinocchio(task: Task) -> Robot:
             ),
         },
         overhead=True,
+    )
+
+
+#: A native loop behind C code of CasADi; the next input depends on the last output.
+LOOP = """
+void repeat(int count, const double* q, double* v, const double* u, double* out) {
+  const double* arguments[8] = {q, v, u};
+  double* results[8] = {out};
+  static casadi_int integers[100000];
+  static double numbers[1000000];
+  for (int k = 0; k < count; ++k) {
+    NAME(arguments, results, integers, numbers, 0);
+    v[LAST] += 1e-13 * out[LAST];
+  }
+}
+"""
+
+
+def pinocchio_generated(task: Task) -> Robot:
+    """C code of Pinocchio over CasADi, by gcc -O3; BENCH_GENERATOR names the program of it."""
+    model, q, v, places = pinocchio_state(task)
+    folder = Path(tempfile.mkdtemp())
+    model.saveToBinary(str(folder / "model.bin"))
+    out, zero = np.zeros(model.nv), np.zeros(model.nv)
+
+    def compiled(name: str) -> Callable[[int], None]:
+        code, library = folder / f"{name}.c", folder / f"{name}.so"
+        program = os.environ["BENCH_GENERATOR"]
+        command = [program, str(folder / "model.bin"), code.name, name]
+        subprocess.run(command, cwd=folder, check=True)
+        with code.open("a") as file:
+            file.write(LOOP.replace("NAME", name).replace("LAST", str(model.nv - 1)))
+        options = ["-O3", "-march=native", "-fPIC", "-shared", "-lm"]
+        subprocess.run(["gcc", str(code), *options, "-o", str(library)], check=True)
+        loop = ctypes.CDLL(str(library)).repeat
+        arrays = [ctypes.c_void_p(each.ctypes.data) for each in (q, v, zero, out)]
+        return lambda count: loop(count, *arrays)
+
+    forward = compiled("aba")
+
+    def accelerations() -> np.ndarray:
+        forward(1)
+        return out[places].copy()
+
+    def inverse() -> tuple[Callable[[], Any], int]:
+        loop = compiled("rnea")
+        return lambda: loop(1000), 1000
+
+    return Robot(
+        accelerations,
+        {"native_us": lambda: (lambda: forward(1000), 1000), "inverse_us": inverse},
     )
 
 
@@ -215,6 +271,8 @@ OURS = (
 SIZES = ("chain10", "tree10", "quadruped", "humanoid", "chain50", "tree50", "chain200", "tree200")
 #: Further sizes where BENCH_ROBOTS names a folder with these files.
 PUBLIC = ("ur5", "panda", "solo12", "talos_full")
+#: Robots whose C code gcc compiles within the limit of a measurement.
+COMPILED = ("chain10", "tree10", "quadruped", "humanoid", *PUBLIC)
 ENTRIES = (
     Entry("dalembert", FILES, dalembert, OURS),
     Entry(
@@ -222,6 +280,20 @@ ENTRIES = (
     ),
     Entry("dalembert-warm", FILES, dalembert, OURS, sizes=("chain10", "humanoid")),
     Entry("pinocchio", FILES, pinocchio, ("pinocchio",)),
+    *(
+        (
+            Entry(
+                "pinocchio-generated-c",
+                FILES,
+                pinocchio_generated,
+                ("pinocchio",),
+                compiler=True,
+                sizes=COMPILED,
+            ),
+        )
+        if "BENCH_GENERATOR" in os.environ
+        else ()
+    ),
     Entry("mujoco", FILES, mujoco, ("mujoco",)),
     Entry("drake", FILES, drake, ("pydrake.multibody.plant",)),
 )

@@ -1,7 +1,7 @@
 """Generate the pages that come from the library, then build the site: what `make docs` runs.
 
 docs/generated/ gets the reference, the gallery with its pictures, Gavin's figures, the verification
-table with its errata, the measured performance, and copies of the documents at the root of the
+table with its errata, and copies of the documents at the root of the
 repository. MkDocs then builds docs/ into site/. Nothing is fetched from a network.
 """
 
@@ -351,15 +351,6 @@ def reference_pages() -> None:
     write_reference(GENERATED / "reference")
 
 
-def performance_page() -> None:
-    """What was measured beside other packages, with a picture."""
-    from performance import newest_results, page, scaling_picture
-
-    results = newest_results(ROOT / "benchmarks" / "results")
-    scaling_picture(results, GENERATED / "scaling.png")
-    (GENERATED / "performance.md").write_text(page(results, "scaling.png"), encoding="utf-8")
-
-
 PAGES: dict[str, Callable[[], None]] = {
     "documents": root_documents,
     "reference": reference_pages,
@@ -367,7 +358,6 @@ PAGES: dict[str, Callable[[], None]] = {
     "gavin": gavin_page,
     "verify": verify_page,
     "errata": errata_page,
-    "performance": performance_page,
 }
 
 

@@ -1,5 +1,7 @@
-"""The page of measured performance and its picture, from the newest file of benchmarks/results;
-nothing is measured here.
+"""Write docs/performance.md and its picture from benchmarks/results; nothing is measured here.
+
+The newest dated file has whole runs of the first workloads; a workload that latest.json has whole
+replaces it. `python scripts/performance.py --check` compares the page with the files.
 
 Entries are compared that start from the same place, as `benchmarks/README.md` says; ratios come
 from the rows of the file. What falls short is listed by one rule: every cost in which the best peer
@@ -9,7 +11,10 @@ from the same start is faster than our best entry.
 from __future__ import annotations
 
 import json
+import math
 import re
+import statistics
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +37,7 @@ class Table:
     title: str
     columns: tuple[tuple[str, str, str], ...]
     ranked: int
+    sizes: tuple[float, ...] = ()
 
 
 def by_size(
@@ -41,7 +47,14 @@ def by_size(
         title,
         tuple((f"{key}-{label}{size}", metric, f"{label} = {size}") for size in sizes),
         ranked,
+        tuple(map(float, sizes)),
     )
+
+
+def by_case(
+    key: str, cases: Sequence[str], metric: str, title: str, sizes: tuple[float, ...] = ()
+) -> Table:
+    return Table(title, tuple((f"{key}-{case}", metric, case) for case in cases), 0, sizes)
 
 
 CHAIN, MASSES = ("2", "10", "40", "100", "200"), ("10", "100", "1000", "10000")
@@ -73,6 +86,16 @@ LONG = tuple(
         ("constraint_error", "rods"),
     )
 )
+
+ROBOTS = ("ur5", "panda", "solo12", "talos_full", "quadruped", "humanoid")
+CHAINS, TREES, LINKS = (
+    ("chain10", "chain50", "chain200"),
+    ("tree10", "tree50", "tree200"),
+    (10.0, 50.0, 200.0),
+)
+CONTACTS = ("slide", "stick", "backspin", "bounce", "stack", "spheres")
+CARTS = ("cart-effort", "cart-time")
+PLANS = ("biped", "block-effort", "block-time", "brachistochrone", "heisenberg", "disk-gait")
 
 #: Heading, what is done, and the tables of each workload.
 WORKLOADS: tuple[tuple[str, str, str, tuple[Table, ...]], ...] = (
@@ -148,7 +171,57 @@ WORKLOADS: tuple[tuple[str, str, str, tuple[Table, ...]], ...] = (
         "0.01. What counts is whether the energy drifts and the rods keep their lengths.",
         (Table("After a million steps", LONG, 0),),
     ),
+    (
+        "W6",
+        "Robots from files",
+        "Robots of URDF and MJCF files, chains and trees: accelerations, joint forces and their "
+        "derivatives in native code, and the time from the file to the first of them.",
+        (
+            by_case("W6", ROBOTS, "native_us", "Forward dynamics, µs"),
+            by_case("W6", ROBOTS, "inverse_us", "Inverse dynamics, µs"),
+            by_case("W6", ROBOTS, "derivatives_us", "Derivatives of the accelerations, µs"),
+            by_case("W6", ROBOTS, "derive_compile_s", "From the file to native code, seconds"),
+            by_case("W6", CHAINS, "native_us", "Chains, forward dynamics, µs", LINKS),
+            by_case("W6", TREES, "native_us", "Trees, forward dynamics, µs", LINKS),
+            by_case("W6", CHAINS, "derive_compile_s", "Chains, file to native code, s", LINKS),
+        ),
+    ),
+    (
+        "W7",
+        "Contact and friction",
+        "Bodies with shapes on a plane and on each other; `dalembert` takes Moreau's steps, "
+        "`dalembert-events` finds the events.",
+        (
+            by_case("W7", CONTACTS, "integrate_s", "Integration, seconds"),
+            by_case("W7", CONTACTS, "final_error", "Error at the end"),
+            by_case("W7", CONTACTS, "unconverged_steps", "Steps that did not converge"),
+        ),
+    ),
+    (
+        "W8",
+        "Optimal trajectories",
+        "From the statement of the problem to its solution. The tolerances and meshes differ, so "
+        "that times belong to the gap of the cost below them.",
+        (
+            by_case("W8", CARTS, "total_s", "Everything, seconds"),
+            by_case("W8", CARTS, "cost_gap", "Gap of the cost to the best known"),
+            by_case("W8", PLANS, "total_s", "Problems without a peer here, seconds"),
+        ),
+    ),
+    (
+        "W9",
+        "Closed mechanisms",
+        "Rows and trees of four-bars, nets of rods, platforms, with sizes up to 200.",
+        (),
+    ),
 )
+
+#: Why a peer is faster, where it is known.
+REASONS = {
+    "script_s": "imports of SymPy, NumPy and CasADi, 0.8 s, and compilation",
+    "W1-N200 derive_compile_s": "sums of the energies in SymPy",
+    "W6 derive_compile_s": "we write and compile code for the robot, peers interpret its tree",
+}
 
 
 class Results:
@@ -255,13 +328,36 @@ def short_reason(text: str) -> str:
 
 
 def newest_results(folder: Path) -> Results:
-    """The newest dated file, or latest.json where there is none."""
+    """The newest dated file, with the workloads that latest.json has whole in its place."""
     dated = sorted(
         path for path in folder.glob("*.json") if re.fullmatch(r"\d{4}-\d\d-\d\d.*", path.stem)
     )
-    return Results(
-        json.loads((dated[-1] if dated else folder / "latest.json").read_text(encoding="utf-8"))
-    )
+    latest = json.loads((folder / "latest.json").read_text(encoding="utf-8"))
+    if not dated:
+        return Results(latest)
+    data = json.loads(dated[-1].read_text(encoding="utf-8"))
+    whole = {key: run for key, run in latest.get("runs", {}).items() if run["complete"]}
+    kept = [row for row in data["rows"] if row["workload"].split("-")[0] not in whole]
+    data["rows"] = kept + [row for row in latest["rows"] if row["workload"].split("-")[0] in whole]
+    data["starts"] |= {key: latest["starts"][key] for key in whole}
+    return Results(data | {"runs": whole})
+
+
+def exponent(sizes: Sequence[float], values: Sequence[float | None]) -> float | None:
+    """The exponent e of value ~ N^e, by least squares of the logarithms over sizes from 10 on.
+
+    >>> exponent((2, 10, 100), (9.0, 3.0, 300.0))
+    2.0
+    """
+    points = [
+        (math.log(size), math.log(value))
+        for size, value in zip(sizes, values, strict=False)
+        if size >= 10 and value
+    ]
+    if len(points) < 2:
+        return None
+    fitted, _ = statistics.linear_regression(*zip(*points, strict=True))
+    return round(fitted, 2)
 
 
 def number(value: float | None) -> str:
@@ -285,7 +381,8 @@ def table_lines(results: Results, key: str, table: Table) -> list[str]:
     """A table as Markdown; our entries are bold."""
     workload, metric, label = table.columns[table.ranked]
     place = (workload, metric)
-    head = ["", "starts from", *(heading for _, _, heading in table.columns), "to the best peer"]
+    head = ["", "starts from", *(heading for _, _, heading in table.columns)]
+    head += ["exponent in N"] * bool(table.sizes) + ["to the best peer"]
     lines = [
         f"**{table.title}**\n",
         "| " + " | ".join(head) + " |",
@@ -297,13 +394,13 @@ def table_lines(results: Results, key: str, table: Table) -> list[str]:
             continue
         ratio = results.ratio(place, who)
         name = f"**{who}**" if is_ours(who) else who
-        lines.append(
-            "| " + " | ".join([name, start, *map(number, cells), number(ratio and ratio[1])]) + " |"
-        )
+        growth = [number(exponent(table.sizes, cells))] if table.sizes else []
+        told = [name, start, *map(number, cells), *growth, number(ratio and ratio[1])]
+        lines.append("| " + " | ".join(told) + " |")
     note = (
         f"Ratios: {label}, to the fastest peer that starts from the same place; below 1 is faster."
     )
-    return [*lines, "", f"<small>{note}</small>\n"]
+    return [*lines, "", f"<small>{note}</small>\n"] if is_cost(metric) else [*lines, ""]
 
 
 def page(results: Results, picture: str) -> str:
@@ -319,7 +416,7 @@ def page(results: Results, picture: str) -> str:
         (
             "What `make bench` measured beside other packages: the same models, the same accuracy,"
             " one machine, CPU seconds. This page is written by `scripts/performance.py` from the"
-            " newest file of `benchmarks/results`; how the times are taken, and what may be"
+            " files of `benchmarks/results`; how the times are taken, and what may be"
             " compared with what, is told in `benchmarks/README.md`.\n"
         ),
         (
@@ -335,9 +432,13 @@ def page(results: Results, picture: str) -> str:
         *shortfall_lines(results),
     ]
     for key, title, about, tables in WORKLOADS:
-        if not results.entries(key):
-            continue
         lines += [f"## {key}: {title}\n", f"{about}\n"]
+        if not any(workload.split("-")[0] == key for workload, _, _ in results.rows):
+            lines.append("Not yet measured whole: there are no figures.\n")
+            continue
+        if key in results.data.get("runs", {}):
+            run = results.data["runs"][key]
+            lines.append(f"Measured on {run['date'][:10]}. {run.get('note', '')}".strip() + "\n")
         for table in tables:
             lines += table_lines(results, key, table)
         trouble = results.trouble(key)
@@ -347,11 +448,11 @@ def page(results: Results, picture: str) -> str:
         if key == "W3":
             lines.append(
                 "![Work against precision of the methods of"
-                " integration](../pictures/work-precision.png)\n"
+                " integration](pictures/work-precision.png)\n"
             )
             lines.append(
                 "The picture compares the library's own methods with each other;"
-                " [Methods](../methods.md) explains it.\n"
+                " [Methods](methods.md) explains it.\n"
             )
     return "\n".join(lines)
 
@@ -374,11 +475,16 @@ def shortfall_lines(results: Results) -> list[str]:
         "`script_s` is a whole run of the interpreter with all imports, `call_us` a call from "
         "Python, `native_us` one in a "
         "native loop.\n",
-        "| workload | cost | ours | the peer | ratio |", "| --- | --- | ---: | --- | ---: |",
+        "| workload | cost | ours | the peer | ratio | why |",
+        "| --- | --- | ---: | --- | ---: | --- |",
     ]  # fmt: skip
     for workload, metric, who, peer, ratio in rows:
         ours, theirs = (number(results.value(workload, name, metric)) for name in (who, peer))
-        lines.append(f"| {workload} | `{metric}` | {ours} | {peer}, {theirs} | {number(ratio)} |")
+        key = workload.split("-")[0]
+        known = (f"{workload} {metric}", f"{key} {metric}", metric)
+        why = next((REASONS[name] for name in known if name in REASONS), "not known")
+        cells = [workload, f"`{metric}`", ours, f"{peer}, {theirs}", number(ratio), why]
+        lines.append("| " + " | ".join(cells) + " |")
     return [
         *lines,
         "",
@@ -439,3 +545,22 @@ def curve(results: Results, who: str, metric: str) -> tuple[list[float], list[fl
     )
     found = [(float(size), value) for size, value in pairs if value is not None]
     return [size for size, _ in found], [value for _, value in found]
+
+
+def main() -> int:
+    """Write the page and its picture, or with --check compare the page."""
+    root = Path(__file__).resolve().parent.parent
+    results, path = newest_results(root / "benchmarks" / "results"), root / "docs/performance.md"
+    text = page(results, "pictures/scaling.png")
+    if "--check" in sys.argv[1:]:
+        if path.read_text(encoding="utf-8") == text:
+            return 0
+        print("docs/performance.md is out of date: run python scripts/performance.py")
+        return 1
+    scaling_picture(results, root / "docs" / "pictures" / "scaling.png")
+    path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
