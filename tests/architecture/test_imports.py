@@ -11,14 +11,9 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
-
-import dalembert
-
-SOURCE = Path(dalembert.__file__).parent
-FILES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
+from tests.source_trees import FILES, SOURCE, nodes_of, tree_of
 
 CORE = {"errors", "model", "algebra", "geometry", "formulations", "codegen", "runtime", "integrate"}
 #: Parts that only name what others hold.
@@ -108,11 +103,6 @@ FORBIDDEN_CALLS = {"eval", "exec", "sympify", "parse_expr", "__import__"}
 FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 
 
-@cache
-def tree_of(file: str) -> ast.Module:
-    return ast.parse((SOURCE / file).read_text(encoding="utf-8"))
-
-
 def part_of(file: str) -> str:
     return file.split("/")[0].removesuffix(".py")
 
@@ -130,7 +120,9 @@ def imports_of(file: str) -> tuple[tuple[str, bool, int], ...]:
                 child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
             )
             inside = inside or (
-                isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+                isinstance(child, ast.If)
+                and isinstance(child.test, ast.Name)
+                and child.test.id == "TYPE_CHECKING"
             )
             if isinstance(child, ast.Import):
                 yield from ((alias.name, deferred, child.lineno) for alias in child.names)
@@ -197,7 +189,7 @@ def test_compiled_code_knows_no_formulation() -> None:
 
 def calls_of(file: str) -> Iterator[tuple[str, ast.Call]]:
     """Every call with the last word of what is called."""
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute):
                 yield node.func.attr, node
@@ -223,7 +215,7 @@ def test_the_thresholds_of_rank_stand_beside_the_decision() -> None:
     thresholds = {"RANK_TOLERANCE", "PIVOT_TOLERANCE", "DOUBTFUL_PIVOT"}
     homes: dict[str, list[str]] = {name: [] for name in thresholds}
     for file in FILES:
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             if (
                 isinstance(node, ast.Name)
                 and isinstance(node.ctx, ast.Store)
@@ -249,7 +241,7 @@ def test_text_is_never_executed(part: str) -> None:
         ]  # sympify under another name
         named = {
             alias.name
-            for node in ast.walk(tree_of(file))
+            for node in nodes_of(file)
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
@@ -327,7 +319,7 @@ def test_every_imported_package_is_declared() -> None:
         for requirement in (*project["dependencies"], *(line for extra in extras for line in extra))
     }
     for path in FILES:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module]

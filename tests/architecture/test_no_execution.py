@@ -5,14 +5,11 @@ a list, with its reason.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
+from tests.source_trees import FILES, nodes_of
 
-import dalembert
-
-SOURCE = Path(dalembert.__file__).parent
 #: Functions, by their last name, that run text or bytes as code, or turn text into code.
 RUNNING = {
     "eval",
@@ -107,11 +104,11 @@ ALLOWED_FOLDERS = {"verification": {"lambdify"}}
 OWN = {"re.compile", "equations.compile", "self.compile"}
 
 
-def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+def calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
     """Every call with its name as it is written, such as np.load; an unknown object is a question
     mark.
     """
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id=name)):
                 yield name, node
@@ -121,10 +118,10 @@ def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
                 yield f"?.{name}", node
 
 
-def findings(text: str) -> set[str]:
-    """The calls and imports of a source text that run things."""
-    tree, found = ast.parse(text), set()
-    for name, node in calls(tree):
+def findings(nodes: Sequence[ast.AST]) -> set[str]:
+    """The calls and imports among nodes of a source text that run things."""
+    found = set()
+    for name, node in calls(nodes):
         last = name.rpartition(".")[2]
         if (
             last in RUNNING and name not in OWN and not (last == "compile" and "." in name)
@@ -135,7 +132,7 @@ def findings(text: str) -> set[str]:
                 isinstance(option.value, ast.Constant) and not option.value.value
             ):
                 found.add(f"{option.arg}=")
-    for node in ast.walk(tree):
+    for node in nodes:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
         found |= {f"import {name}" for name in names if name.partition(".")[0] in MODULES}
@@ -144,10 +141,9 @@ def findings(text: str) -> set[str]:
 
 def test_every_call_that_runs_something_is_listed() -> None:
     seen = set()
-    for path in sorted(SOURCE.rglob("*.py")):
-        place = path.relative_to(SOURCE).as_posix()
-        free = ALLOWED_FOLDERS.get(place.partition("/")[0], set())
-        seen |= {(place, name) for name in findings(path.read_text(encoding="utf-8")) - free}
+    for file in FILES:
+        free = ALLOWED_FOLDERS.get(file.partition("/")[0], set())
+        seen |= {(file, name) for name in findings(nodes_of(file)) - free}
     assert seen == set(ALLOWED)
     assert all(len(reason.split()) > 3 for reason in ALLOWED.values())
 
@@ -166,4 +162,4 @@ def test_every_call_that_runs_something_is_listed() -> None:
     ],
 )
 def test_the_search_finds_what_it_looks_for(text: str, found: str) -> None:
-    assert found in findings(text)
+    assert found in findings([*ast.walk(ast.parse(text))])

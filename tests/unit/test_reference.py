@@ -165,9 +165,11 @@ def test_performance_tells_what_falls_short():
 def test_the_performance_page_is_made_of_the_newest_results():
     performance = script("performance")
     results = performance.newest_results(ROOT / "benchmarks" / "results")
-    text = performance.page(results, "scaling.png")
+    text = performance.page(results, "pictures/scaling.png")
+    written = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert text == written, "run python scripts/performance.py"
     assert results.data["date"][:10] in text
-    for key in ("W1", "W2", "W3", "W4", "W5"):
+    for key in ("W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9"):
         assert f"## {key}: " in text
     value = results.value("W3-rtol1e-10", "dalembert", "final_error")
     assert value is not None and performance.number(value) in text
