@@ -18,6 +18,7 @@ from ...plotting.motion_samples import Array, evaluate, event_marks, finite_span
 from ...plotting.scenes.page_scene import scene_of
 from ...typing import ArrayLike
 from ..job_progress import JobProgress
+from ..packed_columns import packed
 from .character import conserved_of
 from .scenarios import RecentItems, options_of, scenario_of, span_of
 
@@ -51,11 +52,9 @@ def run(request: dict[str, Any], job_context: JobProgress) -> dict[str, Any]:
     _motions.put(request["id"], motion)
     integrals = bool(request.get("integrals", True))
     answer = _result(motion, scenario, int(request["frames"]), job_context, integrals)
-    return {
-        "id": request["id"],
-        "label": request.get("label", ""),
-        "seconds": clock.perf_counter() - began,
-    } | answer
+    head = {"id": request["id"], "label": request.get("label", "")}
+    found = packed(answer) if request.get("packed") else answer
+    return head | {"seconds": clock.perf_counter() - began} | found
 
 
 def motion_of(request: dict[str, Any], job_context: JobProgress) -> Motion:

@@ -7,6 +7,7 @@ the same object, with all that was derived and compiled from it.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 import warnings
 from collections import OrderedDict
@@ -66,6 +67,7 @@ class RecentItems(Generic[Value]):
 
 
 _built_in = RecentItems[Scenario](MOST_KEPT)
+_plain = RecentItems[Scenario](MOST_KEPT)
 _warnings = RecentItems[tuple[str, ...]](MOST_KEPT)
 _systems, _scenarios = RecentItems[System | Flow](MOST_KEPT), RecentItems[Scenario](MOST_KEPT)
 
@@ -100,6 +102,10 @@ def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
     read = _scenarios.get(stated)
     if read is not None:
         return read
+    plain = _plain.get(request["text"])
+    if plain is not None:
+        own = {key: value for key, value in parameters.items() if key in plain.parameters}
+        return plain.replacing(parameters={**plain.parameters, **own})
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", DalembertWarning)
         scenario = loads(request["text"], parameters, folder=request.get("folder"))
@@ -114,7 +120,23 @@ def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
     else:
         scenario = scenario.replacing(system=system)
     _scenarios.put(stated, scenario)
+    if _is_plain(request["text"]):
+        _plain.put(request["text"], scenario)
     return scenario
+
+
+def _is_plain(text: str) -> bool:
+    """Whether values of parameters change nothing else: no number of the text is an expression of
+    them.
+    """
+    if is_robot_text(text):
+        return False
+    table = tomllib.loads(text)
+    parameters = table.get("parameters", {})
+    numbers = json.dumps([table.get("start", {}), table.get("simulate", {})], default=str)
+    return not any(
+        isinstance(value, str) for value in parameters.values()
+    ) and parameters.keys().isdisjoint(re.findall(r"\w+", numbers))
 
 
 def _key(text: str) -> str:

@@ -48,6 +48,20 @@ export const getBlob = async (path) => {
   return { blob: await response.blob(), name: fileName(response.headers.get("Content-Disposition")) };
 };
 
+const NUMBERS = { f4: Float32Array, f8: Float64Array };
+
+/** An answer with its packed columns, {f8: base64}, as lists of numbers; null where one is not finite. */
+export function unpack(value) {
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.length && typeof value[0] === "object" ? value.map(unpack) : value;
+  const [kind, ...others] = Object.keys(value);
+  if (NUMBERS[kind] && !others.length && typeof value[kind] === "string") {
+    const bytes = Uint8Array.from(atob(value[kind]), (letter) => letter.charCodeAt(0));
+    return Array.from(new NUMBERS[kind](bytes.buffer), (one) => (Number.isFinite(one) ? one : null));
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, unpack(one)]));
+}
+
 function fileName(disposition) {
   const found = /filename="?([^";]+)"?/.exec(disposition ?? "");
   return found ? found[1] : null;

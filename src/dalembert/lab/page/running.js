@@ -8,7 +8,7 @@ import { number } from "./names.js";
 import { isStale, on, presentCase, state, tell } from "./state.js";
 
 const [FRAMES, QUICK_FRAMES] = [900, 300];
-const QUICK = 150; // milliseconds: a run as short as this follows every move of a slider
+const QUICK = 400; // milliseconds: a run as short as this follows every move of a slider
 let running = null; // {id, cancelled}
 let lasted = 0; // the last quick run, in milliseconds
 
@@ -30,9 +30,9 @@ function show(progress) {
 
 /** Run a case to its end; the result, or null where there is none. A quick run has fewer frames, no action and no integrals. */
 export async function compute(request, onProgress = () => {}, quick = false) {
-  const wanted = quick ? { frames: QUICK_FRAMES, wait: true, integrals: false } : { frames: FRAMES };
+  const wanted = quick ? { frames: QUICK_FRAMES, wait: true, integrals: false, packed: true } : { frames: FRAMES };
   const answer = await api.post("/api/runs", { ...request, ...wanted });
-  if (answer.t) return { ...answer, request, fresh: true, quick };
+  if (answer.t) return { ...api.unpack(answer), request, fresh: true, quick };
   const { id } = answer;
   if (running) running.id = id;
   if (running?.cancelled) await api.remove(`/api/runs/${id}`);
@@ -40,7 +40,7 @@ export async function compute(request, onProgress = () => {}, quick = false) {
   if (ending.status === "cancelled") return null;
   if (ending.status === "failed") throw new api.Refusal(ending.error ?? { what: "The run failed" }, 0);
   const result = await api.get(`/api/runs/${id}/result`);
-  return { ...result, request, fresh: true, quick };
+  return { ...api.unpack(result), request, fresh: true, quick };
 }
 
 export async function run(quick = false) {

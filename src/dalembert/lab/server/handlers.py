@@ -16,6 +16,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from ..._version import __version__
 from ..limits import Limits
+from ..packed_columns import unpacked_json
 from ..request_errors import RequestError, retry_headers
 from ..workers.pool import Pool
 from ..workers.process import CANCELLED, Answer, WorkerProcess
@@ -246,6 +247,7 @@ class Lab:
             "frames": read_frames(body, self.limits),
             "steps": self.limits.steps,
             "integrals": body.get("integrals") is not False,
+            "packed": body.get("packed") is True,
         }
         run = self.runs.begin(case, identity(case), read_label(body))
         if body.get("wait") is True and await self.runs.ends_soon(run) and run.status == "done":
@@ -288,6 +290,8 @@ class Lab:
                 remedy=f"ask for {', '.join(DOWNLOADS)}",
             )
         content, stem = run.result, "run"
+        if format == "json" and run.case.get("packed"):
+            content = unpacked_json(run.result)
         if format != "json":
             case = run.case | {"id": run.id, "label": run.label, "format": format}
             answer = await self._watched(request, "download", case, self.limits.run_seconds)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....codegen.native.language import Reals, native
+from ....codegen.native.language import Integers, Reals, native
 from ....runtime.gauss.solve_status import SINGULAR
 from ....runtime.kernel_fields import KernelFields
-from ....runtime.projection import MISSING, evaluate
+from ....runtime.projection import MISSING, evaluate, evaluate_on_constraints
 from ....typing import Array, IntArray
 from ...run_fields import RunFields
 from ...step_control import try_controlled_step
-from ..method import AdaptiveStep, Method, Natives, by_step
+from ..method import AdaptiveStep, Method, Natives
 from ..step_functions import (
     end_stage,
     make_dense,
@@ -143,10 +143,44 @@ def interpolate(ns: int, x: float, y: Reals, F: Reals, out: Reals) -> None:
 
 
 @native
-def interpolate_points(ns: int, count: int, x: Reals, y: Reals, F: Reals, out: Reals) -> None:
-    """out[k] <- the state at the fraction x[k] of a step that began at y."""
-    for k in range(count):
-        interpolate(ns, x[k], y, F, out + k * ns)
+def states_between(
+    context: KernelFields,
+    first: int,
+    count: int,
+    times: Reals,
+    steps: Integers,
+    step_t: Reals,
+    step_y: Reals,
+    K: Reals,
+    stage: Reals,
+    F: Reals,
+    out: Reals,
+) -> int:
+    """out[k] <- the state at times[k] in the step steps[k], in rising order, from `first` on.
+
+    Returns `count`, or the place at which a program is missing.
+    """
+    ns = context.n_state
+    present = -1
+    for k in range(first, count):
+        number = steps[k]
+        t, y = step_t[number], step_y + number * ns
+        h = step_t[number + 1] - t
+        if number != present:
+            end = step_y + (number + 1) * ns
+            missing = evaluate_on_constraints(context, t, y, K) == MISSING
+            missing = missing or step(context, t, h, y, K, stage, F) == MISSING
+            end_row = K + 12 * (ns + 1)
+            missing = missing or evaluate_on_constraints(context, t + h, end, end_row) == MISSING
+            missing = missing or dense_coefficients(context, t, h, y, end, K, stage, F) == MISSING
+            if missing:
+                return k
+            present = number
+        x = 1.0
+        if h != 0.0:
+            x = (times[k] - t) / h
+        interpolate(ns, x, y, F, out + k * ns)
+    return count
 
 
 @native
@@ -262,7 +296,7 @@ class Interpolator:
         self.segment, self.sign, self.functions = segment, sign, functions
         ns = segment.step_y.shape[1]
         self.stages, self.polynomial = np.zeros((16, ns + 1)), np.zeros((7, ns))
-        self.stage, self.end = np.zeros(ns), np.zeros(ns)
+        self.stage = np.zeros(ns)
 
     def fill(self, times: Array, places: IntArray, result: Array) -> None:
         """result[place] <- the state at times[place], for some places."""
@@ -273,38 +307,21 @@ class Interpolator:
         steps = np.clip(
             np.searchsorted(nodes, self.sign * times[places], side="right") - 1, 0, len(nodes) - 2
         )
-        interpolated = self.functions["interpolate_points"]
-        for number, own in by_step(steps, places):
-            begin, finish = self.segment.step_t[number], self.segment.step_t[number + 1]
-            self._prepare(
-                begin, finish - begin, self.segment.step_y[number], self.segment.step_y[number + 1]
-            )
-            x = np.ones(len(own))
-            if finish != begin:
-                x[:] = (times[own] - begin) / (finish - begin)
-            found = np.empty((len(own), len(self.stage)))
-            start = self.segment.step_y[number]
-            interpolated(len(self.stage), len(own), x, start, self.polynomial, found)
-            result[own] = found
-
-    def _prepare(self, t: float, h: float, y: Array, y_end: Array) -> None:
-        # A stage may need the Gauss solve although both ends do not.
-        if self._try(t, h, y, y_end) == MISSING:
-            self.segment.context.complete()
-            self._try(t, h, y, y_end)
-
-    def _try(self, t: float, h: float, y: Array, y_end: Array) -> int:
-        context, functions = self.segment.context, self.functions
-        context.evaluate_on_constraints(t, y, self.stages[0])
-        status = functions["step"](context.fields, t, h, y, self.stages, self.stage, self.end)
-        if status == MISSING:
-            return MISSING
-        context.evaluate_on_constraints(t + h, y_end, self.stages[12])
-        return int(
-            functions["dense_coefficients"](
-                context.fields, t, h, y, y_end, self.stages, self.stage, self.polynomial
-            )
+        order = np.argsort(steps, kind="stable")
+        places, steps = places[order], np.ascontiguousarray(steps[order], dtype=np.int64)
+        own, found = np.ascontiguousarray(times[places]), np.empty((len(places), len(self.stage)))
+        step_t, step_y = (
+            np.ascontiguousarray(each) for each in (self.segment.step_t, self.segment.step_y)
         )
+        made, done = (self.stages, self.stage, self.polynomial, found), 0
+        context = self.segment.context
+        while (
+            done := self.functions["states_between"](
+                context.fields, done, len(own), own, steps, step_t, step_y, *made
+            )
+        ) < len(own):
+            context.complete()  # a stage may need the Gauss solve although both ends do not
+        result[places] = found
 
 
 def _prepare(run: AdaptiveRun, task: Task, events: int) -> None:
@@ -327,7 +344,7 @@ DOP853_STEP = AdaptiveStep(
         (residual_points, dop853_points),
         (residual_point, dop853_point),
     ),
-    entries=(step, dense_coefficients, interpolate_points),
+    entries=(states_between,),
     dense=Interpolator,
     prepare=_prepare,
     rows=16,
