@@ -12,11 +12,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-import sympy
-
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing
+    import sympy
     from numpy.typing import NDArray
 
 __all__ = [

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import casadi as ca
-
 from ..errors import ModelError
 from ..model.without_gc import without_gc
 
@@ -50,6 +48,8 @@ _COMMUTATIVE = frozenset({"add", "mul"})
 
 
 def _operation_names() -> dict[int, str]:
+    import casadi as ca
+
     known = ((getattr(ca, constant, None), name) for name, constant in _OPERATIONS.items())
     return {code: name for code, name in known if code is not None}
 
@@ -93,6 +93,8 @@ def straight_line(
 
     `skip` lists places of the output that need not be written.
     """
+    import casadi as ca  # programs that are found in the cache need no graph
+
     flat = ca.vertcat(*[ca.densify(ca.vec(block)) for block in outputs]) if outputs else ca.SX(0, 1)
     function = ca.Function(name, list(inputs), [flat], {"allow_free": False})
     names = _operation_names()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from ..codegen.passes.unrolled import HEALTHY
+from ..codegen.passes.solve_limits import HEALTHY
 from ..codegen.program import INPUTS, Program
 from ..codegen.program_text import Dialect, program_text, programs_of
 from ..runtime.gauss.factorisations import RANK_TOLERANCE

@@ -21,7 +21,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from ..codegen.passes.unrolled import HEALTHY, unrolled_solve
+from ..codegen.passes.solve_limits import HEALTHY
+from ..codegen.passes.unrolled import unrolled_solve
 from ..errors import FormError, ModelError
 from ..model.parameter_values import parameter_values
 from ..runtime.kernel import Kernel

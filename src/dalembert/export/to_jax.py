@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..codegen.passes.unrolled import HEALTHY
+from ..codegen.passes.solve_limits import HEALTHY
 from ..codegen.program import OPERATORS, Program, straight_line
 from ..errors import MissingExtraError, ModelError
 from ..model.labels import labelled

@@ -13,7 +13,7 @@ from math import nextafter
 from ..codegen.native.language import Reals, native
 from ..runtime.gauss.solve_status import CONTRADICTORY
 from ..runtime.projection import MISSING, STUCK, call_events, project
-from .events.rank_watch import row_reversed
+from .events.watches import row_reversed
 from .methods.step_functions import (
     begin_step,
     end_stage,

@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import ModelError
 from ..model.values import real_array
 from ..typing import Array, ArrayLike
-from .methods.fixed.fixed_dense import ShorterSteps
 from .methods.method import AdaptiveStep, Between, FixedStep
 from .methods.table import find_method
 from .native_run import native_functions
@@ -73,6 +72,8 @@ def _between(motion: Motion, segment: Segment, sign: float) -> Between:
     if isinstance(step, AdaptiveStep):
         return step.dense(motion, segment, sign, native_functions(step))
     if isinstance(step, FixedStep):
+        from .methods.fixed.fixed_dense import ShorterSteps
+
         return ShorterSteps(motion, segment, sign)
     from .methods.external.external_run import ShortPropagations
 

@@ -11,16 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import casadi as ca
 import numpy as np
 
-from ..formulations.constraint_jacobian import rank_is_assumed
-from ..model.system import System
 from ..runtime.gauss.factorisations import RANK_TOLERANCE
 from ..runtime.gauss.solve_status import CONTRADICTORY
-from .events.rank_watch import has_unwatched_rows, least_unwatched_row
-from .events.stop_times import narrow_centres, stop_times
-from .events.switching import passed_switches
+from .events.watches import has_unwatched_rows
 from .methods.table import find_method
 
 if TYPE_CHECKING:
@@ -122,6 +117,8 @@ def _undefined_events(task: Task, segments: Sequence[Any]) -> str:
     """An event whose value is not a number cannot be looked for there."""
     if not task.events or task.inputs or not segments:
         return ""
+    import casadi as ca
+
     segment = segments[-1]
     kernel = segment.context.kernel
     values = kernel.lower([event.expression for event in task.events])
@@ -187,6 +184,8 @@ def unmet_switches(task: Task, segments: Sequence[Any]) -> str:
     """Switches of the equations inside steps of methods that do not stop at them."""
     if not segments or find_method(task.method).looks_inside:
         return ""
+    from .events.switching import passed_switches
+
     found = _unmet_times(task, segments) + [time for time, _ in passed_switches(segments)]
     if not found:
         return ""
@@ -202,6 +201,8 @@ def _unmet_times(task: Task, segments: Sequence[Any]) -> list[float]:
     """Times between steps of a fixed grid at which the equations switch or have a narrow pulse."""
     if task.stepping is None:
         return []
+    from .events.stop_times import narrow_centres, stop_times
+
     kernel, step = segments[0].context.kernel, task.stepping.step
     stops = stop_times(kernel, task.parameters, task.span)
     switched = [0.5 * (stop.before + stop.after) for stop in stops if stop.before != stop.after]
@@ -285,6 +286,8 @@ def _unwatched_sentence(task: Task, segments: Sequence[Any]) -> str:
     """Say that gradients were too many to be watched, and how short they became."""
     if not segments or not has_unwatched_rows(segments[0].context.kernel):
         return ""
+    from .events.rank_watch import least_unwatched_row
+
     segment = segments[0]
     places = np.unique(np.linspace(0, len(segment.step_t) - 1, POINTS).astype(int))
     found = least_unwatched_row(
@@ -299,7 +302,11 @@ def _unwatched_sentence(task: Task, segments: Sequence[Any]) -> str:
 
 def _assumed_rank(task: Task) -> str:
     system = task.equations.system
-    if not isinstance(system, System) or not rank_is_assumed(system):
+    if "generic rank" not in system.cache:
+        return ""
+    from ..formulations.constraint_jacobian import rank_is_assumed
+
+    if not rank_is_assumed(system):
         return ""
     return (
         "The constraints were taken to be independent because they are at generic states: no state"

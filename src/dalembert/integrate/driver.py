@@ -17,12 +17,14 @@ from ..runtime.diagnosis import explain
 from ..runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
 from ..runtime.kernel import Kernel, kernel_of
 from . import advance as loop
+from .call import call_of
 from .contact.contact import Contacts
 from .contact.stepped_contacts import SteppedContacts
-from .events.rank_watch import hold_watch, vanishing_row
+from .events.rank_watch import vanishing_row
 from .events.singular_crossing import SingularCrossings, drop_undetermined
 from .events.stop_times import Stop
 from .events.switching import SwitchWatch
+from .events.watches import hold_watch
 from .events.zero_crossings import crossings, cut, state_after
 from .input_table import all_stops
 from .inputs import InputCallback
@@ -31,6 +33,7 @@ from .methods.table import find_method
 from .motion import Motion
 from .native_run import RunStart, first_step
 from .outcome import Outcome, Termination
+from .pace import interrupted
 from .record import RunRecord, motion_of
 from .run_kinds import run_kind
 from .run_loop import RunLoop
@@ -39,7 +42,7 @@ from .sampling.sampler import SampledRun
 from .start import Start, changed_symbols, consistent_start, in_velocities
 from .start_symbols import start_form
 from .state_symbols import shown_states, state_with_velocities
-from .termination import broken_row, interrupted, leaves_rows_out
+from .termination import broken_row, leaves_rows_out
 from .velocity_partition import DEGENERATES, VelocityPartition
 
 if TYPE_CHECKING:
@@ -151,6 +154,11 @@ class Driver(RunLoop):
                 state, (*found.report, *changed_symbols(self.kernel.equations, state, task.start))
             )
         return Start(state_with_velocities(self.kernel, t, full[:n], full[n:], p), found.report)
+
+    @property
+    def call(self) -> dict[str, Any]:
+        """What the run was asked to do, as plain data."""
+        return call_of(self.task)
 
     def steps_to_look(self) -> int:
         """Steps until the run is looked at, at counts that no clock has a part in."""

@@ -15,17 +15,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-import sympy
 
-from ..algebra.tabulate import tabulated
 from ..model.read_only import read_only
-from ..model.system import System
 from ..typing import Array
 from .methods.method import FixedStep
 from .methods.table import find_method
 from .quadrature import integrate_along
 
 if TYPE_CHECKING:
+    from ..model.system import System
     from .motion import Motion
 
 __all__ = ["MEANINGS", "Columns", "energies_without_solve", "energy_names", "sampled_at"]
@@ -93,6 +91,13 @@ class Columns(Mapping[str, Array]):
 def energy_names(motion: Motion) -> tuple[str, ...]:
     """The energies that this motion has; none of a flow or a reduced system."""
     system = motion.system
+    return system.cache.get("energy names", lambda: _energy_names(system))
+
+
+def _energy_names(system: System) -> tuple[str, ...]:
+    from ..model.potential_energy import potential_energy
+    from ..model.system import System
+
     if not isinstance(system, System):
         return ()
     if potential_energy(system) is None:
@@ -100,29 +105,17 @@ def energy_names(motion: Motion) -> tuple[str, ...]:
     return tuple(MEANINGS)
 
 
-def potential_energy(system: System) -> sympy.Expr | None:
-    """V(q, t), as stated, or -L(q, 0, t); None if no velocity zero shows in H."""
-    found = system.cache.get("potential energy", lambda: (_potential(system),))[0]
-    return found if found is None or isinstance(found, sympy.Expr) else None
-
-
-def _potential(system: System) -> sympy.Expr | None:
-    if system.potential is not None:
-        return system.potential
-    at_rest: dict[sympy.Symbol, sympy.Expr]
-    if system.hamiltonian is not None:
-        at_rest = dict.fromkeys(system.momenta, sympy.S.Zero)
-        velocities = (sympy.diff(system.hamiltonian, p).xreplace(at_rest) for p in system.momenta)
-        if any(velocity != 0 for velocity in velocities):
-            return None
-        value = system.hamiltonian.xreplace(at_rest)
-    else:
-        at_rest = dict.fromkeys(system.velocities, sympy.S.Zero)
-        value = -system.energy_function.xreplace(at_rest)
-    return None if value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo) else value
-
-
 def _values_of_potential(motion: Motion) -> Array:
+    if motion.computed is None and not any(s.context.kernel.free_inputs for s in motion.segments):
+        found = np.empty(len(motion.t))
+        for number, segment in enumerate(motion.segments):
+            where, context = motion.owner == number, segment.context
+            states = motion._states[number]
+            found[where] = context.kernel.potentials(motion.t[where], states, context.parameters)
+        return found
+    from ..algebra.tabulate import tabulated
+    from ..model.potential_energy import potential_energy
+
     value = potential_energy(motion.system)
     assert value is not None
     symbols = sorted(value.free_symbols, key=lambda symbol: str(symbol.name))

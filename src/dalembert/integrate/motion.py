@@ -15,14 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..formulations.equations import Equations
-from ..model.flow_matrices import affine_coefficients
-from ..model.flow_system import Flow
 from ..model.read_only import ReadOnlyArrays, read_only
-from ..model.scenario import Scenario
-from ..model.system import System
 from ..typing import Array, ArrayLike, Path, Symbol
-from .contact.contact_modes import ContactChange
 from .energy_columns import Columns, energies_without_solve
 from .methods.table import find_method
 from .motion_pictures import MotionPictures
@@ -34,7 +28,11 @@ from .state_symbols import own_states
 if TYPE_CHECKING:
     import xarray
 
+    from ..formulations.equations import Equations
+    from ..model.scenario import Scenario
+    from ..model.system import System
     from .contact.contact_history import ContactHistory
+    from .contact.contact_modes import ContactChange
     from .sampling.sampler import SampleTable
 
 __all__ = ["Motion", "Reaction", "load"]
@@ -196,7 +194,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
                 table.setdefault(symbol.name, observed[key][k])
         for k, q in enumerate(system.coordinates):
             table[q.ddot.name] = observed["accelerations"][k]
-        if not isinstance(system, Flow) or "energy" in system.integrals:
+        if "energy" in getattr(system, "integrals", ("energy",)):  # only flows may have none
             table["energy"] = observed["energy"][0]
         for name in system.outputs:
             table[name] = observed[f"output {name}"][0]
@@ -216,7 +214,7 @@ class Motion(ReadOnlyArrays, MotionPictures):
 
     def __getitem__(self, key: Symbol) -> Array:
         name = getattr(key, "name", key)
-        if isinstance(self.system, Flow) and name in self.system.matrices:
+        if name in getattr(self.system, "matrices", ()):
             return self._matrix(name)
         if name not in self.columns:
             raise missing_quantity(str(name), self.columns, self._forces)
@@ -224,6 +222,8 @@ class Motion(ReadOnlyArrays, MotionPictures):
 
     def _matrix(self, name: str) -> Array:
         """A matrix of a flow along the motion, (nt, rows, columns), affine in the symbols."""
+        from ..model.flow_matrices import affine_coefficients
+
         matrix = self.system.matrices[name]  # type: ignore[attr-defined]
         found = np.zeros((len(self.t), *matrix.shape))
         for place in np.ndindex(*matrix.shape):

@@ -13,8 +13,7 @@ from ..codegen.native.native_module import NativeModule
 from ..runtime.context import Context
 from ..runtime.gauss.solve_status import CONTRADICTORY
 from . import advance as loop
-from .events import rank_watch as row_watch
-from .events.stop_times import is_controlled
+from .events.watches import is_controlled, row_reversed
 from .methods.adaptive.dop853 import DOP853_STEP
 from .methods.method import AdaptiveStep, Natives
 from .methods.table import find_method
@@ -55,7 +54,7 @@ def native_functions(step: AdaptiveStep) -> Natives:
         loop.short_step,
         sampled_steps.advance_samples,
         sampled_steps.limit_commands,
-        row_watch.row_reversed,
+        row_reversed,
         *step.entries,
     ]
     return NativeModule(entries, dict(step.bound)).functions

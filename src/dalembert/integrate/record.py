@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .call import call_of
 from .diagnostics import diagnostics
-from .events.events import Event
 from .motion import Motion
 from .native_run import COUNTED, AdaptiveRun
 from .outcome import Termination
@@ -20,7 +18,8 @@ from .state_symbols import reported_symbols, shown_states
 if TYPE_CHECKING:
     from ..typing import Array
     from .driver import Driver
-    from .task import Task
+    from .events.events import Event
+    from .task_record import Task
 
 __all__ = ["EventStates", "RunRecord", "motion_of"]
 
@@ -227,7 +226,7 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
         start_report=tuple(driver.report),
         statistics=statistics,
         scenario=task.scenario,
-        call=call_of(task),
+        call=driver.call,
         samples=None if driver.sampler is None else driver.sampler.samples_taken(),
     )
 

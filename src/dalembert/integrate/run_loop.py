@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import advance as loop
 from .outcome import Outcome, Termination
-from .termination import Pace, classify, interrupted, unsolved
+from .pace import Pace, interrupted
 
 if TYPE_CHECKING:
     from ..runtime.kernel import Kernel
@@ -89,8 +89,12 @@ class RunLoop(ABC):
                 self.run.call("commit")
             case loop.UNSOLVED:
                 if not self.run.prepare_newton():  # only fixed steps end so
+                    from .termination import unsolved
+
                     return unsolved(self)
             case _:
+                from .termination import classify
+
                 return classify(self, code)
         return None
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
-import sympy
 
 from ..errors import RunError
-from ..formulations.equations import Equations
 from ..runtime.gauss.constrained_solve import solve_rows
 
 if TYPE_CHECKING:
+    import casadi as ca
+    import sympy
+
+    from ..formulations.equations import Equations
     from ..runtime.context import Context
     from ..runtime.kernel import Kernel
     from ..typing import Array
@@ -89,6 +90,8 @@ def states_with_velocities(
             states[:, k] = velocities[:, places[state[k]]]
     if all(state[k] in places for k in level):
         return states
+    import casadi as ca
+
     u = np.zeros(len(kernel.free_inputs))
     if kernel.graph.own_symbols is not None:
         given, values = symbols_by_velocities(kernel)
@@ -129,6 +132,8 @@ def symbols_by_velocities(kernel: Kernel) -> tuple[ca.SX, ca.SX]:
 
     Some velocities may be symbols of the state themselves, and are other symbols here.
     """
+    import casadi as ca
+
     velocities = kernel.equations.system.velocities
     given = ca.SX.sym("velocities", len(velocities))
     own = ca.substitute(kernel.graph.own_symbols, kernel.algebra.vector(velocities), given)

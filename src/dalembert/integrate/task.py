@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,40 +30,12 @@ from .methods.method import Method
 from .methods.table import AUTO, find_method
 from .motion import Motion
 from .options import Inputs, Model, RunOptions
+from .task_record import Task
 
 if TYPE_CHECKING:
     from .methods.fixed.step_grid import Stepping
 
 __all__ = ["Task", "followed", "read_task", "run_task", "stated_parameters"]
-
-
-@dataclass(frozen=True)
-class Task:
-    """Everything that a run was asked to do, checked."""
-
-    equations: Equations
-    parameters: Array
-    start: Mapping[Any, Any]
-    span: tuple[float, float]
-    at: Array | None
-    events: tuple[Event, ...]
-    inputs: Mapping[str, Callable[..., Any]]
-    method: str
-    rtol: float
-    atol: Array
-    project: bool
-    project_start: bool
-    max_step: float
-    first_step: float | None
-    max_steps: int
-    progress: Callable[[float, float], None] | None
-    scenario: Scenario | None = field(default=None)
-    stepping: Stepping | None = None
-    method_reason: str = ""
-    #: Whether the run goes on through positions where the constraints lose rank.
-    through_singular: bool = False
-    #: The number of the run among many, by which it draws its noise.
-    run: int = 0
 
 
 def run_task(task: Task, since: ClockReading | None = None) -> Motion:

@@ -20,21 +20,13 @@ if TYPE_CHECKING:
     from .run_loop import RunLoop
 
 __all__ = [
-    "Pace",
     "broken_row",
     "classify",
-    "interrupted",
     "leaves_rows_out",
     "lost_rank",
+    "singular_end",
     "unsolved",
 ]
-
-#: A run crawls if steps are below this part of the span, and of what they were before.
-CRAWL, SLOWER = 1e-9, 1e-4
-#: So many events one after another within such steps are looked at.
-MOST_EVENTS = 64
-#: A run that crawls for this many steps without a reason that we know ends all the same.
-PATIENCE = 20_000
 
 #: Inertia that fell below this part of what it was at the start is on its way to zero.
 LOST = 1e-6
@@ -85,13 +77,6 @@ def broken_row(driver: Driver) -> Termination | None:
     return None
 
 
-def interrupted(t: float) -> Termination:
-    """The termination of a run that was told to stop."""
-    return Termination(
-        Outcome.INTERRUPTED, f"Interrupted at t = {t:.9g}; what was computed is kept."
-    )
-
-
 def classify(driver: RunLoop, code: int) -> Termination:
     """The outcome of a run that `advance` ended with `code`."""
     driver.check_inputs()
@@ -100,16 +85,16 @@ def classify(driver: RunLoop, code: int) -> Termination:
         return Termination(Outcome.CONTRADICTORY, str(_explained(driver, CONTRADICTORY)))
     start = np.asarray(driver.start_state)
     if code in (loop.NOT_DETERMINED, loop.OFF_CONSTRAINTS):
-        return _singular(driver, t, start)
+        return singular_end(driver, t, start)
     row = vanished_row(driver)
     lost = (row and row.clause) or _lost_inertia(driver) or lost_rank(driver)
     reason = vanishing(driver.kernel, t, run.y, run.context.parameters, start)
     if lost is not None or reason is not None:
-        return _singular(driver, t, start, reason or lost)
+        return singular_end(driver, t, start, reason or lost)
     if np.max(np.abs(run.y)) > (1.0 + float(np.max(np.abs(start)))) * GROWTH:
         return _blown_up(driver)
     if run.counts.last_status in (SINGULAR, STUCK):
-        return _singular(driver, t, start)
+        return singular_end(driver, t, start)
     other = (
         "look for a jump in the functions of the inputs"
         if driver.task.inputs
@@ -120,32 +105,6 @@ def classify(driver: RunLoop, code: int) -> Termination:
     )
 
 
-class Pace:
-    """How fast a run goes on: tiny steps may mean that something has become singular."""
-
-    def __init__(self) -> None:
-        self._steps, self._events, self._best = 0, 0, 0.0
-
-    def ending(self, driver: RunLoop, code: int, reached: float, tried: int) -> Termination | None:
-        """The termination of a run that no longer advances; None if it may go on."""
-        if code not in (loop.BUDGET, loop.FULL, loop.EVENT) or driver.task.stepping is not None:
-            return None
-        run, (first, last) = driver.run, driver.task.span
-        pace = abs(run.t - reached) / max(1, tried)
-        self._best = max(self._best, pace)
-        if pace >= min(CRAWL * abs(last - first), SLOWER * self._best):
-            self._steps = self._events = 0
-            return None
-        self._steps, self._events = self._steps + tried, self._events + (code == loop.EVENT)
-        if code == loop.EVENT and self._events % MOST_EVENTS:
-            return None
-        reason = vanishing(driver.kernel, run.t, run.y, run.context.parameters, driver.start_state)
-        if reason is not None:
-            return _singular(driver, run.t, driver.start_state, reason)
-        is_over = self._steps > PATIENCE or self._events >= 8 * MOST_EVENTS
-        return classify(driver, loop.TOO_SMALL) if is_over else None
-
-
 def unsolved(driver: RunLoop) -> Termination:
     """The termination of a run whose implicit equations could not be solved in a step."""
     driver.check_inputs()
@@ -154,7 +113,7 @@ def unsolved(driver: RunLoop) -> Termination:
         return _blown_up(driver)
     reason = vanishing(driver.kernel, run.t, run.y, run.context.parameters, driver.start_state)
     if reason is not None:
-        return _singular(driver, run.t, driver.start_state, reason)
+        return singular_end(driver, run.t, driver.start_state, reason)
     size = 0.0 if task.stepping is None else abs(task.stepping.step)
     return Termination(
         Outcome.UNSOLVED,
@@ -178,7 +137,8 @@ def _explained(driver: RunLoop, status: int) -> Exception:
     return explain(driver.kernel, status, run.t, run.y, run.context.parameters, run.context.info)
 
 
-def _singular(driver: RunLoop, t: float, start: Array, reason: str | None = None) -> Termination:
+def singular_end(driver: RunLoop, t: float, start: Array, reason: str | None = None) -> Termination:
+    """The termination of a run whose motion is not determined further, for a reason if known."""
     run = driver.run
     found = reason or vanishing(driver.kernel, t, run.y, run.context.parameters, start)
     if found is None and (row := vanished_row(driver)) is not None:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import sympy
 
 from ..errors import ModelError, UnusedParameterWarning, nearest, warn
 from .names import shortened
-from .symbols import by_name
 
 if TYPE_CHECKING:
+    import sympy
+
     from ..typing import Numbers
 
 __all__ = ["check_sign", "numbers_by_name", "real_array", "real_number", "used_parameters"]
@@ -33,6 +33,8 @@ def numbers_by_name(*tables: Any) -> dict[str, float]:
     >>> numbers_by_name({"m": 1, "g": 9.81}, None, {"m": 2})
     {'m': 2.0, 'g': 9.81}
     """
+    from .symbols import by_name
+
     found: dict[str, float] = {}
     for table in tables:
         for name, value in by_name(table, "mapping").items():
@@ -54,6 +56,7 @@ def _finite(name: str, value: Any) -> float:
 def real_number(value: Any) -> float:
     """A real number as a float; NaN for text, a complex number or an array of several.
 
+    >>> import sympy
     >>> real_number(sympy.Rational(1, 4)), real_number("0.25"), real_number(np.complex128(1 + 2j))
     (0.25, nan, nan)
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..codegen.passes.sparse_solve import MOST_DENSE
+from ..codegen.passes.solve_limits import MOST_DENSE
 from ..errors import SingularError
 from ..typing import Array, ArrayLike, IntArray
 from . import projection as native
@@ -85,7 +85,7 @@ class Context:
         if self._is_projecting:
             return
         self._is_projecting, kernel = True, self.kernel
-        if kernel.large is not None or kernel.solved is not None:
+        if kernel.has_written_solve:
             if kernel.n_positions:
                 self.fields.position_step = kernel.address("position_step")
             if kernel.n_velocities:

@@ -48,7 +48,7 @@ from ..model.work_clock import work
 from ..typing import Array, Parameters
 from .context import Context
 from .kernel_programs import BUILDERS, observed_columns
-from .native_functions import functions
+from .native_kernel import NativeKernel
 
 if TYPE_CHECKING:
     from ..codegen.protocols import ConstraintProjection, EquationsRecord
@@ -98,7 +98,7 @@ def kernel_of(
     return kernel
 
 
-class Kernel:
+class Kernel(NativeKernel):
     """Native functions of one form of a system, compiled lazily and kept with the kernel."""
 
     @work("derive")
@@ -233,6 +233,11 @@ class Kernel:
             return None
 
     @property
+    def has_written_solve(self) -> bool:
+        """Whether the solve is straight-line code."""
+        return self.large is not None or self.solved is not None
+
+    @property
     def has_unknowns(self) -> bool:
         """Whether z and mu exist as native code of their own, without a rank decision."""
         return self.large is not None or self._lifted is not None
@@ -309,10 +314,6 @@ class Kernel:
             start += column.numel()
         return places
 
-    def velocities(self, times: Array, states: Array, parameters: Parameters) -> Array:
-        """q_dot at many states (nt, n_state), as an array (nt, n)."""
-        return self._mapped("velocities", self._velocity_count, times, states, parameters)
-
     @cached_property
     def _velocity_count(self) -> int:
         return int(self.graph.velocities.numel())
@@ -329,19 +330,6 @@ class Kernel:
         ):
             return None
         return self._mapped("energy", 1, times, states, parameters)[:, 0]
-
-    def _mapped(
-        self, name: str, width: int, times: Array, states: Array, parameters: Parameters
-    ) -> Array:
-        """A program of `width` outputs at many states, (nt, width)."""
-        count = len(times)
-        none = np.zeros(len(self.free_inputs) + 1)
-        blocks = [np.ascontiguousarray(block, dtype=float) for block in (times, states, parameters)]
-        result, strides = np.empty((count, width)), np.array([1, self.n_state, 0, 0, 0])
-        functions()["map_rows"](
-            self.address(name), count, width, strides, *blocks, none, none, result
-        )
-        return result
 
     # -- native code -------------------------------------------------------------------------------
 
@@ -402,7 +390,7 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
     @cached_property
     def has_fast(self) -> bool:
         """Whether the whole right-hand side exists as native code without a rank decision."""
-        if self.large is not None or self.solved is not None:
+        if self.has_written_solve:
             return True
         return self.m == 0 and self.equations.is_definite and not self.equations.has_gauge
 

@@ -28,7 +28,8 @@ import numpy as np
 import sympy
 
 from ..algebra.sparse_factor import Budget, TooManyOperationsError
-from ..codegen.passes.unrolled import HEALTHY, UnrolledSolution, unrolled_solve
+from ..codegen.passes.solve_limits import HEALTHY
+from ..codegen.passes.unrolled import UnrolledSolution, unrolled_solve
 from ..codegen.program import Program, straight_line
 from ..errors import FormError
 from ..model.cache import Cache

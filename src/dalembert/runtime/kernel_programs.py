@@ -11,6 +11,7 @@ from ..codegen.passes.dense_solve import padded, row_length
 from ..codegen.passes.unrolled import unrolled_solve
 from ..codegen.program import Program, straight_line
 from ..codegen.protocols import ConstraintProjection
+from ..model.potential_energy import potential_energy
 
 if TYPE_CHECKING:
     from .kernel import Kernel
@@ -140,6 +141,12 @@ def _energy(kernel: Kernel) -> Program:
     return straight_line("energy", kernel._inputs(), [ca.SX(kernel.graph.energy)])
 
 
+def _potential(kernel: Kernel) -> Program:
+    value = potential_energy(kernel.equations.system)
+    assert value is not None
+    return straight_line("potential", kernel._inputs(), [kernel.lower([value])])
+
+
 def _observe(kernel: Kernel) -> Program:
     columns = [ca.densify(ca.vec(ca.SX(column))) for column in observed_columns(kernel).values()]
     return straight_line("observe", kernel._inputs(kernel._unknown_symbols), columns)
@@ -160,6 +167,7 @@ BUILDERS: dict[str, Callable[[Kernel], Program]] = {
     "unknowns": _unknowns,
     "velocities": _velocities,
     "energy": _energy,
+    "potential": _potential,
     "observe": _observe,
     **{f"{level}_step": _projected(_step_program, level, "step") for level in LEVELS},
     **{f"{level}_parts": _projected(_parts_program, level, "parts") for level in LEVELS},

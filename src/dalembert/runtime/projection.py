@@ -7,7 +7,7 @@ context (`fields.KernelFields`). They are compiled once for all models.
 from __future__ import annotations
 
 from ..codegen.native.language import Integers, Reals, call_program, native
-from ..codegen.passes.unrolled import HEALTHY
+from ..codegen.passes.solve_limits import HEALTHY
 from .gauss.active_rows import choose_rows
 from .gauss.gauss_problem import gauss_solve
 from .gauss.solve_status import CONTRADICTION_TOLERANCE, DEPENDENT, REGULAR, SINGULAR

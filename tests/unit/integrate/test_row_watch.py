@@ -13,7 +13,7 @@ import sympy
 import dalembert as da
 from dalembert.errors import FormError
 from dalembert.formulations.constraint_jacobian import generic_rank
-from dalembert.integrate.events.rank_watch import is_watched
+from dalembert.integrate.events.watches import is_watched
 from dalembert.runtime.kernel import kernel_of
 
 X, Y, Z = da.coordinates("x y z")

@@ -22,8 +22,8 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...codegen.native_block import NativeBlock
 from ...codegen.passes.lifted_solve import lifted_solution
+from ...codegen.passes.solve_limits import HEALTHY
 from ...codegen.passes.unrolled import (
-    HEALTHY,
     UnrolledSolution,
     is_generically_healthy,
     unrolled_solve,

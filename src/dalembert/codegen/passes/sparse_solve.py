@@ -3,7 +3,7 @@
 The factors of `sparse_factor` are written value by value with `ProgramWriter`; what repeats in them
 becomes loops in native code (`reroll`). No array of n x n entries is made. Where the health is poor
 the dense solve of `gauss_problem`, which decides rank, takes over as everywhere; where that would
-need more than `MOST_DENSE` numbers it is refused in words.
+need more than `solve_limits.MOST_DENSE` numbers it is refused in words.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from ...model.without_gc import without_gc
 from ..backends.interpreter import interpret
 from ..program import INPUTS, Program, straight_line
 from ..program_builder import ProgramWriter, Value
-from .unrolled import HEALTHY, ColumnSolution, solve_columns
+from .solve_limits import HEALTHY
+from .unrolled import ColumnSolution, solve_columns
 
 if TYPE_CHECKING:
     from ..protocols import ConstraintProjection, KernelPrograms
 
-__all__ = ["MOST_DENSE", "LargeSystem"]
+__all__ = ["LargeSystem"]
 
-#: The largest work array of the dense solve, in doubles.
-MOST_DENSE = 100_000_000
 #: Operations of the factors: for any system, and for each unknown and row.
 OPERATIONS, OPERATIONS_EACH = 40_000, 60
 FURTHER = INPUTS.index("w")

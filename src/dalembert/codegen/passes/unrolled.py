@@ -15,9 +15,9 @@ import casadi as ca
 import numpy as np
 
 from ...algebra.sparse_factor import Budget, Column, FactorEntry, SparseFactor, columns_of, dense
+from .solve_limits import HEALTHY
 
 __all__ = [
-    "HEALTHY",
     "GraphScalars",
     "UnrolledSolution",
     "determined_health",
@@ -26,8 +26,6 @@ __all__ = [
     "unrolled_solve",
 ]
 
-#: The least relative pivot at which straight-line code is trusted.
-HEALTHY = 1e-7
 #: What makes of every pivot that is not zero a large number.
 LARGEST = 1e300
 

@@ -30,7 +30,7 @@ from ..diagnostics import (
     weak_pivot,
 )
 from ..driver import EXACT_TIMES, Driver
-from ..events.rank_watch import hold_watch
+from ..events.watches import hold_watch
 from ..methods.fixed.fixed_checks import departure
 from ..methods.table import find_method
 from ..motion import Motion

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import nextafter
 
 from ...codegen.native.language import Reals, call_program, native, rare
-from ...codegen.passes.unrolled import HEALTHY
+from ...codegen.passes.solve_limits import HEALTHY
 from ...runtime.gauss.solve_status import REGULAR
 from ...runtime.projection import evaluate, project
 from ..run_fields import LaneFields

@@ -16,8 +16,7 @@ from ...codegen.native.native_module import NativeModule, aligned_zeros
 from ...runtime.context import Context
 from ...typing import Array, BoolArray, IntArray
 from ..diagnostics import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_digits, weak_pivot
-from ..events.rank_watch import is_watched
-from ..events.stop_times import is_controlled
+from ..events.watches import is_controlled, is_watched
 from ..methods.adaptive.taylor_programs import kernel_expansion, taylor_order
 from ..outcome import Outcome, Termination
 from ..run_fields import LaneFields

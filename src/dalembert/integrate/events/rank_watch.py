@@ -20,7 +20,6 @@ import casadi as ca
 import numpy as np
 
 from ...codegen.dense_function import DenseFunction
-from ...codegen.native.language import Reals, call_program, rare
 from ...codegen.program import straight_line
 from ...errors import RunError
 from ...formulations.constraint_equations import velocity_level
@@ -29,29 +28,22 @@ from ...model.work_clock import work
 from ...runtime.gauss.constrained_solve import rank
 from ...runtime.kernel import Kernel
 from ...typing import Array
-from ..run_fields import RunFields
+from .watches import RowWatch, row_watch, unwatched_rows
 
 if TYPE_CHECKING:
     from ..driver import Driver
-    from ..native_run import AdaptiveRun
     from ..run_loop import RunLoop
 
 __all__ = [
     "Vanishing",
+    "compiled_watch",
     "constraint_rows",
-    "has_unwatched_rows",
-    "hold_watch",
-    "is_watched",
     "least_unwatched_row",
-    "row_reversed",
+    "unwatched_entries",
     "vanished_row",
     "vanishing_row",
 ]
 
-#: A row that reverses is looked at where its length is below this part of the largest that it had.
-SHORTER = 0.5
-#: A row that falls to this part of the largest length that it had is gone.
-GONE = 1e-9
 #: A row is changed by no more than this part of its length in a step of the approach.
 CHANGE = 0.5
 #: A row vanishes that changes so in this part of the step in which it reversed.
@@ -66,51 +58,6 @@ MOST_ENTRIES = 4000
 MOST_STEPS = 2000
 
 
-@rare
-def row_reversed(context: RunFields, time: float, y: Reals) -> bool:
-    """Whether a constraint row reversed or vanished since the last check; stores the rows at y."""
-    if context.watch_program == 0:
-        return False
-    clock, old, new = context.time, context.watch_old, context.watch_new
-    clock[0] = time
-    call_program(
-        context.watch_program, clock, y, context.parameters, context.input_values, old, new
-    )
-    context.watch_old, context.watch_new = context.watch_new, context.watch_old
-    count, largest, state = context.n_watched, context.watch_largest, context.watch_state
-    products, here = new + context.n_watch_entries, new + (context.n_watch_entries + count)
-    there = old + (context.n_watch_entries + count)
-    found = -1
-    for k in range(count):
-        if here[k] > largest[k]:
-            largest[k] = here[k]
-        if products[k] < 0.0 and min(here[k], there[k]) < SHORTER * SHORTER * largest[k]:
-            found = k
-        if here[k] <= GONE * GONE * largest[k] and there[k] > GONE * GONE * largest[k]:
-            found = k
-    if found >= 0:
-        largest[count] = float(found)
-        return True
-    state[0] = time
-    for i in range(context.n_state):
-        state[1 + i] = y[i]
-    return False
-
-
-@dataclass(frozen=True)
-class _Watch:
-    """The program that compares rows with those of the last look.
-
-    It takes and gives their entries, and gives the products with the rows before (m) and the
-    squared lengths (m). Rows that cannot vanish are left out; `numbers` are those of the others
-    among all.
-    """
-
-    address: int
-    entries: int
-    numbers: tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class Vanishing:
     """Where the gradient of a constraint, or the section of a reduction, vanishes.
@@ -120,34 +67,6 @@ class Vanishing:
 
     t: float
     clause: str
-
-
-def is_watched(kernel: Kernel) -> bool:
-    """Whether a kernel's rows can vanish, as they depend on the state; not for large systems."""
-    return _watch(kernel) is not None
-
-
-def hold_watch(run: AdaptiveRun, kernel: Kernel, t: float) -> None:
-    """Begin to watch the rows of a run at its state."""
-    watch = _watch(kernel)
-    if watch is None:
-        return
-    count, fields = len(watch.numbers), run.context.fields
-    for name, size in (
-        ("watch_old", watch.entries + 2 * count),
-        ("watch_new", watch.entries + 2 * count),
-        ("watch_largest", count + 1),
-        ("watch_state", 1 + kernel.n_state),
-    ):
-        run.context.fields.bind(name, np.zeros(size))
-    fields.n_watch_entries, fields.n_watched = watch.entries, count
-    fields.watch_program = watch.address
-    run.call("row_reversed", t, run.y)
-
-
-def _watch(kernel: Kernel) -> _Watch | None:
-    """The program, compiled once and kept with the kernel."""
-    return kernel.cache.get("row watch", lambda: _compiled(kernel))
 
 
 def _constraint_rows(kernel: Kernel) -> tuple[ca.SX, tuple[str, ...]]:
@@ -224,16 +143,11 @@ class UnwatchedRow(NamedTuple):
     part: float
 
 
-def has_unwatched_rows(kernel: Kernel) -> bool:
-    """Whether a kernel has rows that can vanish and are too many to be watched."""
-    return _unwatched(kernel) is not None
-
-
 def least_unwatched_row(
     kernel: Kernel, times: Array, states: Array, parameters: Array
 ) -> UnwatchedRow:
     """The unwatched row of least norm at states of a motion, (k, n)."""
-    unwatched = _unwatched(kernel)
+    unwatched = unwatched_rows(kernel)
     assert unwatched is not None
     entries, owners, names = unwatched
     u, observed = np.zeros(len(kernel.free_inputs)), np.zeros(0)
@@ -249,12 +163,7 @@ def least_unwatched_row(
 _Unwatched = tuple[ca.Function, Array, tuple[str, ...]]
 
 
-def _unwatched(kernel: Kernel) -> _Unwatched | None:
-    """The function of unwatched rows, made once and kept with the kernel."""
-    return kernel.cache.get("unwatched rows", lambda: _unwatched_entries(kernel))
-
-
-def _unwatched_entries(kernel: Kernel) -> _Unwatched | None:
+def unwatched_entries(kernel: Kernel) -> _Unwatched | None:
     """The entries of rows that can vanish as a function, the rows that they are of, and names; None
     if they are watched.
     """
@@ -269,7 +178,8 @@ def _unwatched_entries(kernel: Kernel) -> _Unwatched | None:
 
 
 @work("compile")
-def _compiled(kernel: Kernel) -> _Watch | None:
+def compiled_watch(kernel: Kernel) -> RowWatch | None:
+    """Compile the program that watches the rows of a kernel; None where none can vanish."""
     if _is_too_large(kernel):
         return None
     time, y, parameters, u, _ = kernel._inputs()
@@ -289,12 +199,12 @@ def _compiled(kernel: Kernel) -> _Watch | None:
     kept: list[Any] = rows.nonzeros()
     results = ca.vertcat(*kept, products, lengths)
     program = straight_line("row_watch", [time, y, parameters, u, old], [ca.densify(results)])
-    return _Watch(kernel.load_program(program), count, tuple(numbers))
+    return RowWatch(kernel.load_program(program), count, tuple(numbers))
 
 
 def vanishing_row(driver: Driver) -> Vanishing | None:
     """Where the row found reversed vanishes; None if it only rotated, or was already reported."""
-    run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
+    run, kernel, watch = driver.run, driver.kernel, row_watch(driver.kernel)
     assert watch is not None
     number = watch.numbers[int(run.context.fields.arrays["watch_largest"][-1])]
     t, *state = run.context.fields.arrays["watch_state"].tolist()
@@ -314,7 +224,7 @@ def vanishing_row(driver: Driver) -> Vanishing | None:
 
 def vanished_row(driver: RunLoop) -> Vanishing | None:
     """The constraint whose gradient nearly vanished at a run's end, relative to before, or None."""
-    run, kernel, watch = driver.run, driver.kernel, _watch(driver.kernel)
+    run, kernel, watch = driver.run, driver.kernel, row_watch(driver.kernel)
     if watch is None or not run.context.fields.watch_program:
         return None
     rows = constraint_rows(driver, run.t, run.y)
@@ -364,7 +274,7 @@ def _approach(driver: Driver, number: int, t: float, y: Array, end: float) -> fl
 
 
 def _is_short(driver: RunLoop, number: int, row: Array) -> bool:
-    watch = _watch(driver.kernel)
+    watch = row_watch(driver.kernel)
     assert watch is not None
     largest = driver.run.context.fields.arrays["watch_largest"][watch.numbers.index(number)]
     return bool(np.sum(row**2) < VANISHED**2 * largest)

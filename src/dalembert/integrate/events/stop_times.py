@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -24,13 +24,10 @@ from ...model.time_zeros import UnknownTimesError, switch_times, times_of_value
 from ...runtime.kernel import Kernel
 from ...typing import Array
 
-if TYPE_CHECKING:
-    from ..task import Task
-
 __all__ = [
     "Stop",
     "has_stops",
-    "is_controlled",
+    "may_pass_unseen",
     "merged",
     "model_switches",
     "narrow_centres",
@@ -66,21 +63,8 @@ def has_stops(kernel: Kernel) -> bool:
     )
 
 
-def is_controlled(kernel: Kernel, task: Task) -> bool:
-    """Whether steps also control the residual of dense output, lest they skip something narrow.
-
-    That costs evaluations, so that it is done where the structure of the model leaves room for it:
-    inputs that are functions of Python, narrow functions of the state; and by the Taylor method,
-    which knows the beginnings of its steps alone, also where time stands in the equations.
-    """
-    by_expansion = task.method == "taylor"
-    functions = any(not hasattr(function, "breaks") for function in task.inputs.values())
-    return functions or kernel.cache.get(
-        ("controlled", by_expansion), lambda: _may_pass_unseen(kernel, by_expansion)
-    )
-
-
-def _may_pass_unseen(kernel: Kernel, by_expansion: bool) -> bool:
+def may_pass_unseen(kernel: Kernel, by_expansion: bool) -> bool:
+    """Whether steps may skip something narrow; see `watches.is_controlled`."""
     system = kernel.equations.system
     fixed = {t, *system.parameters}
     stated = stated_expressions(system) if by_expansion else ()

@@ -21,8 +21,8 @@ from ...errors import DalembertError, FormError, ModelError
 from ...model.flow_system import Flow
 from ...runtime.kernel import kernel_of
 from ...runtime.kernel_derivatives import regular_rates
-from ..events.rank_watch import is_watched
-from ..events.stop_times import has_stops, is_controlled
+from ..events.stop_times import has_stops
+from ..events.watches import is_controlled, is_watched
 from ..input_table import InputTable
 from .adaptive.taylor_programs import check_expansion
 from .groups.group_tables import action_tables

@@ -16,7 +16,7 @@ end the steps are reversed with them.
 from __future__ import annotations
 
 from ...codegen.native.language import Reals, native
-from ...codegen.passes.unrolled import HEALTHY
+from ...codegen.passes.solve_limits import HEALTHY
 from ...runtime.gauss.solve_status import REGULAR, SINGULAR
 from ...runtime.projection import is_finite
 from ..methods.adaptive.dop853_coefficients import A, C

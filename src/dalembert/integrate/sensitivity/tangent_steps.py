@@ -24,7 +24,7 @@ from __future__ import annotations
 from math import sqrt
 
 from ...codegen.native.language import Reals, call_program, native
-from ...codegen.passes.unrolled import HEALTHY
+from ...codegen.passes.solve_limits import HEALTHY
 from ...runtime.gauss.solve_status import REGULAR, SINGULAR
 from ...runtime.projection import MISSING, evaluate, is_finite, project
 from ..methods.adaptive.dop853 import EXPONENT, stage_state

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....codegen.native.language import Reals, call_program, native
-from ....codegen.passes.unrolled import HEALTHY
+from ....codegen.passes.solve_limits import HEALTHY
 from ....runtime.gauss.solve_status import SINGULAR
 from ....runtime.projection import is_finite, project
 from ...run_fields import RunFields

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ....codegen.passes.unrolled import HEALTHY
+from ....codegen.passes.solve_limits import HEALTHY
 from ....runtime.context import Context
 from ....runtime.gauss.solve_status import SINGULAR
 from ....runtime.projection import STUCK

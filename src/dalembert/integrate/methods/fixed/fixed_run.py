@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....codegen.native.native_module import NativeModule
-from ...events import rank_watch as row_watch
+from ...events.watches import row_reversed
 from ...native_run import COUNTED, BufferedRun, RunStart
 from ...run_fields import FixedFields
 from ..method import Bound, FixedStep
@@ -30,7 +30,7 @@ def fixed_functions(bound: Bound) -> dict[str, Callable[..., Any]]:
         fixed_steps.advance_fixed,
         fixed_steps.step_from,
         reversible_steps.advance_reversible,
-        row_watch.row_reversed,
+        row_reversed,
     ]
     found = NativeModule(entries, dict(bound)).functions
     return found | {"advance": found["advance_fixed"], "reversible": found["advance_reversible"]}

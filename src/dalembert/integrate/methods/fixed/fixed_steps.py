@@ -22,7 +22,7 @@ from ...advance import (
     ROW_REVERSED,
     UNSOLVED,
 )
-from ...events.rank_watch import row_reversed
+from ...events.watches import row_reversed
 from ...run_fields import FixedFields
 from .fixed_fields import NOT_CONTRACTING, UNSOLVABLE
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ....codegen.native.language import call_program, native
 from ...advance import BUDGET, END, FULL, ROW_REVERSED, UNSOLVED
-from ...events.rank_watch import row_reversed
+from ...events.watches import row_reversed
 from ...run_fields import FixedFields
 from .fixed_steps import increment, reason, step_from
 
