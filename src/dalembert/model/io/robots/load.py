@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ....errors import FileError, RenamedPartsWarning, UnreadPartsWarning, warn
+from ....errors import FileError, ModelError, RenamedPartsWarning, UnreadPartsWarning, warn
 from ...bodies.mechanism import Mechanism
 from ...names import shortened
 from ...scenario import Scenario
@@ -54,8 +54,9 @@ def load_mechanism(
     check : bool
         Whether an impossible tensor of inertia is an error; False goes on with it.
     shapes : bool
-        Whether the <visual> shapes of a URDF file become drawings: boxes, cylinders, balls, and the
-        outlines of meshes (STL, OBJ, COLLADA) in its folder, where the package trimesh is there.
+        Whether the <visual> shapes of a URDF file, or the geoms of an MJCF file that MuJoCo draws
+        (groups 0 to 2), become drawings: boxes, cylinders, balls, and the outlines of meshes (STL,
+        OBJ, COLLADA) in its folder, where the package trimesh is there.
 
     Warns
     -----
@@ -115,6 +116,12 @@ def robot_scenario(content: bytes, folder: Path | None, source: str = "") -> Sce
     """
     robot = _read(content, ReadOptions(folder=folder))
     mechanism = _mechanism(robot, None)
+    if not any(joint.coordinates for joint in mechanism.joints):
+        raise ModelError(
+            f"Nothing of the robot {shortened(robot.name)} can move",
+            f"{len(robot.joints)} fixed joints",
+            'read it with da.bodies.load_mechanism(path, base="free")',
+        )
     start = _inside_limits(mechanism) | dict(robot.start)
     return Scenario(mechanism.system(), start=start, source=source)
 

@@ -6,10 +6,10 @@ joints it is fixed there. The pose that the file states is that of joints at the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ...bodies.contributions import Element
 from ...bodies.elements import coupling
 from ...bodies.joints import Joint, free, prismatic, revolute, spherical, weld
 from ...bodies.quaternions import quaternion_of
+from ...bodies.shapes import Geometry
 from ...bodies.vectors import (
     Rotation,
     Triple,
@@ -33,36 +34,19 @@ from ...bodies.vectors import (
 from ...bodies.vectors import cosine_and_sine as both
 from ...names import shortened
 from ...symbols import Coordinate, as_expression
-from .geom_inertia import UniformSolid, joined, numeric, solid
 from .mjcf_actuators import read_actuators
-from .mjcf_settings import UNSUPPORTED as NOT_SUPPORTED
+from .mjcf_geoms import Geoms, joined
 from .mjcf_settings import Settings, with_includes
-from .poses import FilePose
+from .mjcf_words import BODY, COMPILER, GEOM, INERTIAL, JOINT, LOOKS, READ, SOLVER, UNSUPPORTED
+from .poses import FilePose, numeric
 from .robot_names import Names
 from .robot_options import ReadOptions, Robot
 from .xml_reader import Node, Unread
 
 __all__ = ["read_mjcf"]
 
-ORIENTATION = {"quat", "axisangle", "euler", "xyaxes", "zaxis"}
-BODY = {"name", "childclass", "mocap", "pos", "gravcomp", "user", "sleep", *ORIENTATION}
-INERTIAL = {"pos", "mass", "diaginertia", "fullinertia", *ORIENTATION}
-#: Attributes of joints that belong to MuJoCo's solver or to drawings.
-SOLVER = {"solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin"}
-JOINT = SOLVER | {"name", "class", "type", "group", "pos", "axis", "stiffness", "range", "limited"}
-JOINT |= {"ref", "springref", "armature", "damping", "frictionloss", "user", "springdamper"}
-JOINT |= {"actuatorfrcrange", "actuatorfrclimited", "actuatorgravcomp"}
-GEOM = {"name", "class", "type", "size", "fromto", "pos", "mass", "density", *ORIENTATION}
-#: Attributes of geoms and sites that belong to contact or to drawings.
-LOOKS = {"contype", "conaffinity", "condim", "group", "priority", "material", "friction", "rgba"}
-LOOKS |= {"shellinertia", "solmix", "solref", "solimp", "margin", "gap", "hfield", "mesh", "user"}
-LOOKS |= {"fitscale", "fluidshape", "fluidcoef"}
-#: Elements of the tree that would add bodies or forces in ways that are not supported.
-UNSUPPORTED = ("composite", "flexcomp", "replicate", "attach", "plugin")
-#: Settings of the compiler that are honoured, or say where files lie and how text is checked.
-COMPILER = {"angle", "autolimits", "coordinate", "eulerseq", "inertiafromgeom", "balanceinertia"}
-COMPILER |= {"meshdir", "texturedir", "assetdir", "strippath", "usethread", *NOT_SUPPORTED}
-READ = ("compiler", "default", "worldbody", "equality", "actuator", "option")
+#: Children of a body with the class that they inherit, and the pose of the <frame> around them.
+Members: TypeAlias = "Sequence[tuple[tuple[Node, str], FilePose]]"
 
 
 def read_mjcf(root: Node, options: ReadOptions, read_bytes: Callable[[Path], bytes]) -> Robot:
@@ -74,7 +58,9 @@ def read_mjcf(root: Node, options: ReadOptions, read_bytes: Callable[[Path], byt
         Where the file contradicts itself or asks for something that is not supported.
     """
     root = with_includes(root, options.folder, read_bytes)
-    return _Mjcf(options, Settings.of(root)).robot(root)
+    settings, unread = Settings.of(root), Unread()
+    geoms = Geoms.of(root, settings, unread, options.folder)
+    return _Mjcf(options, settings, geoms, unread).robot(root)
 
 
 @dataclass
@@ -83,8 +69,9 @@ class _Mjcf:
 
     options: ReadOptions
     settings: Settings
-    unread: Unread = field(default_factory=Unread)
-    bodies: dict[str, Body] = field(default_factory=lambda: {"world": Body("ground")})
+    geoms: Geoms
+    unread: Unread
+    bodies: dict[str, Body] = field(default_factory=dict)
     poses: dict[str, FilePose] = field(default_factory=lambda: {"world": FilePose.identity()})
     joints: list[Joint | Element] = field(default_factory=list)
     body_names: Names = field(default_factory=Names)
@@ -111,6 +98,7 @@ class _Mjcf:
                 self.unread.note(f"option {shortened(key)}")
         actuators = [node for group in root.all("actuator") for node in group]
         self.forces = read_actuators(actuators, self.settings, self.options, self.unread)
+        self._ground(root)
         for node in root.all("worldbody"):
             for member, pose in self._flattened(node, "main", FilePose.identity()):
                 self._member(*member, "world", pose)
@@ -133,6 +121,15 @@ class _Mjcf:
         return Robot(name, joints, self.unread, renamed, gravity, self.start)
 
     # -- bodies ------------------------------------------------------------------------------------
+
+    def _ground(self, root: Node) -> None:
+        """The ground, with the shapes that stand on it."""
+        flat = (
+            member
+            for node in root.all("worldbody")
+            for member in self._flattened(node, "main", FilePose.identity())
+        )
+        self.bodies["world"] = Body("ground", shapes=self._shapes(list(flat)))
 
     def _flattened(
         self, node: Node, childclass: str, pose: FilePose
@@ -199,23 +196,18 @@ class _Mjcf:
         for (child, inherited), at in members:
             self._member(child, inherited, name, pose @ at)
 
-    def _massive(
-        self, node: Node, name: str, members: list[tuple[tuple[Node, str], FilePose]]
-    ) -> Body:
+    def _massive(self, node: Node, name: str, members: Members) -> Body:
         """A body with its own inertia, or with that of its geoms."""
         own = node.one("inertial")
         rule = self.settings.inertia_from_geom
         if own is not None and rule != "true":
             mass, centre, tensor = self._inertial(own)
         else:
-            solids = []
-            for (child, childclass), at in members:
-                if child.tag == "geom" and rule != "false":
-                    found = solid(self.settings.applied(child, childclass), self.settings)
-                    if found is not None:
-                        centred = at.origin + at.axes @ found.centre
-                        turned = at.axes @ found.tensor @ at.axes.T
-                        solids.append(UniformSolid(found.mass, centred, turned))
+            solids = [
+                found
+                for child, at in self._geoms(members)
+                if rule != "false" and (found := self.geoms.solid(child, at)) is not None
+            ]
             whole = joined(solids)
             mass, centre, tensor = whole.mass, list(whole.centre), whole.tensor
         symmetric = (tensor + tensor.T) / 2
@@ -225,9 +217,25 @@ class _Mjcf:
         }
         identifier = self.body_names.of(name)
         try:
-            return Body(identifier, mass, centre, inertia(**entries), check=self.options.check)
+            return Body(
+                identifier, mass, centre, inertia(**entries),
+                check=self.options.check, shapes=self._shapes(members),
+            )  # fmt: skip
         except ModelError as error:
             node.fault(error.what, error.seen, error.remedy)
+
+    def _geoms(self, members: Members) -> Iterator[tuple[Node, FilePose]]:
+        """The geoms among the children of a body, with the attributes of their classes."""
+        for (child, childclass), at in members:
+            if child.tag == "geom":
+                yield self.settings.applied(child, childclass), at
+
+    def _shapes(self, members: Members) -> list[Geometry]:
+        if not self.options.shapes:
+            return []
+        return [
+            shape for child, at in self._geoms(members) for shape in self.geoms.shapes(child, at)
+        ]
 
     def _inertial(self, node: Node) -> tuple[float, list[float], Any]:
         node.only(INERTIAL)
@@ -247,7 +255,7 @@ class _Mjcf:
         body: Body,
         parent: str,
         pose: FilePose,
-        members: list[tuple[tuple[Node, str], FilePose]],
+        members: Members,
     ) -> None:
         """Connect a body with the one that it is nested in."""
         given = [pair for pair, _ in members if pair[0].tag in ("joint", "freejoint")]
@@ -282,7 +290,7 @@ class _Mjcf:
 
     def _free(self, node: Node, body: Body, pose: FilePose) -> None:
         name = self._joint_name(node, body)
-        self.joints.append(free(name, Body("ground"), body))
+        self.joints.append(free(name, self.bodies["world"], body))
         self.start |= {
             f"{name}_{axis}": float(x) for axis, x in zip("xyz", pose.origin, strict=True)
         }

@@ -68,6 +68,8 @@ class Settings:
     sequence: str = "xyz"
     auto_limits: bool = True
     inertia_from_geom: str = "auto"
+    #: Where meshes lie, below the folder of the model.
+    mesh_folder: str = ""
     classes: dict[str, dict[str, dict[str, str]]] = field(default_factory=lambda: {"main": {}})
 
     @classmethod
@@ -103,6 +105,7 @@ class Settings:
             node.fault(
                 "`inertiafromgeom` is true, false or auto", shortened(self.inertia_from_geom)
             )
+        self.mesh_folder = node.text("meshdir", node.text("assetdir", self.mesh_folder))
         if node.flag("balanceinertia", False):
             node.fault("`balanceinertia` is not supported", remedy="correct the inertia instead")
 

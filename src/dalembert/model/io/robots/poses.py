@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from ...bodies.vectors import Rotation
-from .geom_inertia import numeric
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FilePose", "roll_pitch_yaw"]
+__all__ = ["FilePose", "numeric", "roll_pitch_yaw"]
 
 Array: TypeAlias = "NDArray[np.float64]"
+
+
+def numeric(rows: Sequence[Sequence[object]]) -> Array:
+    """A matrix of SymPy numbers as an array."""
+    return np.array([[float(entry) for entry in row] for row in rows])  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

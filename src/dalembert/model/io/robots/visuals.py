@@ -1,33 +1,30 @@
 """How the links of a URDF file look: primitives, and outlines of meshes.
 
 A drawing is made of lines. A mesh is drawn by the convex outlines of its projections along its
-three axes, each in the middle of the mesh. Mesh files lie in the folder of the robot file or below
-it; the package trimesh reads them (``pip install dalembert[meshes]``).
+three axes, each in the middle of the mesh.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....errors import DalembertError
 from ...bodies.shapes import Geometry, ball, box, cylinder
 from ...bodies.vectors import Rotation, angles
-from .xml_reader import Node, Unread, read_xml
+from .mesh_files import mesh_path, read_mesh
+from .xml_reader import Node, Unread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Visuals", "mesh_points", "origin_of", "outlines"]
+__all__ = ["Visuals", "origin_of", "outlines"]
 
-#: Formats of meshes, the largest file, and the most points of an outline.
-FORMATS, LARGEST_MESH, MOST_POINTS = (".stl", ".obj", ".dae"), 50_000_000, 10
-PACKAGE, ORIGIN = "package://", {"xyz", "rpy"}
+#: The most points of an outline, and the attributes of <origin>.
+MOST_POINTS, ORIGIN = 10, {"xyz", "rpy"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ class Visuals:
         return []
 
     def _mesh(self, node: Node, position: list[float], rotation: Rotation) -> list[Geometry]:
-        path = self._path(node.text("filename"))
+        path = mesh_path(self.folder, node.text("filename"))
         if path is None:
             self.unread.note("<mesh> that is not in the folder of the file")
             return []
@@ -77,7 +74,7 @@ class Visuals:
             self.unread.note("<mesh> (pip install dalembert[meshes] draws them)")
             return []
         try:
-            points = mesh_points(path)
+            points = read_mesh(path).vertices
         except Exception:  # readers of meshes raise whatever they meet
             self.unread.note("<mesh> that cannot be read")
             return []
@@ -86,39 +83,6 @@ class Visuals:
             Geometry("line", (), tuple(position), rotation, outline, "link")  # type: ignore[arg-type]
             for outline in outlines(points * scale)
         ]
-
-    def _path(self, name: str) -> Path | None:
-        """The file of a mesh, if it lies in the folder."""
-        if self.folder is None or not name.lower().endswith(FORMATS):
-            return None
-        relative = name.removeprefix(PACKAGE).removeprefix("file://")
-        places = [relative, relative.partition("/")[2]] if name.startswith(PACKAGE) else [relative]
-        folder = self.folder.resolve()
-        for place in filter(None, places):
-            try:
-                path = (folder / place).resolve()
-                if path.is_relative_to(folder) and path.is_file():
-                    return path if path.stat().st_size <= LARGEST_MESH else None
-            except (OSError, ValueError):  # names that no file can have
-                continue
-        return None
-
-
-def mesh_points(path: Path) -> NDArray[np.float64]:
-    """The vertices of a mesh (n x 3)."""
-    import trimesh
-
-    content, kind = path.read_bytes(), path.suffix.lower().removeprefix(".")
-    if kind == "dae":
-        read_xml(content, "mesh")  # it refuses entities
-    options: dict[str, Any] = {"skip_materials": True} if kind == "obj" else {}
-    found: Any = trimesh.load(io.BytesIO(content), file_type=kind, process=False, **options)
-    if isinstance(found, trimesh.Scene):
-        found = found.to_geometry()
-    points: NDArray[np.float64] = np.asarray(found.vertices, dtype=np.float64)
-    if not len(points) or not np.all(np.isfinite(points)):
-        raise DalembertError("A mesh has finite vertices", remedy="repair the file")
-    return points
 
 
 def outlines(points: NDArray[np.float64]) -> list[tuple[tuple[float, float, float], ...]]:

@@ -90,13 +90,14 @@ class Node:
         words = self.text(key).split()
         if len(words) != count or count > MOST_NUMBERS:
             self.fault(f"`{key}` of <{self.tag}> has {count} numbers", shortened(self.text(key)))
-        return [self._number(key, word) for word in words]
+        return [self.parsed(key, word) for word in words]
 
     def number(self, key: str, default: float | None = None) -> float:
         """An attribute that is one finite number."""
         return self.numbers(key, 1, None if default is None else (default,))[0]
 
-    def _number(self, key: str, word: str) -> float:
+    def parsed(self, key: str, word: str) -> float:
+        """A finite number from a word of an attribute."""
         try:
             value = float(word)
         except ValueError:
