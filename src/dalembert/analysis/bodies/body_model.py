@@ -39,6 +39,7 @@ from ...model.constraints import FrictionLimit
 from ...model.symbols import by_name, t
 from .model_store import ModelStore
 from .spatial_derivatives import SpatialTree, is_fixed_in_time
+from .tree_columns import DerivativeLoops, TreeColumns, tree_columns
 
 if TYPE_CHECKING:
     from ...model.bodies.kinematics import Kinematics
@@ -50,6 +51,8 @@ __all__ = ["BodyModel", "Pose"]
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 #: Longer blocks are interpreted: compiling them would take minutes.
 MOST_NATIVE = 500_000
+#: Inner products of fewer operations are faster without loops.
+LEAST_LOOPS = 15_000
 #: Results (count, size) at states (count, 3 n) and values of the parameters.
 _Evaluate: TypeAlias = "Callable[[Array, Array], Array]"
 
@@ -84,7 +87,8 @@ class BodyModel:
     coordinates : "joint" or "maximal"
     native : bool
         Whether each quantity is compiled when it is first asked for, which pays for many calls;
-        blocks of more than half a million operations are interpreted. Compiled quantities are
+        blocks of more than half a million operations are interpreted (`inverse_derivatives` has
+        loops and is not). Compiled quantities are
         kept in the cache on disk: a later process finds them without stating the system again.
 
     Examples
@@ -159,8 +163,17 @@ class BodyModel:
 
     # -- evaluation --------------------------------------------------------------------------------
 
-    def evaluate(self, key: Any, make: Callable[[], Any], *states: ArrayLike) -> Array:
-        """A block of the graph at states (q, v, a), as an array (..., rows, columns)."""
+    def evaluate(
+        self,
+        key: Any,
+        make: Callable[[], Any],
+        *states: ArrayLike,
+        loops: Callable[[], DerivativeLoops | None] = lambda: None,
+    ) -> Array:
+        """A block of the graph at states (q, v, a), as an array (..., rows, columns).
+
+        Native code takes `loops` instead of the block where there are any.
+        """
         n = len(self.names)
         wide = [np.asarray(state, dtype=float) for state in states]
         for state in wide:
@@ -173,21 +186,24 @@ class BodyModel:
         wide += [np.zeros(n)] * (3 - len(wide))
         lead = np.broadcast_shapes(*(state.shape[:-1] for state in wide))
         flat = [np.broadcast_to(state, (*lead, n)).reshape(-1, n) for state in wide]
-        function, shape = self._cache.get(key, lambda: self._function(key, make))
+        function, shape = self._cache.get(key, lambda: self._function(key, make, loops))
         found = function(np.hstack(flat), self._parameters)
         return np.asarray(found.reshape(*lead, shape[1], shape[0]).swapaxes(-1, -2))
 
     def _function(
-        self, key: Hashable, make: Callable[[], Any]
+        self, key: Hashable, make: Callable[[], Any], loops: Callable[[], DerivativeLoops | None]
     ) -> tuple[_Evaluate, tuple[int, int]]:
         known = self._store.block(key) if self._store else None
         if known is not None:
             return known
-        block, algebra = make(), self._algebra
-        inputs = algebra.vector([*self.system.inputs, t])
-        block = ca.substitute(ca.SX(block), inputs, ca.DM.zeros(inputs.numel()))
         state = ca.vertcat(self._q, self._v, self._a)
-        parameters = algebra.vector(self.system.parameters)
+        parameters = self._algebra.vector(self.system.parameters)
+        if self._store and (found := loops()):
+            numbers = self._undriven(found.numbers)
+            native = NativeBlock.of_pairs(state, parameters, numbers, found.products)
+            self._store.keep_block(key, native, found.shape)
+            return native, found.shape
+        block = self._undriven(ca.SX(make()))
         column = ca.densify(ca.vec(block))
         shape = (int(block.shape[0]), int(block.shape[1]))
         function = ca.Function("block", [ca.vertcat(state, parameters)], [column])
@@ -201,6 +217,11 @@ class BodyModel:
             return np.asarray(function(np.vstack([states.T, many])).full()).T
 
         return interpreted, shape
+
+    def _undriven(self, block: Any) -> Any:
+        """A block without inputs, at time zero."""
+        inputs = self._algebra.vector([*self.system.inputs, t])
+        return ca.substitute(block, inputs, ca.DM.zeros(inputs.numel()))
 
     def array(self, values: Mapping[Any, float]) -> Array:
         """Coordinates by name as an array (n,); home values where they are not given."""
@@ -315,7 +336,9 @@ class BodyModel:
     ) -> tuple[Array, Array, Array]:
         """d tau / dq, d tau / dv and d tau / da = M of `inverse_dynamics`, (..., n, n) each."""
         n = len(self.names)
-        found = self.evaluate("inverse derivatives", self._inverse_derivatives, q, v, a)
+        found = self.evaluate(
+            "inverse derivatives", self._inverse_derivatives, q, v, a, loops=self._pair_loops
+        )
         return found[..., :n], found[..., n : 2 * n], found[..., 2 * n :]
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
@@ -384,30 +407,29 @@ class BodyModel:
         return self._rate(part) - ca.gradient(lagrangian, self._q) - applied
 
     def _inverse_derivatives(self) -> Any:
-        r"""d tau / d(q, v, a), (n x 3 n).
+        """d tau / d(q, v, a), (n x 3 n)."""
+        terms = self._derivative_terms()
+        if terms is None:
+            return ca.jacobian(self._inverse(), ca.vertcat(self._q, self._v, self._a))
+        columns, rest = terms
+        return columns.matrix() + rest
 
-        With the rates T(q) v along the steps of the joints, and forces phi along them,
-        tau = T^T phi + (springs, rotors, ...), whose derivatives follow by the chain rule.
-        """
-        state, edges = ca.vertcat(self._q, self._v, self._a), self.kinematics.edges
+    def _pair_loops(self) -> DerivativeLoops | None:
+        """The same derivatives as loops, where each coordinate moves one step of a joint."""
+        terms = self._derivative_terms()
+        found = terms[0].loops(terms[1]) if terms is not None else None
+        return found if found and found.products.operations >= LEAST_LOOPS else None
+
+    def _derivative_terms(self) -> tuple[TreeColumns, Any] | None:
+        """Derivatives of the forces of all bodies, and of the others (springs, rotors, ...)."""
+        edges, mechanism = self.kinematics.edges, self.mechanism
         if not is_fixed_in_time(edges.values()):
-            return ca.jacobian(self._inverse(), state)
-        mechanism = self.mechanism
+            return None
         tree = SpatialTree(self._algebra, edges, mechanism.bodies, mechanism.gravity)
-        T, drift = ca.jacobian(tree.rates, self._v), self._rate(tree.rates)
-        forces = tree.derivatives(tree.rates, drift)
-        changes = [
-            forces.by_rate @ ca.jacobian(tree.rates, symbols)
-            + forces.by_acceleration @ ca.jacobian(drift, symbols)
-            for symbols in (self._q, self._v, self._a)
-        ]
-        changes[0] += forces.by_motion @ T
-        fixed = ca.SX.sym("phi", T.shape[0])
-        turned = ca.jacobian(T.T @ fixed, self._q)
-        found = [T.T @ change for change in changes]
-        found[0] += ca.substitute(turned, fixed, forces.force)
-        rest = self._algebra.scalar(mechanism.energy_beside_bodies(self._coordinates))
-        return ca.horzcat(*found) + ca.jacobian(self._force_of(rest), state)
+        columns, rest = tree_columns(tree, self._q, self._v, self._rate(tree.rates))
+        others = self._algebra.scalar(mechanism.energy_beside_bodies(self._coordinates))
+        state = ca.vertcat(self._q, self._v, self._a)
+        return columns, ca.sparsify(rest + ca.jacobian(self._force_of(others), state))
 
     def residual(self, q: ArrayLike) -> tuple[Array, Array]:
         """Residuals of the holonomic constraints (..., k) and their Jacobian (..., k, n)."""

@@ -14,7 +14,7 @@ F = I A + V x* I V of a body then changes by I alpha + B psi and I chi + B J, wh
 
 I, D, f and F are summed over what hangs on a step, so that each pair of a step and one before it
 takes five inner products (after Carpentier and Mansard, "Analytical derivatives of rigid body
-dynamics algorithms", RSS 2018).
+dynamics algorithms", RSS 2018), which `tree_columns` collects.
 """
 
 from __future__ import annotations
@@ -35,23 +35,9 @@ from ...model.bodies.vectors import Triple
 from ...model.forces import rate
 from ...model.symbols import t
 
-__all__ = ["ForceDerivatives", "SpatialTree", "is_fixed_in_time"]
+__all__ = ["SpatialTree", "Unit", "cross_force", "is_fixed_in_time"]
 
 Block: TypeAlias = Any  # SX, for which CasADi has no types
-
-
-@dataclass(frozen=True)
-class ForceDerivatives:
-    """Forces along the steps of a tree, (s x 1), and their derivatives, (s x s) each.
-
-    By displacements along the steps (which carry on all that hangs on them), by rates, and by
-    accelerations.
-    """
-
-    force: Block
-    by_motion: Block
-    by_rate: Block
-    by_acceleration: Block
 
 
 def is_fixed_in_time(edges: Iterable[Edge]) -> bool:
@@ -102,16 +88,16 @@ class _FrameMotion:
     position: Block
     velocity: Block
     acceleration: Block
-    last: _Unit | None = None
+    last: Unit | None = None
     #: Whether nothing has turned yet: positions are counted from here.
     is_straight: bool = True
 
 
 @dataclass(frozen=True)
-class _Unit:
+class Unit:
     """The columns J, psi, alpha and chi of a step, (6 x k) each, those before them, their sum."""
 
-    before: _Unit | None
+    before: Unit | None
     first: int
     columns: Block
     psi: Block
@@ -124,7 +110,7 @@ class _Unit:
         """The numbers of its own columns."""
         return list(range(self.first, self.first + self.columns.shape[1]))
 
-    def way(self) -> list[_Unit]:
+    def way(self) -> list[Unit]:
         """The steps before this one."""
         found, unit = [], self.before
         while unit is not None:
@@ -160,9 +146,9 @@ class SpatialTree:
         found = [each for edge in edges.values() for step in edge.steps for each in _rates(step)]
         self.rates = algebra.vector(found)
 
-    def derivatives(self, rates: Block, accelerations: Block) -> ForceDerivatives:
-        """Forces and derivatives for rates and accelerations along the steps, (s x 1) each."""
-        units: list[_Unit] = []
+    def units(self, rates: Block, accelerations: Block) -> list[Unit]:
+        """The steps that move, for rates and accelerations along the steps, (s x 1) each."""
+        units: list[Unit] = []
         still = ca.SX.zeros(6)
         ground = _FrameMotion(
             ca.SX.eye(3), ca.SX.zeros(3), still, ca.vertcat(ca.SX.zeros(3), -self._gravity)
@@ -187,7 +173,11 @@ class SpatialTree:
         for unit in reversed(units):
             if unit.before is not None:
                 unit.before.hanging.add(unit.hanging)
-        return _collected(units, count)
+        return units
+
+    def force(self, units: Sequence[Unit]) -> Block:
+        """The forces along all steps, (s x 1)."""
+        return ca.vertcat(*(unit.columns.T @ unit.hanging.force for unit in units))
 
     def _vector(self, triple: Sequence[sympy.Expr]) -> Block:
         return self._algebra.vector(list(triple))
@@ -234,7 +224,7 @@ class SpatialTree:
         spin, velocity = place.velocity[:3], place.velocity[3:]
         momentum = _inertia(mass, first, second, place.velocity)
         force = _inertia(mass, first, second, place.acceleration)
-        force += _cross_force(place.velocity, momentum)
+        force += cross_force(place.velocity, momentum)
         turning = ca.skew(spin) @ (2 * second - ca.trace(second) * ca.SX.eye(3))
         turning -= 2 * ca.skew(first) @ ca.skew(velocity)
         return _Sum(mass, first, second, force, turning, momentum[3:])
@@ -257,46 +247,8 @@ def _driven(
     alpha = _cross_motion(before.acceleration) @ columns + _cross_motion(before.velocity) @ psi
     is_single = columns.shape[1] == 1
     chi = 2 * psi if is_single else psi + _cross_motion(velocity) @ columns
-    unit = _Unit(before.last, first, columns, psi, alpha, chi, _Sum())
+    unit = Unit(before.last, first, columns, psi, alpha, chi, _Sum())
     return _FrameMotion(after.axes, after.position, velocity, acceleration, unit, after.is_straight)
-
-
-def _collected(units: Sequence[_Unit], count: int) -> ForceDerivatives:
-    """The derivatives by all pairs of a step and one before it."""
-    by_motion, by_rate, metric = (ca.SX(count, count) for _ in range(3))
-    force = ca.SX(count, 1)
-    for unit in units:
-        own, below = unit.places, unit.hanging
-        pushed = ca.horzcat(*(below.inertia(unit.columns[:, k]) for k in range(len(own))))
-        spins, levers = unit.columns[:3, :], unit.columns[3:, :]
-        # a B = (D^T a_w - 2 a_v x f) . psi_w
-        twisted = below.turning.T @ spins + 2 * ca.skew(below.momentum) @ levers
-        force[own] = unit.columns.T @ below.force
-        for before in (unit, *unit.way()):
-            there = before.places
-            by_motion[own, there] = pushed.T @ before.alpha + twisted.T @ before.psi[:3, :]
-            by_rate[own, there] = pushed.T @ before.chi + twisted.T @ before.columns[:3, :]
-            metric[own, there] = pushed.T @ before.columns
-        carried = ca.horzcat(*(_carried(unit, k) for k in range(len(own))))
-        driven = ca.horzcat(
-            *(
-                below.inertia(unit.chi[:, k]) + below.rotating(unit.columns[:, k])
-                for k in range(len(own))
-            )
-        )
-        for before in unit.way():
-            there = before.places
-            by_motion[there, own] = before.columns.T @ carried
-            by_rate[there, own] = before.columns.T @ driven
-            metric[there, own] = before.columns.T @ pushed
-    return ForceDerivatives(force, by_motion, by_rate, metric)
-
-
-def _carried(unit: _Unit, k: int) -> Block:
-    """How the force of all that hangs on a step changes with a motion along a column of it."""
-    below = unit.hanging
-    change = below.inertia(unit.alpha[:, k]) + below.rotating(unit.psi[:, k])
-    return change + _cross_force(unit.columns[:, k], below.force)
 
 
 def _rates(step: object) -> tuple[sympy.Expr, ...]:
@@ -321,7 +273,7 @@ def _cross_motion(a: Block) -> Block:
     return ca.blockcat([[spin, ca.SX(3, 3)], [ca.skew(a[3:]), spin]])
 
 
-def _cross_force(a: Block, f: Block) -> Block:
+def cross_force(a: Block, f: Block) -> Block:
     """a x* f of a motion (w, v) and a force (torque, force)."""
     return ca.vertcat(
         _cross(a[:3], f[:3]) + _cross(a[3:], f[3:]),

@@ -12,14 +12,16 @@ from dalembert.analysis.bodies import body_model
 from newton_euler import random_tree
 
 b = da.bodies
+GIVEN = {"m": 1.3, "k": 40.0}
 
 
 def worst(model: b.BodyModel, seed: int = 3) -> float:
     """The largest difference between both derivatives, beside the largest entry."""
+    graph = b.BodyModel(model.mechanism, GIVEN)
     q, v, a = np.random.default_rng(seed).uniform(-1, 1, (3, 2, len(model.names)))
     found = np.concatenate(model.inverse_derivatives(q, v, a), axis=-1)
-    state = ca.vertcat(model._q, model._v, model._a)
-    expected = model.evaluate("graph", lambda: ca.jacobian(model._inverse(), state), q, v, a)
+    state = ca.vertcat(graph._q, graph._v, graph._a)
+    expected = graph.evaluate("graph", lambda: ca.jacobian(graph._inverse(), state), q, v, a)
     return float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
 
 
@@ -30,7 +32,11 @@ def test_random_trees_of_turning_sliding_and_screwing_joints(seed: int, reverse:
     assert worst(b.BodyModel(mechanism(links, reverse))) < 1e-12
 
 
-def test_quaternions_angles_springs_rotors_and_parameters():
+@pytest.mark.parametrize("native", [False, True])
+def test_quaternions_angles_springs_rotors_and_parameters(
+    native: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(body_model, "LEAST_LOOPS", 0)
     m, k = da.parameters("m k")
     base, arm, hand, tip = (
         b.Body(name, m * (1 + n), (0.1, 0.2, -0.3), (0.1, 0.2, 0.25))
@@ -43,8 +49,29 @@ def test_quaternions_angles_springs_rotors_and_parameters():
         b.cylindrical("c", hand, tip, (1, 2, 3), armature=(0.2, 0.1)),
         b.spring("w", base.point((0, 0, 1)), tip.point((0, 1, 0)), stiffness=k, length=0.5),
     ]
-    model = b.BodyModel(b.Mechanism(joints, gravity=GRAVITY), {m: 1.3, k: 40.0})
+    closed = b.Mechanism(joints, gravity=GRAVITY)
+    model = b.BodyModel(closed, GIVEN, native=native)
+    assert (model._pair_loops() is not None) and worst(model) < 1e-12
+
+
+def test_loops_of_a_tree_whose_limbs_are_listed_in_turn(monkeypatch: pytest.MonkeyPatch):
+    # runs of nine, four, two and one rows next to each other, with gaps between them
+    monkeypatch.setattr(body_model, "LEAST_LOOPS", 0)
+    parents = [0, 1, 2, 3, 4, 5, 6, 7, 8, 3, 3, 10, 11, 12, 0, 15]
+    bodies = [b.ground(), *(b.Body(f"b{k}", 1.0 + k, (0, 0.1, 0.2), (1, 2, 2)) for k in range(16))]
+    joints = [
+        b.revolute(f"q{k}", bodies[parent], bodies[k + 1], "xyz"[k % 3], at=(0.1, 0, 0.3))
+        for k, parent in enumerate(parents)
+    ]
+    model = b.BodyModel(b.Mechanism(joints, gravity=GRAVITY), native=True)
     assert worst(model) < 1e-12
+
+
+def test_a_screw_has_no_loops():
+    body = b.Body("body", 1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.25))
+    screw = b.Mechanism([b.screw("q", b.ground(), body, lead=0.1)], gravity=GRAVITY)
+    model = b.BodyModel(screw, native=True)
+    assert model._pair_loops() is None and worst(model) < 1e-12
 
 
 def test_a_position_far_from_the_origin_costs_no_digits():
