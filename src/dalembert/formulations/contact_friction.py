@@ -16,12 +16,17 @@ Coulomb's law has no solution or several (Painleve; Genot and Brogliato, Eur. J.
 
 A friction limit that slips has no row of its own: its friction is in the row of the constraint that
 presses, D = A + side c (w / |w|)^T W, or is the force -c N (w / |w|)^T W of a load N that is given.
+
+Where the load is the norm of several multipliers, mu = mu_0 + sum_j N_j u_j is affine in the loads
+of the limits that slip, and N_i = |(mu_0 + sum_j N_j u_j)_i|. One such limit is a quadratic
+equation, which has one positive root where |u| < 1. Several are solved by Newton's iteration, whose
+residual is in the result: what does not converge is not a number.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SlidingForces", "sliding_friction"]
 
+#: The steps of Newton's iteration for several loads that are norms, and what part of a load may be
+#: left of its equation; beyond it the load is not a number, and a run ends there.
+NEWTON, UNSOLVED = 8, 1e-9
+ONE = sympy.Integer(1)
+
 
 @dataclass(frozen=True)
 class SlidingForces:
@@ -47,14 +57,14 @@ class SlidingForces:
         D, the rows of the reactions: A where nothing slips, with the friction of contacts.
     friction : block (n x 1) or None
         All friction as a function of the state.
-    limits : mapping of name to (constraint or None, block (n x 1))
-        The friction of limits that slip: a column times the multiplier of a constraint, or by
-        itself.
+    limits : mapping of name to (constraints, block (n x 1))
+        The friction of limits that slip: a column times the multiplier of a constraint, times the
+        norm of those of several, or by itself.
     """
 
     rows: Any
     friction: Any = None
-    limits: Mapping[str, tuple[int | None, Any]] = field(default_factory=dict)
+    limits: Mapping[str, tuple[tuple[int, ...], Any]] = field(default_factory=dict)
 
 
 def sliding_friction(
@@ -74,7 +84,8 @@ def sliding_friction(
     limits = _limits(system, algebra)
     if not sliding and not limits:
         return SlidingForces(rows)
-    given = [column for place, column in limits.values() if place is None]
+    given = [column for places, column in limits.values() if not places]
+    normed = [(places, column) for places, column in limits.values() if len(places) > 1]
     base = given[0] if given else None
     for column in given[1:]:
         base = base + column
@@ -87,9 +98,9 @@ def sliding_friction(
     for k, contact in sliding.items():
         along[k] = own[k] + _rubbing(system, algebra, contact)
     reaction_rows = algebra.stack(along)
-    for place, column in limits.values():
-        if place is not None:
-            along[place] = along[place] + column.T
+    for places, column in limits.values():
+        if len(places) == 1:
+            along[places[0]] = along[places[0]] + column.T
     every = algebra.stack(along)
     matrix = metric.matrix if isinstance(metric, Hessian) else metric
     load = force if base is None else force + base
@@ -98,27 +109,80 @@ def sliding_friction(
             weight = _weight(algebra, matrix, own[k])
             matrix = matrix + own[k].T @ own[k] * weight
             load = load + own[k].T * (weight * algebra.part(right, [k], [0])[0])
-    solved = algebra.solve(matrix, algebra.columns([load, every.T]))
-    columns = range(rows.shape[1])
+    solved = algebra.solve(matrix, algebra.columns([load, every.T, *(c for _, c in normed)]))
+    columns, m = range(rows.shape[1]), len(bilateral)
     free = algebra.part(solved, columns, [0])
-    response = algebra.part(solved, columns, range(1, len(bilateral) + 1))
-    mu = algebra.solve_square(rows @ response, right - rows @ free)
-    friction = (every - rows).T @ mu
-    return SlidingForces(reaction_rows, friction if base is None else friction + base, limits)
+    response = algebra.part(solved, columns, range(1, m + 1))
+    pushed = [right - rows @ free]
+    for k in range(len(normed)):
+        pushed.append(-(rows @ algebra.part(solved, columns, [m + 1 + k])))
+    multipliers = algebra.split_columns(
+        algebra.solve_square(rows @ response, algebra.columns(pushed))
+    )
+    mu, friction = multipliers[0], base
+    loads = _loads(algebra, multipliers, [places for places, _ in normed])
+    for value, (_, column), by in zip(loads, normed, multipliers[1:], strict=True):
+        mu = mu + by * value
+        friction = column * value if friction is None else friction + column * value
+    rubbing = (every - rows).T @ mu
+    friction = rubbing if friction is None else friction + rubbing
+    return SlidingForces(reaction_rows, friction, limits)
 
 
-def _limits(system: System, algebra: Algebra) -> dict[str, tuple[int | None, Any]]:
-    """The friction -c N W^T w / |w| of each limit that slips, with N = -side mu or a load."""
+def _loads(
+    algebra: Algebra, multipliers: Sequence[Any], places: Sequence[tuple[int, ...]]
+) -> list[Any]:
+    """The loads N_i = |(mu_0 + sum_j N_j u_j)_i|, from mu_0 and all u_j."""
+    parts = [[algebra.part(each, rows, [0]) for each in multipliers] for rows in places]
+    own = []
+    for k, (first, *by) in enumerate(parts):
+        cross, rest = algebra.inner(first, by[k]), 1 - algebra.inner(by[k], by[k])
+        root = algebra.root(cross * cross + rest * algebra.inner(first, first))
+        own.append((cross + root) / rest)
+    if len(own) < 2:
+        return own
+    loads = algebra.stack([algebra.vector([ONE]) * value for value in own])
+    for _ in range(NEWTON):
+        residual, jacobian, _ = _load_residual(algebra, parts, loads)
+        loads = loads - algebra.solve_square(jacobian, residual)
+    off, _, sizes = _load_residual(algebra, parts, loads)
+    found = []
+    for k in range(len(own)):
+        part = off[k] / (UNSOLVED * sizes[k])
+        for _ in range(4):
+            part = part * part
+        found.append(loads[k] * algebra.root(1 - part))
+    return found
+
+
+def _load_residual(
+    algebra: Algebra, parts: Sequence[Sequence[Any]], loads: Any
+) -> tuple[Any, Any, list[Any]]:
+    """N_i - |(...)_i| of all loads, its Jacobian, and the norms."""
+    residuals, rows, sizes, one = [], [], [], algebra.vector([ONE])
+    for k, (first, *by) in enumerate(parts):
+        vector = first
+        for j, each in enumerate(by):
+            vector = vector + each * loads[j]
+        size = algebra.root(algebra.inner(vector, vector))
+        sizes.append(size)
+        residuals.append(one * (loads[k] - size))
+        slopes = [algebra.inner(vector, each) / size for each in by]
+        rows.append(algebra.columns([one * ((j == k) - each) for j, each in enumerate(slopes)]))
+    return algebra.stack(residuals), algebra.stack(rows), sizes
+
+
+def _limits(system: System, algebra: Algebra) -> dict[str, tuple[tuple[int, ...], Any]]:
+    """The friction -c N W^T w / |w| of each limit that slips, with N = -side mu, |mu| or a load."""
     names = [c.name for c in system.bilateral]
-    found: dict[str, tuple[int | None, Any]] = {}
+    found: dict[str, tuple[tuple[int, ...], Any]] = {}
     for c in system.constraints:
         if not isinstance(c, SlidingFriction):
             continue
         column = _rubbing(system, algebra, c).T
-        if c.normal:
-            found[c.name] = (names.index(c.normal), column * c.side)
-        else:
-            found[c.name] = (None, column * -algebra.scalar(c.load))
+        places = tuple(names.index(name) for name in c.normal)
+        size = c.side if len(places) == 1 else -1 if places else -algebra.scalar(c.load)
+        found[c.name] = (places, column * size)
     return found
 
 

@@ -305,11 +305,21 @@ def check_names(system: System, faults: Faults) -> None:
 def _normal_faults(system: System) -> Iterator[ModelError]:
     """Friction limits whose load is the reaction of no constraint that presses."""
     pressing = [c.name for c in system.constraints if c.restricts is Coordinate]
-    for limit in system.constraints:
-        if isinstance(limit, FrictionLimit) and limit.normal and limit.normal not in pressing:
+    one_sided = [c.name for c in system.unilateral]
+    for limit in (c for c in system.constraints if isinstance(c, FrictionLimit)):
+        unknown = [name for name in limit.normal if name not in pressing]
+        pushing = [name for name in limit.normal if name in one_sided]
+        if unknown:
             yield ModelError(
-                f"The friction limit `{limit.name}` has the load of `{limit.normal}`, which is no"
+                f"The friction limit `{limit.name}` has the load of `{unknown[0]}`, which is no"
                 " constraint on positions and no contact",
                 seen=", ".join(pressing) or "no such constraint",
                 remedy="name one of these, or give load=",
+            )
+        elif pushing and len(limit.normal) > 1:
+            yield ModelError(
+                f"The friction limit `{limit.name}` has the norm of several reactions as its load,"
+                " among them that of a contact",
+                seen=", ".join(pushing),
+                remedy="name constraints on positions that hold both ways, or one contact alone",
             )

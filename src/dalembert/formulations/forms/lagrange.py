@@ -172,7 +172,9 @@ def reactions(
             name = c.contact if isinstance(c, TangentConstraint) else c.name
             found[name] = found[name] + force if name in found else force
         for name, (presses, column) in slipping.limits.items():
-            found[name] = column if presses is None else column * multipliers[presses]
+            pushed = algebra.part(multipliers, presses, [0])
+            size = pushed[0] if len(presses) == 1 else algebra.root(algebra.inner(pushed, pushed))
+            found[name] = column * size if presses else column
         return found
 
     return WhenRead(made)

@@ -405,7 +405,8 @@ class Contacts:
         y: Array,
     ) -> tuple[tuple[str, ...], Any]:
         """The mode after the tangential impact of contacts whose law has no accelerations."""
-        pressed = [c for c in records if c.normal >= 0]  # a given load has no impulse
+        # A given load has no impulse.
+        pressed = [instant.struck(c) for c in records if c.normal >= 0 or c.presses is not None]
         found = jam(instant.velocity_matrix, instant.velocity, pressed)
         after = y + instant.change(found.impulses)
         names = [c.name for c in records if c.kind == "contact" and c.name not in found.opened]

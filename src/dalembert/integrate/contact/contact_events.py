@@ -72,8 +72,8 @@ def _kinds(
 
 
 def is_held(limit: FrictionLimit, contacts: Sequence[Stated]) -> bool:
-    """Whether the load of a friction limit is the reaction of a two-sided constraint."""
-    return bool(limit.normal) and limit.normal not in {c.name for c in contacts}
+    """Whether the load of a friction limit is the reaction of one two-sided constraint."""
+    return len(limit.normal) == 1 and limit.normal[0] not in {c.name for c in contacts}
 
 
 def contact_events(mode: Sequence[str], contacts: Sequence[Stated]) -> list[ContactEvent]:
@@ -108,7 +108,7 @@ def contact_columns(
             place = names.index(c.name)
             columns.append(solved.multipliers[place] - force_noise(kernel, solved, place))
         elif phase.leading and is_held(c, contacts):
-            columns.append(phase.side * solved.multipliers[names.index(c.normal)])
+            columns.append(phase.side * solved.multipliers[names.index(c.normal[0])])
         if phase.is_carried_by_others(len(c.tangent)):
             continue
         if phase.leading == 0:
@@ -158,9 +158,13 @@ def _beyond_cone(
             if isinstance(other, FrictionLimit) and not other.normal:
                 limit = limit + static * kernel.lower([other.load])
                 continue
-            presses = other.normal if isinstance(other, FrictionLimit) else other.name
-            load = solved.multipliers[names.index(presses)]
-            limit = limit + static * (ca.fabs(load) if presses not in phases else -load)
+            presses = other.normal if isinstance(other, FrictionLimit) else (other.name,)
+            loads = [solved.multipliers[names.index(each)] for each in presses]
+            if len(loads) > 1:
+                limit = limit + static * ca.norm_2(ca.vertcat(*loads))
+                continue
+            (load,), (pushing,) = loads, presses
+            limit = limit + static * (ca.fabs(load) if pushing not in phases else -load)
     beyond: ca.SX = ca.sumsqr(ca.vertcat(*rubbing)) - limit**2
     return beyond
 

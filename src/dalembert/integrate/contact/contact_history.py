@@ -113,7 +113,11 @@ def _pressing(motion: Motion, contact: UnilateralConstraint | FrictionLimit, loa
         return -np.asarray(motion.reactions[contact.name].multiplier).reshape(-1, len(motion.t))[0]
     if not contact.normal:
         return load
-    return np.abs(motion.reactions[contact.normal].multiplier).reshape(-1, len(motion.t))[0]
+    parts = [
+        np.asarray(motion.reactions[name].multiplier).reshape(-1, len(motion.t))[0]
+        for name in contact.normal
+    ]
+    return np.linalg.norm(parts, axis=0)
 
 
 def stepped_reaction(motion: Motion, contact: UnilateralConstraint | FrictionLimit) -> Array:

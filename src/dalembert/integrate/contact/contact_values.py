@@ -173,28 +173,34 @@ class ContactValues:
         kinetic, static = float(values[2]), float(values[3])
         limit = self.limits.get(name)
         normal = instant.normal(name) if limit is None else -1
-        base, kind = 0.0, "contact"
+        base, kind, presses = 0.0, "contact", None
         if limit is not None:
-            kind = "limit"
-            normal = instant.load(limit.normal) if limit.normal else -1
-            base = 0.0 if limit.normal else float(values[4])
+            kind, base = "limit", 0.0 if limit.normal else float(values[4])
+            if len(limit.normal) == 1:
+                normal = instant.load(limit.normal[0])
+            elif limit.normal:
+                presses = instant.pressing[name][0]
         if not rows:
             return CoulombContact(name, normal)
         slip = instant.velocity[list(rows)]
         size = float(np.linalg.norm(slip))
         direction = slip / size if slips and size > STOPPED * self._slip_sizes[name] else None
-        return CoulombContact(name, normal, rows, kinetic, static, direction, base, grips, kind)
+        return CoulombContact(
+            name, normal, rows, kinetic, static, direction, base, grips, kind, presses
+        )
 
     def active_limits(self, contacts: Collection[str]) -> list[str]:
         """The friction limits with a load, where some contacts touch."""
         apart = set(self.constraints) - set(contacts)
-        return [name for name, limit in self.limits.items() if limit.normal not in apart]
+        return [name for name, limit in self.limits.items() if apart.isdisjoint(limit.normal)]
 
     def instant(self, driver: Driver, names: tuple[str, ...], t: float, y: Array) -> Instant:
         """Gauss's problem of a state in the space of some contacts and of all friction limits."""
         limits = self.active_limits(names)
-        held = [self.limits[name].normal for name in limits]
-        held = [n for n in dict.fromkeys(held) if n and n not in self.constraints]
+        loads = {name: self.limits[name].normal for name in limits}
+        held = [each[0] for each in loads.values() if len(each) == 1]
+        held = [n for n in dict.fromkeys(held) if n not in self.constraints]
+        several = {name: each for name, each in loads.items() if len(each) > 1}
         labels = tuple(
             ContactPhase(name, 0 if name in self.rough else None).label
             for name in (*names, *limits)
@@ -214,7 +220,7 @@ class ContactValues:
             ]
             function = self._functions[kernel, "instant"] = DenseFunction(kernel._inputs(), blocks)
         rows = kernel.equations.row_names
-        found = contact_space(_call(driver, function, t, y), rows, names, limits, held)
+        found = contact_space(_call(driver, function, t, y), rows, names, limits, held, several)
         self.gaps(driver, t, y)
         self._note_slips(driver, t, y)
         return found

@@ -8,7 +8,8 @@ are a = c + W P, where W = J G^-1 J^T is Gauss's problem seen from the contacts.
 
 where s is the direction of the slip, given where there is one, and that of a_t where it starts.
 A two-sided constraint that presses has a_n = 0 and a force of either sign, whose size is the load.
-A friction limit has only the second line, with the load P_n of another row or a given one.
+A friction limit has only the second line, with the load P_n of another row, the norm of the forces
+of several, or a given one.
 Impacts are the same problem one derivative lower (`impact_laws`). A state of a contact is whether
 it is closed and whether it grips; for given states the problem is linear, apart from the directions
 of slips that start in space, which Newton's iteration finds. The states are found by exchanging the
@@ -31,11 +32,14 @@ from ...runtime.gauss.constrained_solve import rank, solve_rows
 from ...typing import Array
 from .coulomb_states import NOISE, OPEN, ContactSolution, CoulombContact, Grip, NoSolutionError
 from .force_split import ContactCones
+from .norm_loads import norm_loads
 
 __all__ = ["every_solution", "solve_contacts", "solve_rows_of"]
 
 #: The most exchanges of states, states that are tried, and steps of Newton's iteration.
 MOST_EXCHANGES, MOST_STATES, MOST_NEWTON, MOST_SWEEPS = 100, 4096, 20, 300
+#: Forces of sweeps that grow beyond this do not converge.
+DIVERGED = 1e100
 #: Directions from which the slip of a contact in space is searched where it starts.
 ANGLES = 6
 
@@ -110,10 +114,6 @@ class _Problem:
         attached = (c for c in self.contacts if c.kind == "limit" and c.normal == contact.normal)
         return [contact, *attached]
 
-    def load(self, contact: CoulombContact, forces: Any) -> float:
-        """The force whose multiple limits the friction of a contact."""
-        return contact.base if contact.normal < 0 else abs(float(forces[contact.normal]))
-
     # -- states ------------------------------------------------------------------------------------
 
     def closed(self, contact: CoulombContact) -> Grip:
@@ -173,7 +173,8 @@ class _Problem:
             before = forces.copy()
             for c in self.contacts:
                 self._relax(c, forces)
-            if np.abs(forces - before).max() <= 1e-9 * np.abs(forces).max(initial=0.0):
+            size = np.abs(forces).max(initial=0.0)
+            if np.abs(forces - before).max() <= 1e-9 * size or size > DIVERGED:
                 break
         return {c.name: self._read(c, forces) for c in self.contacts}
 
@@ -186,11 +187,11 @@ class _Problem:
             least = -np.inf if c.kind == "held" else c.base
             forces[c.normal] = max(least, forces[c.normal] - speed / stiff)
         if c.direction is not None:
-            forces[rows] = -c.kinetic * self.load(c, forces) * c.direction
+            forces[rows] = -c.kinetic * c.load(forces) * c.direction
         elif rows:
             speeds = self.free[rows] + self.matrix[rows] @ forces
             trial = forces[rows] - speeds / np.trace(self.matrix[np.ix_(rows, rows)])
-            size, limit = float(np.linalg.norm(trial)), c.kinetic * self.load(c, forces)
+            size, limit = float(np.linalg.norm(trial)), c.kinetic * c.load(forces)
             forces[rows] = trial * (limit / size if size > limit else 1.0)
 
     def _read(self, c: CoulombContact, forces: Any) -> Grip:
@@ -202,7 +203,7 @@ class _Problem:
         if c.kind == "contact" and forces[c.normal] <= c.base + small:
             return OPEN if c.base <= 0 else replace(grip, closed=False)
         rub = float(np.linalg.norm(forces[list(c.tangents)]))
-        slides = rub >= (1 - 1e-6) * c.kinetic * self.load(c, forces)
+        slides = rub >= (1 - 1e-6) * c.kinetic * c.load(forces)
         return self._slipping(c, forces) if grip.sticks and slides else grip
 
     def every(self) -> list[ContactSolution]:
@@ -262,7 +263,7 @@ class _Problem:
         for c in self.contacts:
             grip, rows = found.states[c.name], list(c.tangents)
             place = c.normal if c.normal >= 0 else rows[0]
-            push, width = self.load(c, forces), np.sqrt(self.matrix[place, place])
+            push, width = c.load(forces), np.sqrt(self.matrix[place, place])
             small = noise[place] / width**2 if width > 0 else 0.0
             is_contact = c.kind == "contact"
             if c.kind == "held":
@@ -345,7 +346,29 @@ class _Problem:
     def _linear(
         self, states: Mapping[str, Grip], turning: Sequence[CoulombContact], angles: Any
     ) -> tuple[Any, Any]:
-        """The linear problem of given states and directions."""
+        """The problem of given states and directions, linear once norms of forces are known."""
+        normed = {
+            c.name: c.presses
+            for c in self.contacts
+            if c.presses is not None and states[c.name].slip is not None
+        }
+        none = dict.fromkeys(normed, 0.0)
+        forces, speeds = self._with_loads(states, turning, angles, none)
+        if not normed:
+            return forces, speeds
+        by = [self._with_loads(states, turning, angles, none | {name: 1.0}) for name in normed]
+        parts, changes = (np.array([each[k] for each in by]) for k in (0, 1))
+        loads = norm_loads(forces, parts - forces, tuple(normed.values()))
+        return forces + loads @ (parts - forces), speeds + loads @ (changes - speeds)
+
+    def _with_loads(
+        self,
+        states: Mapping[str, Grip],
+        turning: Sequence[CoulombContact],
+        angles: Any,
+        loads: Mapping[str, float],
+    ) -> tuple[Any, Any]:
+        """The linear problem of given states, directions and loads that are norms."""
         m = len(self.free)
         ways = {
             c.name: np.array([np.cos(a), np.sin(a)]) for c, a in zip(turning, angles, strict=True)
@@ -366,7 +389,7 @@ class _Problem:
                 columns.append(push)
                 kept.append(c.normal)
             else:
-                given += c.base * push
+                given += loads.get(c.name, c.base) * push
             if grip.sticks:
                 columns += list(np.eye(m)[list(c.tangents)])
                 kept += c.tangents

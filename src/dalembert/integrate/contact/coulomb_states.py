@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...errors import SingularError
 from ...typing import Array
 
-__all__ = ["NOISE", "OPEN", "ContactSolution", "CoulombContact", "Grip", "NoSolutionError"]
+__all__ = [
+    "NOISE",
+    "OPEN",
+    "ContactSolution",
+    "CoulombContact",
+    "Grip",
+    "NoSolutionError",
+    "Pressing",
+]
 
 #: What is below this part of its terms is rounding.
 NOISE = 1e-11
@@ -17,6 +27,23 @@ NOISE = 1e-11
 
 class NoSolutionError(SingularError):
     """No state of the contacts obeys Coulomb's law."""
+
+
+@dataclass(frozen=True)
+class Pressing:
+    """Forces of two-sided constraints, free + by @ P with the forces P of contact space.
+
+    Attributes
+    ----------
+    free, by : arrays (k,), (k, m)
+    """
+
+    free: Any
+    by: Any
+
+    def at(self, forces: Array) -> Any:
+        """The forces (k,) of the constraints."""
+        return self.free + self.by @ forces
 
 
 @dataclass(frozen=True)
@@ -39,6 +66,8 @@ class CoulombContact:
     grips : bool
         Whether it may stick.
     kind : "contact", "held" or "limit"
+    presses : Pressing or None
+        The forces whose norm is the load of a friction limit.
     """
 
     name: str
@@ -50,6 +79,13 @@ class CoulombContact:
     base: float = 0.0
     grips: bool = True
     kind: str = "contact"
+    presses: Pressing | None = None
+
+    def load(self, forces: Array) -> Any:
+        """The force whose multiple limits the friction, with the forces (m,) of all rows."""
+        if self.presses is not None:
+            return np.sqrt(np.sum(self.presses.at(forces) ** 2))
+        return self.base if self.normal < 0 else abs(forces[self.normal])
 
 
 @dataclass(frozen=True)

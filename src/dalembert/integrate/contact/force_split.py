@@ -77,12 +77,12 @@ class ContactCones:
         found = []
         for c, tangents in self.cones:
             across = self.width[c.tangents[0]] if c.tangents else 1.0
-            load = c.base if c.normal < 0 else scaled[c.normal] / self.width[c.normal]
+            load = c.load(scaled / self.width)
             if c.kind == "contact":
                 found.append(scaled[c.normal] - c.base * self.width[c.normal])
             if tangents:
                 rub = float(np.linalg.norm(scaled[list(tangents)]))
-                found.append(c.static * abs(load) * across - rub)
+                found.append(c.static * load * across - rub)
         return np.array(found)
 
     def room(self, forces: Array) -> float:

@@ -105,7 +105,8 @@ def jam(matrix: Array, before: Array, contacts: Sequence[CoulombContact]) -> Imp
     every = every_solution(matrix, before, [replace(c, direction=None) for c in contacts])
 
     def size(found: ContactSolution) -> float:
-        return float(sum(abs(found.forces[c.normal]) for c in contacts if c.kind != "limit"))
+        pressed = (c for c in contacts if c.kind != "limit" or c.presses is not None)
+        return float(sum(c.load(found.forces) for c in pressed))
 
     best = max(every, key=size, default=None)
     if best is None or size(best) <= 0:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...runtime.gauss.constrained_solve import solve
 from ...typing import Array
+from .coulomb_states import CoulombContact, Pressing
 
 __all__ = ["Gap", "Instant", "contact_space"]
 
@@ -48,6 +49,8 @@ class Instant:
         The change of the state by impulses, and what removes residuals of other constraints.
     limits : mapping of friction limit to its rows
     held : mapping of two-sided constraint that is the load of a limit to its row
+    pressing : mapping of friction limit to a pair of Pressing
+        Where its load is the norm of several: their forces, and their impulses.
     """
 
     rows: Mapping[str, tuple[int, tuple[int, ...]]]
@@ -60,6 +63,12 @@ class Instant:
     terms: Any
     limits: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     held: Mapping[str, int] = field(default_factory=dict)
+    pressing: Mapping[str, tuple[Pressing, Pressing]] = field(default_factory=dict)
+
+    def struck(self, contact: CoulombContact) -> CoulombContact:
+        """A contact as an impact takes it: with a load of impulses."""
+        own = self.pressing.get(contact.name)
+        return contact if own is None else replace(contact, presses=own[1])
 
     def normal(self, name: str) -> int:
         """The normal row of a contact."""
@@ -84,12 +93,24 @@ class Instant:
         return self.first + self.lift @ impulses
 
 
+class _Seen(NamedTuple):
+    """Matrix and free values of contact space, responses of the unknowns, the unknowns without
+    contact, and the multipliers of the other rows."""
+
+    matrix: Any
+    free: Any
+    responses: Any
+    begin: Any
+    others: Pressing
+
+
 def contact_space(
     blocks: Sequence[Array],
     row_names: Sequence[str],
     names: Sequence[str],
-    limits: Sequence[str] = (),
-    held: Sequence[str] = (),
+    limits: Sequence[str],
+    held: Sequence[str],
+    several: Mapping[str, Sequence[str]],
 ) -> Instant:
     """The instant of some contacts, from the blocks of the mode in which all of them stick.
 
@@ -99,6 +120,7 @@ def contact_space(
     row_names : the constraint behind each row
     names : the contacts
     limits, held : the friction limits, and the two-sided constraints that press on them
+    several : the constraints of limits whose load is a norm
     """
     metric, force, rows, right, velocity_rows, residual, lift = blocks
     force, right, residual = force.ravel(), right.ravel(), residual.ravel()
@@ -124,21 +146,29 @@ def contact_space(
     signs[[*(normal for normal, _ in table.values()), *presses.values()]] = -1.0
     others = [k for k in range(len(row_names)) if k not in places]
 
-    def seen(level: Array, values: Array, load: Array, wanted: Array) -> tuple[Any, Any, Any, Any]:
-        """Matrix, free values, responses of the unknowns, and the unknowns without contact."""
-        own = signs[:, None] * level[places]
-        begin = solve(metric, load, level[others], wanted, gauge=True).z
-        zero = np.zeros(len(others))
-        responses = np.array(
-            [solve(metric, row, level[others], zero, gauge=True).z for row in own]
-        ).reshape(len(places), len(load))
+    def seen(level: Array, values: Array, load: Array, wanted: Array) -> _Seen:
+        own, zero = signs[:, None] * level[places], np.zeros(len(others))
+        first = solve(metric, load, level[others], wanted, gauge=True)
+        answers = [solve(metric, row, level[others], zero, gauge=True) for row in own]
+        responses = np.array([each.z for each in answers]).reshape(len(places), len(load))
         matrix = own @ responses.T
-        return 0.5 * (matrix + matrix.T), own @ begin + signs * values[places], responses, begin
+        by = np.array([each.multipliers for each in answers]).reshape(len(places), len(others)).T
+        return _Seen(
+            0.5 * (matrix + matrix.T), own @ first.z + signs * values[places], responses, first.z,
+            Pressing(first.multipliers, by),
+        )  # fmt: skip
 
-    matrix, free, _, begin = seen(rows, -right, force, right[others])
+    matrix, free, _, begin, forces = seen(rows, -right, force, right[others])
     terms = np.abs(rows[places]) @ np.abs(begin) + np.abs(right[places])
-    below, velocity, responses, first = seen(
+    below, velocity, responses, first, impulses = seen(
         velocity_rows, residual, np.zeros(len(force)), -residual[others]
     )
     change = lift @ responses.T
-    return Instant(table, matrix, free, below, velocity, change, lift @ first, terms, rubs, presses)
+    pressing = {}
+    for name, constraints in several.items():
+        own = [others.index(row_names.index(each)) for each in constraints]
+        pairs = [Pressing(each.free[own], each.by[own]) for each in (forces, impulses)]
+        pressing[name] = (pairs[0], pairs[1])
+    return Instant(
+        table, matrix, free, below, velocity, change, lift @ first, terms, rubs, presses, pressing
+    )

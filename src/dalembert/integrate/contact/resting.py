@@ -69,8 +69,7 @@ def labels_of(
             continue
         way = np.array(state.slip)
         if c.direction is None and len(rows) == 2:
-            load = c.base if c.normal < 0 else abs(found.forces[c.normal])
-            drag = float(c.kinetic * load * instant.matrix[rows[0], rows[0]])
+            drag = float(c.kinetic * c.load(found.forces) * instant.matrix[rows[0], rows[0]])
             start = (math.atan2(way[1], way[0]), START * span * max(speeding, drag))
             phases.append(ContactPhase(c.name, 1, start=start, side=side))
             zero += rows
@@ -219,7 +218,7 @@ def _room(
     for c in closed:
         shared = [by_name[p.name] for p in phases if p.leader == c.name]
         if shared:  # their limits add up
-            loads = [o.base if o.normal < 0 else abs(forces[o.normal]) for o in (c, *shared)]
+            loads = [o.load(forces) for o in (c, *shared)]
             total = sum(o.static * load for o, load in zip((c, *shared), loads, strict=True))
             c = replace(c, static=total / loads[0] if loads[0] > 0 else 0.0)
         cones.append(c)

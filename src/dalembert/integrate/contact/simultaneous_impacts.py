@@ -31,7 +31,10 @@ def struck_together(
         contact_values.coefficients(driver, t, y),
     )
     contacts = [
-        replace(contact_values.record(instant, name, values[name]), static=float(values[name][2]))
+        replace(
+            instant.struck(contact_values.record(instant, name, values[name])),
+            static=float(values[name][2]),
+        )
         for name in (*together, *contact_values.active_limits(together))
         if name in together or contact_values.limits[name].normal
     ] + held_records(instant)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import sympy
@@ -10,9 +9,8 @@ import sympy
 from ..constraints import Constraint, holonomic
 from ..quantities import define
 from .body import Frame
-from .joints import Joint
-from .steps import Slide, Step, Turn
-from .vectors import Rotation, Triple, add, cross, dot, scale, unit_axis
+from .joints import Joint, direction_of
+from .vectors import Rotation, Triple, across, add, dot, scale, unit_axis
 
 if TYPE_CHECKING:
     from .kinematics import Kinematics
@@ -58,18 +56,18 @@ def closing(joint: Joint, kinematics: Kinematics) -> list[sympy.Expr]:
         case "planar":
             normal = here.applied(unit_axis("z"))
             return [dot(normal, line), *_parallel(here, there, unit_axis("z"))]
-    axis = _axis(joint.steps)
+    axis = direction_of(joint.steps)
     match joint.kind:
         case "revolute":
             return [*line, *_parallel(here, there, axis)]
         case "universal":
-            second = _axis(joint.steps[1:])
+            second = direction_of(joint.steps[1:])
             right = dot(axis, second)
             return [*line, dot(here.applied(axis), there.applied(second)) - right]
-    across = [dot(here.applied(side), line) for side in _sides(axis)]
+    aside = [dot(here.applied(side), line) for side in across(axis)]
     if joint.kind == "cylindrical":
-        return [*across, *_parallel(here, there, axis)]
-    return [*across, *unturned(here, there)]
+        return [*aside, *_parallel(here, there, axis)]
+    return [*aside, *unturned(here, there)]
 
 
 def welding(first: Frame, second: Frame, kinematics: Kinematics) -> list[sympy.Expr]:
@@ -85,28 +83,10 @@ def apart(first: Frame, second: Frame, kinematics: Kinematics) -> Triple:
     return add(kinematics.position(second), scale(-ONE, kinematics.position(first)))
 
 
-def _axis(steps: Sequence[Step]) -> Triple:
-    """The axis of the first turn or slide."""
-    step = next(step for step in steps if isinstance(step, (Turn, Slide)))
-    return step.axis if isinstance(step, Turn) else step.direction
-
-
-def _sides(axis: Triple) -> tuple[Triple, Triple]:
-    """Two unit vectors across an axis."""
-    places = [k for k, entry in enumerate(axis) if entry != 0]
-    if len(places) == 1:
-        units = [unit_axis(axis) for axis in "xyz"]
-        return units[(places[0] + 1) % 3], units[(places[0] + 2) % 3]
-    numbers = [abs(float(entry)) if entry.is_number else 1.0 for entry in axis]
-    least = min(range(3), key=lambda k: numbers[k])
-    first = unit_axis(cross(axis, unit_axis("xyz"[least])))
-    return first, cross(axis, first)
-
-
 def _parallel(here: Rotation, there: Rotation, axis: Triple) -> list[sympy.Expr]:
     """Two conditions: the axis is the same one in both frames."""
     turned = there.applied(axis)
-    return [dot(here.applied(side), turned) for side in _sides(axis)]
+    return [dot(here.applied(side), turned) for side in across(axis)]
 
 
 def unturned(here: Rotation, there: Rotation) -> list[sympy.Expr]:

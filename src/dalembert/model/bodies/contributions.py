@@ -10,7 +10,14 @@ import sympy
 
 from ..atoms import leaves
 from ..builders.renaming import sum_of_terms
-from ..constraints import Constraint, FrictionLimit, friction_loss, holonomic, unilateral
+from ..constraints import (
+    Constraint,
+    FrictionLimit,
+    friction_loss,
+    holonomic,
+    unilateral,
+    velocity,
+)
 from ..symbols import Coordinate, Velocity
 from .body import Body
 from .joint_options import Axis
@@ -79,7 +86,23 @@ def of_body(body: Body, kinematics: Kinematics) -> Contribution:
 def along_axes(joint: Joint) -> Contribution:
     """Springs, dampers, rotors, forces, limits and quaternion norms along the axes of a joint."""
     parts = [_along_ball(joint, axis) if axis.is_ball else _along_axis(axis) for axis in joint.axes]
-    return total(parts)
+    return total([*parts, _bearing(joint)])
+
+
+def _bearing(joint: Joint) -> Contribution:
+    """Friction by the force across the axis of a joint."""
+    bearing = joint.bearing
+    if bearing is None:
+        return Contribution()
+    held = [holonomic(q, name=f"{q.name}_held") for q in bearing.across]
+    limit = velocity(
+        joint.coordinates[0].dot,
+        f"{joint.name}_bearing",
+        friction=bearing.friction,
+        static_friction=bearing.static_friction,
+        normal=[each.name for each in held],
+    )
+    return Contribution(constraints=(*held, limit), coordinates=bearing.across)
 
 
 def _along_axis(axis: Axis) -> Contribution:
@@ -148,12 +171,12 @@ def generalised_forces(
 ) -> dict[Coordinate, sympy.Expr]:
     """Q_j = sum F dv/dq_dot_j for force components F and the velocities v that they act along."""
     found: dict[Coordinate, sympy.Expr] = {}
-    for force, velocity in pairs:
+    for force, speed in pairs:
         if force == 0:
             continue
-        moving = [symbol for symbol in leaves(velocity) if isinstance(symbol, Velocity)]
+        moving = [symbol for symbol in leaves(speed) if isinstance(symbol, Velocity)]
         for symbol in sorted(moving, key=lambda symbol: symbol.name):
-            term = force * velocity.diff(symbol)
+            term = force * speed.diff(symbol)
             found[symbol.coordinate] = found.get(symbol.coordinate, ZERO) + term
     return found
 

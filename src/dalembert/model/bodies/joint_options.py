@@ -15,7 +15,7 @@ from .vectors import Rotated
 if TYPE_CHECKING:
     from ...typing import Expression
 
-__all__ = ["Axis", "GivenOptions", "JointOptions", "axis_of"]
+__all__ = ["Axis", "Bearing", "GivenOptions", "JointOptions", "axis_of", "bearing_of"]
 
 ZERO = sympy.Integer(0)
 #: A number or an expression for the one axis of a joint, or one for each of its axes.
@@ -88,6 +88,9 @@ class JointOptions(TypedDict, total=False):
     effort: PerAxis | None
     speed: PerAxis | None
     friction_loss: PerAxis
+    friction: Expression
+    static_friction: Expression | None
+    radius: Expression
     coordinates: str | Sequence[str | Coordinate] | None
 
 
@@ -109,7 +112,60 @@ class GivenOptions:
     effort: PerAxis | None = None
     speed: PerAxis | None = None
     friction_loss: PerAxis = 0
+    friction: Expression = 0
+    static_friction: Expression | None = None
+    radius: Expression | None = None
     coordinates: Any = None
+
+
+@dataclass(frozen=True)
+class Bearing:
+    """Coulomb's friction along the one axis of a joint, by the force across the axis.
+
+    Two coordinates across the axis are held at zero; their multipliers are the force.
+
+    Attributes
+    ----------
+    across : pair of Coordinate
+    friction, static_friction : expressions
+        The largest force or torque along the axis by the force across it: the coefficients, times
+        the radius of the bearing where the joint turns.
+    """
+
+    across: tuple[Coordinate, Coordinate]
+    friction: sympy.Expr
+    static_friction: sympy.Expr
+
+
+def bearing_of(name: str, kind: str, given: GivenOptions) -> Bearing | None:
+    """The friction that the keywords of a joint state; None where they state none."""
+    stated = as_expression(given.friction)
+    static = stated if given.static_friction is None else as_expression(given.static_friction)
+    if stated.is_zero and static.is_zero:
+        if given.radius is not None:
+            raise ModelError(
+                f"The joint `{name}` has a radius and no friction",
+                seen=f"radius={given.radius}",
+                remedy="give friction=, or remove the radius",
+            )
+        return None
+    turns = kind == "revolute"
+    if not turns and kind != "prismatic":
+        raise ModelError(
+            f"The joint `{name}` takes no friction by its reaction",
+            seen=f"friction={stated} of a {kind} joint",
+            remedy="use revolute or prismatic joints, or friction_loss=, friction of a given size",
+        )
+    if turns != (given.radius is not None):
+        raise ModelError(
+            f"The friction of the joint `{name}` needs a radius where it turns, and none where it"
+            " slides",
+            seen=f"radius={given.radius} of a {kind} joint",
+            remedy="give radius=, that of the bearing" if turns else "remove the radius",
+        )
+    arm = as_expression(given.radius) if given.radius is not None else sympy.Integer(1)
+    across = (Coordinate(f"{name}_across1"), Coordinate(f"{name}_across2"))
+    return Bearing(across, stated * arm, static * arm)
 
 
 def axis_of(

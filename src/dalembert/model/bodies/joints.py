@@ -11,9 +11,9 @@ import sympy
 from ...errors import ModelError
 from ..symbols import Coordinate, as_expression
 from .body import Frame, Place, as_frame
-from .joint_options import Axis, GivenOptions, JointOptions, axis_of
+from .joint_options import Axis, Bearing, GivenOptions, JointOptions, axis_of, bearing_of
 from .steps import Ball, Slide, Step, Turn
-from .vectors import as_rotation, as_triple, unit_axis
+from .vectors import Triple, across, as_rotation, as_triple, unit_axis
 
 if TYPE_CHECKING:
     from ...typing import Expression
@@ -47,6 +47,8 @@ class Joint:
     steps : tuple
         The motion from the frame on the parent to that on the child.
     axes : tuple of Axis
+    bearing : Bearing or None
+        The friction by the force across the axis.
 
     >>> from dalembert.bodies import Body, ground
     >>> weld("glue", ground(), Body("a")).child.body.name
@@ -59,16 +61,18 @@ class Joint:
     child: Frame
     steps: tuple[Step, ...]
     axes: tuple[Axis, ...]
+    bearing: Bearing | None = None
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
         """The coordinates of the joint."""
-        return tuple(q for axis in self.axes for q in axis.coordinates)
+        own = tuple(q for axis in self.axes for q in axis.coordinates)
+        return own if self.bearing is None else (*own, *self.bearing.across)
 
     @property
     def is_passive(self) -> bool:
         """Whether nothing acts along its axes."""
-        return all(axis.is_passive for axis in self.axes)
+        return self.bearing is None and all(axis.is_passive for axis in self.axes)
 
 
 def _made(
@@ -102,12 +106,22 @@ def _made(
     ]
     groups = _coordinates(name, ends, given.coordinates)
     axes = tuple(axis_of(name, k, group, len(groups), given) for k, group in enumerate(groups))
-    found = Joint(name, kind, frames[0], frames[1], tuple(steps(groups)), axes)
+    bearing, motion = bearing_of(name, kind, given), list[Step](steps(groups))
+    if bearing is not None:
+        sides = across(direction_of(motion))
+        motion += [Slide(side, q) for side, q in zip(sides, bearing.across, strict=True)]
+    found = Joint(name, kind, frames[0], frames[1], tuple(motion), axes, bearing)
     if found.parent.body == found.child.body:
         raise ModelError(
             f"The joint `{name}` connects a body with itself", seen=found.parent.body.name
         )
     return found
+
+
+def direction_of(steps: Sequence[Step]) -> Triple:
+    """The axis of the first turn or slide of a joint."""
+    step = next(step for step in steps if isinstance(step, (Turn, Slide)))
+    return step.axis if isinstance(step, Turn) else step.direction
 
 
 def _coordinates(name: str, ends: Sequence[str], given: Any) -> list[tuple[Coordinate, ...]]:
@@ -163,6 +177,11 @@ def revolute(
         One-sided constraints, with `restitution`; None leaves a side open.
     friction_loss : number or expression
         Dry friction along the coordinate, as `dalembert.friction_loss` states it.
+    friction, static_friction, radius : numbers or expressions
+        Coulomb's friction of a journal bearing: a torque of at most `static_friction` times
+        `radius` times the force across the axis while it sticks, and of `friction` times both while
+        it turns. A prismatic joint takes no radius: the limit is a force. The joint then has two
+        coordinates across its axis, ``name_across1`` and ``name_across2``, that are held at zero.
     effort, speed : expression
         The largest force and speed of its drive: data that no equation contains.
     coordinates : names

@@ -24,6 +24,7 @@ __all__ = [
     "Rotated",
     "Rotation",
     "Triple",
+    "across",
     "add",
     "angles",
     "as_rotation",
@@ -272,3 +273,15 @@ def as_rotation(value: Rotated) -> Rotation:
                 remedy="pass orthonormal axes of a right-handed frame as columns",
             )
     return found
+
+
+def across(axis: Triple) -> tuple[Triple, Triple]:
+    """Two unit vectors across an axis."""
+    places = [k for k, entry in enumerate(axis) if entry != 0]
+    if len(places) == 1:
+        units = [unit_axis(axis) for axis in "xyz"]
+        return units[(places[0] + 1) % 3], units[(places[0] + 2) % 3]
+    numbers = [abs(float(entry)) if entry.is_number else 1.0 for entry in axis]
+    least = min(range(3), key=lambda k: numbers[k])
+    first = unit_axis(cross(axis, unit_axis("xyz"[least])))
+    return first, cross(axis, first)

@@ -32,14 +32,14 @@ class FrictionLimit(Constraint):
 
     The reaction is at most `static_friction` times the load while the constraint holds, and
     `friction` times the load against the slip w while it slips. The load is the size of the
-    reaction of another constraint, or an expression.
+    reaction of another constraint, the norm of the reactions of several, or an expression.
 
     Attributes
     ----------
     friction, static_friction : expressions
-    normal : str
-        The constraint whose multiplier is the load: on positions, or one-sided; "" where `load` is
-        given.
+    normal : tuple of str
+        The constraint whose multiplier is the load: on positions, or one-sided; several on
+        positions, the norm of whose multipliers is the load; () where `load` is given.
     load : sympy.Expr
     second : sympy.Expr or None
         The slip in a second direction, orthogonal to that of `expression`.
@@ -47,7 +47,7 @@ class FrictionLimit(Constraint):
 
     friction: sympy.Expr = ZERO
     static_friction: sympy.Expr = ZERO
-    normal: str = ""
+    normal: tuple[str, ...] = ()
     load: sympy.Expr = ZERO
     second: sympy.Expr | None = None
 
@@ -114,7 +114,7 @@ class FrictionLimit(Constraint):
         if bool(self.normal) == (self.load != 0):
             yield ModelError(
                 f"The friction limit of `{name}` needs one load",
-                seen=f"normal = {self.normal!r}, load = {self.load}",
+                seen=f"normal = {', '.join(self.normal)!r}, load = {self.load}",
                 remedy='give normal="floor", the constraint that presses, or load=m*g, a force',
             )
         yield from affine_faults(name, "slip", self.tangent, REMEDY)
@@ -142,17 +142,22 @@ class FrictionLimit(Constraint):
         static = entry.expression("static_friction") if "static_friction" in entry else friction
         second = entry.expression("second") if "second" in entry else None
         load = entry.expression("load")
-        return cls(expression, name, {}, friction, static, entry.text("normal", ""), load, second)
+        normal = _names(entry.text("normal", "").split(","))
+        return cls(expression, name, {}, friction, static, normal, load, second)
 
     def entry(self) -> dict[str, Any]:
         found: dict[str, Any] = {"friction": self.friction}
         if self.static_friction != self.friction:
             found["static_friction"] = self.static_friction
-        found |= {"normal": self.normal} if self.normal else {"load": self.load}
+        found |= {"normal": ", ".join(self.normal)} if self.normal else {"load": self.load}
         return found if self.second is None else found | {"second": self.second}
 
 
 KIND = FrictionLimit
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in (each.strip() for each in given) if name)
 
 
 def affine_faults(
@@ -180,7 +185,7 @@ def velocity(
     *,
     friction: Expression,
     static_friction: Expression | None = None,
-    normal: str = "",
+    normal: str | Sequence[str] = "",
     load: Expression = 0,
 ) -> FrictionLimit: ...
 def velocity(
@@ -190,7 +195,7 @@ def velocity(
     work: Values | None = None,
     friction: Expression | None = None,
     static_friction: Expression | None = None,
-    normal: str = "",
+    normal: str | Sequence[str] = "",
     load: Expression = 0,
 ) -> VelocityConstraint | FrictionLimit:
     """The constraint f(q, q_dot, t) = 0 on velocities, by Chetaev's rule if nonlinear in them.
@@ -206,9 +211,11 @@ def velocity(
         The generalised force of a nonideal constraint.
     friction, static_friction : numbers or expressions
         The coefficients while it slips and while it sticks, which are equal by default.
-    normal : str
+    normal : str, or several
         The name of the constraint on positions, or of the contact, whose reaction is the load. Let
-        it be a length, so that its multiplier is a force.
+        it be a length, so that its multiplier is a force. Of several constraints on positions, such
+        as those that hold a pin in two orthogonal directions, the load is the norm of their
+        multipliers.
     load : expression
         The load itself, such as a weight m*g, instead of `normal`.
 
@@ -241,13 +248,6 @@ def velocity(
             seen=f"{len(parts)} directions" + (" and work" if work else ""),
             remedy="give one direction in a plane and two in space",
         )
-    if not isinstance(normal, str):
-        raise ModelError(
-            f"The load of the friction limit `{name}` is the reaction of one constraint",
-            seen=f"normal = {normal!r}",
-            remedy="name one constraint, or give load=, the size of the force as an expression; the"
-            " norm of several reactions, as of a joint, is not followed",
-        )
     slips = [vanishing(part) for part in parts]
     return FrictionLimit(
         slips[0],
@@ -255,7 +255,7 @@ def velocity(
         {},
         as_expression(friction),
         as_expression(friction if static_friction is None else static_friction),
-        normal,
+        _names([normal] if isinstance(normal, str) else normal),
         as_expression(load),
         slips[1] if len(slips) > 1 else None,
     )
@@ -287,4 +287,4 @@ def friction_loss(
     """
     limit = as_expression(loss)
     ratio = ONE if static is None else as_expression(static) / limit
-    return FrictionLimit(as_expression(rate), name, {}, ONE, ratio, "", limit)
+    return FrictionLimit(as_expression(rate), name, {}, ONE, ratio, (), limit)

@@ -131,12 +131,12 @@ class SlidingFriction(Constraint):
     """The friction of a slip w that a friction limit does not hold; it gives no row.
 
     With the load N, the friction is the generalised force -c N W^T w / |w|, with W = w_v. N is
-    -side mu of the constraint `normal`, or `load`.
+    -side mu of the constraint `normal`, the norm |mu| of several, or `load`.
 
     Attributes
     ----------
     friction, tangent, leading, angle : as of `SlidingContact`
-    normal : str
+    normal : tuple of str
     load : sympy.Expr
     side : 1 or -1
     """
@@ -145,7 +145,7 @@ class SlidingFriction(Constraint):
     tangent: tuple[sympy.Expr, ...] = ()
     leading: int = 1
     angle: float | None = None
-    normal: str = ""
+    normal: tuple[str, ...] = ()
     load: sympy.Expr = ZERO
     side: int = 1
 

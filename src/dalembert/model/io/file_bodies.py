@@ -44,12 +44,13 @@ _BODY = ("mass", "com", "inertia", "inertia_rotation", "shapes", "check")
 _ENDS = ("kind", "parent", "child", "at", "rotation", "child_at", "child_rotation")
 _ALONG = ("stiffness", "rest", "damping", "armature", "effort", "speed", "friction_loss")
 _ROUGH = ("friction", "static_friction", "spinning_friction", "rolling_friction")
+_BEARING = ("friction", "static_friction", "radius")
 _ACTING = (*_ALONG, "force", "limits", "restitution", "coordinates")
 #: Further keys of each kind of joint, and of what else connects bodies.
 _JOINTS: dict[str, tuple[str, ...]] = {
     "weld": (),
-    "revolute": ("axis",),
-    "prismatic": ("axis",),
+    "revolute": ("axis", *_BEARING),
+    "prismatic": ("axis", *_BEARING),
     "screw": ("axis", "lead"),
     "cylindrical": ("axis",),
     "universal": ("axes",),
@@ -224,6 +225,7 @@ class BodiesReader:
     def _stub(self, name: str, entry: Mapping[str, Any]) -> Joint:
         """A joint without what acts along it, for the names of its coordinates."""
         options = self._named(entry, f"joints.{name}")
+        options |= {key: 1 for key in _BEARING if key in entry and key in _JOINTS[entry["kind"]]}
         if entry["kind"] == "screw":
             options["lead"] = 1
         make: Callable[..., Joint] = getattr(joints, entry["kind"])
@@ -281,8 +283,9 @@ class BodiesReader:
                 options[key] = read.per_axis(entry[key], f"{where}.{key}")
         if "force" in entry:
             options["force"] = self._nested(entry["force"], f"{where}.force")
-        if "restitution" in entry:
-            options["restitution"] = read.scalar(entry["restitution"], f"{where}.restitution")
+        for key in (*_BEARING, "restitution"):
+            if key in entry:
+                options[key] = read.scalar(entry[key], f"{where}.{key}")
         if "limits" in entry:
             options["limits"] = self._limits(entry["limits"], f"{where}.limits")
         return options
