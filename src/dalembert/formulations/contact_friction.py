@@ -167,8 +167,10 @@ def _load_residual(
         size = algebra.root(algebra.inner(vector, vector))
         sizes.append(size)
         residuals.append(one * (loads[k] - size))
-        slopes = [algebra.inner(vector, each) / size for each in by]
-        rows.append(algebra.columns([one * ((j == k) - each) for j, each in enumerate(slopes)]))
+        derivatives = [algebra.inner(vector, each) / size for each in by]
+        rows.append(
+            algebra.columns([one * ((j == k) - each) for j, each in enumerate(derivatives)])
+        )
     return algebra.stack(residuals), algebra.stack(rows), sizes
 
 

@@ -35,7 +35,7 @@ from ...model.bodies.vectors import Triple
 from ...model.forces import rate
 from ...model.symbols import t
 
-__all__ = ["SpatialTree", "Unit", "cross_force", "is_fixed_in_time"]
+__all__ = ["SpatialTree", "StepColumns", "cross_force", "is_fixed_in_time"]
 
 Block: TypeAlias = Any  # SX, for which CasADi has no types
 
@@ -88,16 +88,16 @@ class _FrameMotion:
     position: Block
     velocity: Block
     acceleration: Block
-    last: Unit | None = None
+    last: StepColumns | None = None
     #: Whether nothing has turned yet: positions are counted from here.
     is_straight: bool = True
 
 
 @dataclass(frozen=True)
-class Unit:
+class StepColumns:
     """The columns J, psi, alpha and chi of a step, (6 x k) each, those before them, their sum."""
 
-    before: Unit | None
+    before: StepColumns | None
     first: int
     columns: Block
     psi: Block
@@ -110,7 +110,7 @@ class Unit:
         """The numbers of its own columns."""
         return list(range(self.first, self.first + self.columns.shape[1]))
 
-    def way(self) -> list[Unit]:
+    def way(self) -> list[StepColumns]:
         """The steps before this one."""
         found, unit = [], self.before
         while unit is not None:
@@ -146,9 +146,9 @@ class SpatialTree:
         found = [each for edge in edges.values() for step in edge.steps for each in _rates(step)]
         self.rates = algebra.vector(found)
 
-    def units(self, rates: Block, accelerations: Block) -> list[Unit]:
+    def units(self, rates: Block, accelerations: Block) -> list[StepColumns]:
         """The steps that move, for rates and accelerations along the steps, (s x 1) each."""
-        units: list[Unit] = []
+        units: list[StepColumns] = []
         still = ca.SX.zeros(6)
         ground = _FrameMotion(
             ca.SX.eye(3), ca.SX.zeros(3), still, ca.vertcat(ca.SX.zeros(3), -self._gravity)
@@ -175,7 +175,7 @@ class SpatialTree:
                 unit.before.hanging.add(unit.hanging)
         return units
 
-    def force(self, units: Sequence[Unit]) -> Block:
+    def force(self, units: Sequence[StepColumns]) -> Block:
         """The forces along all steps, (s x 1)."""
         return ca.vertcat(*(unit.columns.T @ unit.hanging.force for unit in units))
 
@@ -247,7 +247,7 @@ def _driven(
     alpha = _cross_motion(before.acceleration) @ columns + _cross_motion(before.velocity) @ psi
     is_single = columns.shape[1] == 1
     chi = 2 * psi if is_single else psi + _cross_motion(velocity) @ columns
-    unit = Unit(before.last, first, columns, psi, alpha, chi, _Sum())
+    unit = StepColumns(before.last, first, columns, psi, alpha, chi, _Sum())
     return _FrameMotion(after.axes, after.position, velocity, acceleration, unit, after.is_straight)
 
 

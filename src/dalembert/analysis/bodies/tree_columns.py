@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import casadi as ca
 
 from ...codegen.pair_products import PairProducts, PairRule
-from .spatial_derivatives import SpatialTree, Unit, cross_force
+from .spatial_derivatives import SpatialTree, StepColumns, cross_force
 
 __all__ = ["DerivativeLoops", "TreeColumns", "tree_columns"]
 
@@ -80,7 +80,7 @@ class StepRates:
     drift_by_q: Block
     drift_by_v: Block
 
-    def coordinates(self, unit: Unit) -> list[int]:
+    def coordinates(self, unit: StepColumns) -> list[int]:
         """The coordinates that the rates of a step depend on."""
         parts = (self.by_v, self.by_q, self.drift_by_q, self.drift_by_v)
         return sorted(
@@ -93,7 +93,7 @@ class _Column:
     """What one coordinate moves through one step: `numbers` (WIDTH x 1)."""
 
     coordinate: int
-    unit: Unit
+    unit: StepColumns
     numbers: Block
 
 
@@ -109,7 +109,7 @@ class DerivativeLoops:
 class TreeColumns:
     """The columns of all coordinates of a tree."""
 
-    def __init__(self, units: Sequence[Unit], rates: StepRates) -> None:
+    def __init__(self, units: Sequence[StepColumns], rates: StepRates) -> None:
         self._size = int(rates.by_v.shape[1])
         self._columns = [column for unit in units for column in _columns(unit, rates)]
 
@@ -162,7 +162,7 @@ class TreeColumns:
         """Each column with all those that it hangs on."""
         return [(k, self._of(*column.unit.way())) for k, column in enumerate(self._columns)]
 
-    def _of(self, *units: Unit) -> list[int]:
+    def _of(self, *units: StepColumns) -> list[int]:
         first = {unit.first for unit in units}
         return [k for k, column in enumerate(self._columns) if column.unit.first in first]
 
@@ -194,7 +194,7 @@ def _runs(
             yield place[k], start, stop
 
 
-def _columns(unit: Unit, rates: StepRates) -> list[_Column]:
+def _columns(unit: StepColumns, rates: StepRates) -> list[_Column]:
     """The columns of all coordinates that move a step."""
     below, own = unit.hanging, unit.columns
     each = range(own.shape[1])
@@ -224,7 +224,7 @@ def _columns(unit: Unit, rates: StepRates) -> list[_Column]:
     return found
 
 
-def _carried(unit: Unit, k: int) -> Block:
+def _carried(unit: StepColumns, k: int) -> Block:
     """How the force of all that hangs on a step changes with a motion along a column of it."""
     below = unit.hanging
     change = below.inertia(unit.alpha[:, k]) + below.rotating(unit.psi[:, k])

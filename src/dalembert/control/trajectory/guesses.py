@@ -177,6 +177,21 @@ def _read(statement: Statement, guess: Any) -> dict[str, Callable[[Array], Array
     return found
 
 
+@dataclass(frozen=True)
+class _Samples:
+    """Values at increasing parts of the way, in [0, 1], joined by lines."""
+
+    parts: Array
+    values: Array
+
+    def of_parts(self, s: Array) -> Array:
+        return np.asarray(np.interp(s, self.parts, self.values), dtype=float)
+
+    def __call__(self, times: Array) -> Array:
+        first, last = times[0], times[-1]
+        return self.of_parts((times - first) / (last - first) if last > first else 0 * times)
+
+
 def _function(name: str, value: Any, statement: Statement) -> Callable[[Array], Array]:
     if callable(value) and not isinstance(value, sympy.Basic):
         return lambda times: np.array([float(value(float(time))) for time in times])
@@ -187,15 +202,7 @@ def _function(name: str, value: Any, statement: Statement) -> Callable[[Array], 
                 f"The guess of `{name}` must be a list of numbers", str(value)[:60],
                 "pass values at even times, such as [0.0, 0.5, 1.0]",
             )  # fmt: skip
-        parts = np.linspace(0.0, 1.0, len(table))
-
-        def along(times: Array) -> Array:
-            first, last = times[0], times[-1]
-            s = (times - first) / (last - first) if last > first else 0 * times
-            return np.asarray(np.interp(s, parts, table), dtype=float)
-
-        along.of_parts = lambda s: np.interp(s, parts, table)  # type: ignore[attr-defined]
-        return along
+        return _Samples(np.linspace(0.0, 1.0, len(table)), table)
     expression = as_expression(value)
     loose = sorted(expression.free_symbols - {t}, key=str)
     if loose:
@@ -215,21 +222,17 @@ def _of_motion(statement: Statement, motion: Motion) -> dict[str, Callable[[Arra
     found: dict[str, Callable[[Array], Array]] = {}
     for symbol in (*dynamics.state, *dynamics.inputs):
         if symbol.name in motion.names:
-            values = motion[symbol.name][order]
-
-            def along(times: Array, values: Array = values) -> Array:
-                raise NotImplementedError
-
-            along.of_parts = lambda s, values=values: np.interp(s, parts, values)  # type: ignore[attr-defined, misc]
-            found[symbol.name] = along
+            found[symbol.name] = _Samples(parts, motion[symbol.name][order])
     found["t"] = lambda times: np.full(len(times), motion.t[-1])
     return found
 
 
-def _timed(function: Any, times: tuple[float, float]) -> Callable[[Array], Array]:
+def _timed(
+    function: Callable[[Array], Array], times: tuple[float, float]
+) -> Callable[[Array], Array]:
     """A function of time as a function of the part of the way."""
-    if hasattr(function, "of_parts"):
-        return function.of_parts  # type: ignore[no-any-return]
+    if isinstance(function, _Samples):
+        return function.of_parts
     return lambda s: function(times[0] + s * (times[1] - times[0]))
 
 

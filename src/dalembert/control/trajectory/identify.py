@@ -393,7 +393,8 @@ def _table_of(guess: Any) -> dict[str, Any]:
 
 def _functions(motion: Motion) -> dict[str, Any]:
     """A motion as functions of time."""
-    return {
-        s.name: (lambda time, own=motion[s.name]: float(np.interp(time, motion.t, own)))  # type: ignore[misc]
-        for s in motion.state
-    }
+
+    def function(values: Array) -> Callable[[float], float]:
+        return lambda time: float(np.interp(time, motion.t, values))
+
+    return {s.name: function(motion[s.name]) for s in motion.state}

@@ -284,12 +284,14 @@ class _Problem:
 
     def at(self, states: Mapping[str, Grip]) -> ContactSolution | None:
         """Forces and accelerations in given states; None where they are not determined."""
-        turning = [
-            c
+        slips = [
+            (c, slip)
             for c in self.contacts
-            if c.direction is None and len(c.tangents) == 2 and states[c.name].slip is not None
-        ]
-        angles = np.array([np.arctan2(*states[c.name].slip[::-1]) for c in turning])  # type: ignore[index]
+            if c.direction is None and len(c.tangents) == 2
+            and (slip := states[c.name].slip) is not None
+        ]  # fmt: skip
+        turning = [c for c, _ in slips]
+        angles = np.array([np.arctan2(slip[1], slip[0]) for _, slip in slips])
         try:
             if turning:
                 angles = self._turned(states, turning, angles)

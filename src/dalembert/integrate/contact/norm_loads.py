@@ -43,10 +43,10 @@ def norm_loads(forces: Array, parts: Array, pressing: Sequence[Pressing]) -> Any
     for _ in range(MOST_NEWTON):
         pushed = [each.at(forces + found @ parts) for each in pressing]
         sizes = np.sqrt([np.sum(each**2) for each in pushed])
-        slopes = np.array(
+        jacobian = np.array(
             [a @ b / (size or 1.0) for a, b, size in zip(pushed, shares, sizes, strict=True)]
         )
-        change = np.linalg.solve(np.eye(len(found)) - slopes, sizes - found)
+        change = np.linalg.solve(np.eye(len(found)) - jacobian, sizes - found)
         found, step = found + change, float(np.abs(change).max())
         if step <= 1e-15 * np.abs(found).max():
             break

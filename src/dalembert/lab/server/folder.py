@@ -134,7 +134,7 @@ class ModelFolder:
 
     def _path(self, name: str) -> Path:
         if not is_file_name(name):
-            remedy = "use letters, digits, spaces, points and dashes, and end it in .toml or .urdf"
+            remedy = "use A to Z, digits, spaces, points and dashes, and end it in .toml or .urdf"
             raise RequestError(
                 400, "That is not the name of a model file", seen=name[:80], remedy=remedy
             )

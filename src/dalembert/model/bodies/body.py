@@ -86,9 +86,7 @@ class Body:
         check: bool = True,
     ) -> None:
         if not isinstance(name, str) or not name.isidentifier():
-            raise ModelError(
-                "A body needs a name of letters, digits and underscores", seen=repr(name)
-            )
+            raise ModelError("A body needs an identifier as its name", seen=repr(name))
         tensor = _tensor(inertia, name)
         turned = as_rotation(inertia_axes)
         if not turned.is_identity:

@@ -94,7 +94,7 @@ def _made(
             remedy=f"use some of {', '.join(GivenOptions.__dataclass_fields__)}",
         ) from None
     if not isinstance(name, str) or not name.isidentifier():
-        raise ModelError("A joint needs a name of letters, digits and underscores", seen=repr(name))
+        raise ModelError("A joint needs an identifier as its name", seen=repr(name))
     frames = [
         as_frame(place, f"The joint `{name}`").moved(
             as_triple(at, f"offset of the joint `{name}`"), as_rotation(rotation)

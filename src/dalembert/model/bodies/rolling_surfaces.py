@@ -121,7 +121,8 @@ class _Ellipsoid:
     axes: Triple
 
     def touch(self, name: str, normal: Triple) -> Touch:
-        squares: Triple = tuple(axis**2 * n for axis, n in zip(self.axes, normal, strict=True))  # type: ignore[assignment]
+        x, y, z = (axis**2 * n for axis, n in zip(self.axes, normal, strict=True))
+        squares = (x, y, z)
         size = define(f"e_{name}", sympy.sqrt(dot(normal, squares)))
         return Touch(named_triple(f"c_{name}", scale(-1 / size, squares)))
 

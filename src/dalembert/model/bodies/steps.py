@@ -82,9 +82,10 @@ class Ball:
             (two * (x * y + w * z), ONE - two * (x * x + z * z), two * (y * z - w * x)),
             (two * (x * z - w * y), two * (y * z + w * x), ONE - two * (x * x + y * y)),
         )
-        return Rotation(
-            tuple(named_triple(f"E_{self.name}_{AXES[i]}", row) for i, row in enumerate(rows))  # type: ignore[arg-type]
+        x_row, y_row, z_row = (
+            named_triple(f"E_{self.name}_{axis}", row) for axis, row in zip(AXES, rows, strict=True)
         )
+        return Rotation((x_row, y_row, z_row))
 
     @property
     def spin(self) -> Triple:
@@ -105,7 +106,8 @@ Step: TypeAlias = Shift | Fixed | Slide | Turn | Ball
 
 def named_triple(stem: str, vector: Triple) -> Triple:
     """A vector whose components have names."""
-    return tuple(define(f"{stem}_{axis}", entry) for axis, entry in zip(AXES, vector, strict=True))  # type: ignore[return-value]
+    x, y, z = (define(f"{stem}_{axis}", part) for axis, part in zip(AXES, vector, strict=True))
+    return (x, y, z)
 
 
 def shared(stem: str, vector: Triple) -> Triple:

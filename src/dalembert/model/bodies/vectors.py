@@ -104,6 +104,11 @@ def unit_axis(axis: str | Sequence[Expression]) -> Triple:
     return _exact(scale(ONE / length, given))
 
 
+def _products(rows: Rows, vector: Triple) -> Triple:
+    x, y, z = rows
+    return (dot(x, vector), dot(y, vector), dot(z, vector))
+
+
 def _exact(vector: Triple) -> Triple:
     """A vector without the rounding of numbers next to 0, 1 and -1."""
     return tuple(_near(entry) for entry in vector)  # type: ignore[return-value]
@@ -149,13 +154,12 @@ class Rotation:
     def applied(self, vector: Sequence[Expression]) -> Triple:
         """R a."""
         a = as_triple(vector, "vector")
-        return tuple(dot(row, a) for row in self.rows)  # type: ignore[return-value]
+        return _products(self.rows, a)
 
     def __matmul__(self, other: Rotation) -> Rotation:
         columns = other.columns
-        return Rotation(
-            tuple(tuple(dot(row, column) for column in columns) for row in self.rows)  # type: ignore[arg-type]
-        )
+        x, y, z = (_products(columns, row) for row in self.rows)
+        return Rotation((x, y, z))
 
     @property
     def is_identity(self) -> bool:
@@ -262,7 +266,8 @@ def as_rotation(value: Rotated) -> Rotation:
             seen=matrix.shape,
             remedy="pass angles(...), quaternion(...) or rotation_vector(...)",
         )
-    found = Rotation(tuple(_exact(tuple(matrix.row(k))) for k in range(3)))  # type: ignore[arg-type]
+    x, y, z = (_exact(tuple(matrix.row(k))) for k in range(3))
+    found = Rotation((x, y, z))
     numbers = matrix if not matrix.free_symbols else None
     if numbers is not None:
         error = (numbers * numbers.T - sympy.eye(3)).norm()

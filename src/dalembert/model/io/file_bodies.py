@@ -257,7 +257,7 @@ class BodiesReader:
         if kind in _ELEMENTS:
             self._keys(entry, where, _ELEMENTS[kind])
             if not name.isidentifier():
-                raise FileError(f"`{where}` needs a name of letters, digits and underscores")
+                raise FileError(f"`{where}` needs an identifier as its name, such as arm_2")
             return self._element(name, kind, entry, where)
         self._keys(entry, where, (*_ENDS, *_JOINTS[kind], *_ACTING))
         options = self._named(entry, where) | self._acting(entry, where)

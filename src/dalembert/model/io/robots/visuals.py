@@ -79,8 +79,9 @@ class Visuals:
             self.unread.note("<mesh> that cannot be read")
             return []
         scale = np.array(node.numbers("scale", 3, (1.0, 1.0, 1.0)))
+        x, y, z = position
         return [
-            Geometry("line", (), tuple(position), rotation, outline, "link")  # type: ignore[arg-type]
+            Geometry("line", (), (x, y, z), rotation, outline, "link")
             for outline in outlines(points * scale)
         ]
 
