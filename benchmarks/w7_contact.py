@@ -121,7 +121,8 @@ def followed(scene: Scene, times: Any, **options: Any) -> Found:
     mechanism, given = our_mechanism(scene)
     start, system = mechanism.start(given), mechanism.system()
     kept = {"every": 10**6} if options else {}
-    da.simulate(system, start, (0, STEP), **options)
+    compiles = (0, STEP) if options else (0, scene.until)
+    da.simulate(system, start, compiles, **options)
     began = time.process_time()
     motion = da.simulate(system, start, (0, scene.until), at=times, **options, **kept)
     seconds = time.process_time() - began

@@ -394,6 +394,13 @@ class Driver(RunLoop):
 
     def _event_program(self) -> Program:
         """The native program of events, of contacts, and of the choice of velocities."""
+        stated = tuple(event.expression for event in self.task.events)
+        switches = tuple(column for _, column in self.switching.columns)
+        key = ("events", self.mode, self.task.span, stated, switches, self.chart.threshold)
+        program: Program = self.kernel.cache.get(key, self._new_event_program)
+        return program
+
+    def _new_event_program(self) -> Program:
         kernel = self.kernel
         columns = (
             [kernel.lower([event.expression for event in self.task.events])]

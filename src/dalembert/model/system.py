@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["System"]
 
 ZERO = sympy.Integer(0)
+#: So many modes of contact are kept with a system.
+MOST_MODES = 64
 
 
 @dataclass(frozen=True, init=False)
@@ -346,6 +348,10 @@ class System:
         An entry of a mode is the name of a contact, which is then without friction, or the label of
         a `ContactPhase`: "floor sticks", "floor slips+1".
         """
+        modes: Cache = self.cache.get("modes", lambda: Cache("modes of contact", MOST_MODES))
+        return modes.get(tuple(mode), lambda: self._held(mode))
+
+    def _held(self, mode: Sequence[str]) -> System:
         kept: list[Constraint] = []
         for c in self.constraints:
             if not isinstance(c, (UnilateralConstraint, FrictionLimit)):

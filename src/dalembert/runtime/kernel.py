@@ -53,7 +53,7 @@ from .native_kernel import NativeKernel
 if TYPE_CHECKING:
     from ..codegen.protocols import ConstraintProjection, EquationsRecord
 
-__all__ = ["Kernel", "compile_equations", "kernel_of", "parameter_values"]
+__all__ = ["Kernel", "compile_equations", "has_kernel", "kernel_of", "parameter_values"]
 
 #: Most unknowns of an unrolled solve, with and without constraints; beyond, loops are faster.
 UNROLLED_CONSTRAINED, UNROLLED_FREE = 24, 14
@@ -93,9 +93,15 @@ def kernel_of(
     their derivations have in common is derived once.
     """
     kernel: Kernel = equations.cache.get(
-        "kernel", lambda: Kernel(equations, parameters=parameters, algebra=algebra)
+        ("kernel", tuple(parameters)),
+        lambda: Kernel(equations, parameters=parameters, algebra=algebra),
     )
     return kernel
+
+
+def has_kernel(equations: EquationsRecord, parameters: Sequence[sympy.Symbol]) -> bool:
+    """Whether the kernel of a record of equations has been compiled."""
+    return ("kernel", tuple(parameters)) in equations.cache
 
 
 class Kernel(NativeKernel):

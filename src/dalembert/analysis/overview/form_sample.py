@@ -14,7 +14,7 @@ from ...integrate.simulate import simulate
 from ...integrate.state_symbols import state_with_velocities
 from ...runtime.context import Context
 from ...runtime.gauss.solve_status import CONTRADICTORY, SINGULAR
-from ...runtime.kernel import Kernel, kernel_of
+from ...runtime.kernel import Kernel, has_kernel, kernel_of
 from ...typing import Array, BoolArray
 from ..anatomy import Anatomy
 
@@ -86,7 +86,7 @@ def at_states(anatomy: Anatomy, equations: Equations, start: Mapping[str, Any]) 
 def _kernel(anatomy: Anatomy, equations: Equations, chosen: Equations) -> Kernel:
     """The kernel that runs the form; for another choice of velocities, one for a few states."""
     parameters, algebra = anatomy.system.parameters, anatomy.kernel.algebra
-    if chosen is equations or "kernel" in chosen.cache:
+    if chosen is equations or has_kernel(chosen, parameters):
         return kernel_of(chosen, parameters, algebra)
     return Kernel(chosen, parameters=parameters, algebra=algebra, shorten=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -59,7 +59,6 @@ class ContactValues:
         self.sizes = np.zeros(len(self.constraints))
         self._ways = dict.fromkeys(self.constraints, 0.0)
         self._slip_sizes: dict[str, float] = dict.fromkeys(self.stated, 0.0)
-        self._functions: dict[tuple[Any, str], Any] = {}
 
     def check(self, driver: Driver, t: float) -> None:
         """Reject coefficients that are none at the start, and find the contacts with friction."""
@@ -105,16 +104,20 @@ class ContactValues:
         The last two numbers are those derivatives if none of their terms cancelled.
         """
         kernel = driver.kernel
-        time, state, *_ = inputs = kernel._inputs()
-        rates = ca.SX.sym("rates", kernel.n_state)
-        gap, speed = kernel.lower([expression]), kernel.lower([rate(expression)])
-        acceleration = ca.jtimes(speed, state, rates) + ca.jacobian(speed, time)
-        terms = [
-            ca.fabs(ca.jacobian(value, state)) @ ca.fabs(rates) + ca.fabs(ca.jacobian(value, time))
-            for value in (gap, speed)
-        ]
-        function = ca.Function("gap", [*inputs[:-1], rates], [gap, speed, acceleration, *terms])
-        values = function(
+
+        def made() -> Any:
+            time, state, *_ = inputs = kernel._inputs()
+            rates = ca.SX.sym("rates", kernel.n_state)
+            gap, speed = kernel.lower([expression]), kernel.lower([rate(expression)])
+            acceleration = ca.jtimes(speed, state, rates) + ca.jacobian(speed, time)
+            terms = [
+                ca.fabs(ca.jacobian(value, state)) @ ca.fabs(rates)
+                + ca.fabs(ca.jacobian(value, time))
+                for value in (gap, speed)
+            ]
+            return ca.Function("gap", [*inputs[:-1], rates], [gap, speed, acceleration, *terms])
+
+        values = _function(kernel, "gap", made, expression)(
             t,
             y,
             driver.task.parameters,
@@ -152,12 +155,13 @@ class ContactValues:
     ) -> Any:
         """The slip of a contact and its Jacobians in state and time, at (t, y)."""
         kernel = driver.kernel
-        function = self._functions.get((kernel, f"slip {constraint.name}"))
-        if function is None:
+
+        def made() -> DenseFunction:
             inputs, slip = kernel._inputs(), kernel.lower(list(constraint.tangent))
             blocks = [slip, ca.jacobian(slip, inputs[1]), ca.jacobian(slip, inputs[0])]
-            function = DenseFunction(inputs, blocks)
-            self._functions[kernel, f"slip {constraint.name}"] = function
+            return DenseFunction(inputs, blocks)
+
+        function = _function(kernel, "slip", made, constraint.tangent)
         return lambda t, y: _call(driver, function, t, y)
 
     def record(
@@ -206,19 +210,13 @@ class ContactValues:
             for name in (*names, *limits)
         )
         kernel = driver.kernel_for(labels)
-        function = self._functions.get((kernel, "instant"))
-        if function is None:
-            g = kernel.graph
-            blocks = [
-                g.metric,
-                g.force,
-                g.rows,
-                g.right,
-                g.velocity.rows,
-                g.velocity.residual,
-                g.velocity.lift,
-            ]
-            function = self._functions[kernel, "instant"] = DenseFunction(kernel._inputs(), blocks)
+
+        def made() -> DenseFunction:
+            g, v = kernel.graph, kernel.graph.velocity
+            blocks = [g.metric, g.force, g.rows, g.right, v.rows, v.residual, v.lift]
+            return DenseFunction(kernel._inputs(), blocks)
+
+        function = _function(kernel, "instant", made)
         rows = kernel.equations.row_names
         found = contact_space(_call(driver, function, t, y), rows, names, limits, held, several)
         self.gaps(driver, t, y)
@@ -244,12 +242,12 @@ class ContactValues:
             return y
         names = tuple(n for n in self.constraints if n in open_gaps) + tuple(mode)
         kernel = driver.kernel_for(names)
-        function = self._functions.get((kernel, "position"))
-        if function is None:
+
+        def made() -> DenseFunction:
             g = kernel.graph
-            blocks = [g.metric, g.position.rows, g.position.lift]
-            function = self._functions[kernel, "position"] = DenseFunction(kernel._inputs(), blocks)
-        metric, rows, lift = _call(driver, function, t, y)
+            return DenseFunction(kernel._inputs(), [g.metric, g.position.rows, g.position.lift])
+
+        metric, rows, lift = _call(driver, _function(kernel, "position", made), t, y)
         held = [c.name for c in kernel.equations.system.bilateral if c.is_position_level]
         target = [
             -open_gaps[n].gap - 2 * open_gaps[n].rounding if n in open_gaps else 0.0 for n in held
@@ -263,8 +261,8 @@ class ContactValues:
     def coefficients(self, driver: Driver, t: float, y: Array) -> dict[str, Any]:
         """Restitution, tangential restitution, friction, static friction, and load of limits."""
         kernel = driver.kernel
-        function = self._functions.get((kernel, "coefficients"))
-        if function is None:
+
+        def made() -> DenseFunction:
             columns = [
                 kernel.lower(
                     [c.restitution, c.tangential_restitution, c.friction, c.static_friction]
@@ -275,9 +273,9 @@ class ContactValues:
                 kernel.lower([ZERO, ZERO, c.friction, c.static_friction, c.load])
                 for c in self.limits.values()
             ]
-            function = DenseFunction(kernel._inputs(), columns)
-            self._functions[kernel, "coefficients"] = function
-        found = _call(driver, function, t, y)
+            return DenseFunction(kernel._inputs(), columns)
+
+        found = _call(driver, _function(kernel, "coefficients", made, *self.stated), t, y)
         names = (*self.constraints, *self.limits)
         return {name: block.ravel() for name, block in zip(names, found, strict=True)}
 
@@ -294,29 +292,32 @@ class ContactValues:
         """Keep the largest terms of the slips so far, which tell what is rounding in them."""
         if not self.rough:
             return
-        kernel = driver.kernel
-        function = self._functions.get((kernel, "slips"))
-        if function is None:
+        kernel, names = driver.kernel, sorted(self.rough)
+
+        def made() -> DenseFunction:
             inputs = kernel._inputs()
             blocks = [
                 ca.mmax(magnitudes(inputs, kernel.lower(list(self.stated[name].tangent))))
-                for name in sorted(self.rough)
+                for name in names
             ]
-            function = self._functions[kernel, "slips"] = DenseFunction(inputs, blocks)
-        for name, size in zip(sorted(self.rough), _call(driver, function, t, y), strict=True):
+            return DenseFunction(inputs, blocks)
+
+        sizes = _call(driver, _function(kernel, "slips", made, *names), t, y)
+        for name, size in zip(names, sizes, strict=True):
             self._slip_sizes[name] = max(self._slip_sizes[name], float(np.ravel(size)[0]))
 
     def gap_table(self, driver: Driver, kernel: Kernel, times: Array, states: Array) -> Array:
         """Gaps, their rates, and sizes of the terms of gaps: (3, times, contacts)."""
-        function = self._functions.get((kernel, "gaps"))
-        if function is None:
+
+        def made() -> Any:
             inputs = kernel._inputs()
             expressions = [c.expression for c in self.constraints.values()]
             gaps = kernel.lower(expressions)
             rates = kernel.lower([rate(expression) for expression in expressions])
             columns = (gaps, rates, magnitudes(inputs, gaps))
-            blocks = [ca.densify(block) for block in columns]
-            function = self._functions[kernel, "gaps"] = ca.Function("gaps", inputs[:3], blocks)
+            return ca.Function("gaps", inputs[:3], [ca.densify(block) for block in columns])
+
+        function = _function(kernel, "gaps", made, *self.constraints)
         return np.array(
             [
                 np.asarray(block).T
@@ -349,6 +350,11 @@ class ContactValues:
                     " missed, and what follows is not a motion of the system.",
                 )
         return None
+
+
+def _function(kernel: Kernel, kind: str, make: Callable[[], Any], *about: Hashable) -> Any:
+    """A function of the states of a kernel, kept with it."""
+    return kernel.cache.get(("contacts", kind, about), make)
 
 
 def _call(driver: Driver, function: DenseFunction, t: float, y: Array) -> Any:

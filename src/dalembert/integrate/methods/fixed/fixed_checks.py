@@ -140,10 +140,14 @@ def untrue(driver: Driver) -> Termination | None:
 def _are_driven(system: System | Flow) -> bool:
     """Whether contacts move of themselves, as belts do, and so bring energy."""
     still = dict.fromkeys(system.velocities, 0)
-    return any(
-        c.expression.has(t) or any(w.has(t) or w.subs(still) != 0 for w in c.tangent)
-        for c in system.unilateral
+    found: bool = system.cache.get(
+        "contacts are driven",
+        lambda: any(
+            c.expression.has(t) or any(w.has(t) or w.subs(still) != 0 for w in c.tangent)
+            for c in system.unilateral
+        ),
     )
+    return found
 
 
 def _dissipates(task: Task) -> bool:
