@@ -51,6 +51,14 @@ def test_values_of_parameters_give_what_reading_the_text_with_them_gives(
     assert found.simulate == read.simulate
 
 
+def test_values_of_a_first_request_are_not_kept_for_later_ones() -> None:
+    text = PENDULUM.replace("theta = 0.5", "theta = 0.625")  # a text that no other test reads
+    assert scenario_of({"text": text, "parameters": {"m": 7.0}}).parameters["m"] == 7.0
+    later = scenario_of({"text": text, "parameters": {"l": 3.0}})
+    assert later.parameters == loads(text, {"l": 3.0}).parameters
+    assert scenario_of({"text": text}).parameters == loads(text).parameters
+
+
 def test_states_between_steps_agree_with_a_run_that_stops_there() -> None:
     """The native loop over many times gives what a run that ends at each time gives."""
     from dalembert import simulate

@@ -282,6 +282,7 @@ class LinearPoint:
         value, names = self.value, self.field.names
         xi = self.directions.rates(self.point, value.rates)
         size = value.sizes + np.abs(value.matrix) @ scales(self.point)
+        size = np.maximum(size, 2.0**-52 * np.max(size, initial=0.0))  # rounding of a point at rest
         still = np.abs(value.rates) <= AT_REST * size
         if np.all(still):
             return np.zeros_like(xi)

@@ -109,6 +109,9 @@ def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", DalembertWarning)
         scenario = loads(request["text"], parameters, folder=request.get("folder"))
+        plain = None
+        if _is_plain(request["text"]):
+            plain = loads(request["text"]) if parameters else scenario
     _warnings.put(
         request["text"],
         tuple(str(each.message) for each in said if isinstance(each.message, DalembertWarning)),
@@ -120,8 +123,8 @@ def _read(request: dict[str, Any], parameters: dict[str, float]) -> Scenario:
     else:
         scenario = scenario.replacing(system=system)
     _scenarios.put(stated, scenario)
-    if _is_plain(request["text"]):
-        _plain.put(request["text"], scenario)
+    if plain is not None:
+        _plain.put(request["text"], plain.replacing(system=scenario.system))
     return scenario
 
 
