@@ -441,4 +441,4 @@ def test_the_page_is_small_and_has_nothing_inline_or_foreign() -> None:
             if "www.w3.org" not in address
         ]
         assert foreign == [] and "innerHTML" not in text and "eval(" not in text, name
-    assert sum(map(len, files.values())) < 200_000
+    assert sum(map(len, files.values())) < 240_000

@@ -255,9 +255,8 @@ def test_a_wheel_shows_its_angle(disk):
         np.stack([angle + 0.5 * np.cos(2 * angle), 1 - 0.5 * np.sin(2 * angle)], -1),
     )
     hub = np.stack([angle, np.ones_like(angle)], -1)
-    np.testing.assert_allclose(
-        np.cross(spokes.points[:, 1] - hub, mark.points[:, 0] - hub), 0, atol=1e-12
-    )
+    area = np.linalg.det(np.stack([spokes.points[:, 1] - hub, mark.points[:, 0] - hub], axis=-1))
+    np.testing.assert_allclose(area, 0, atol=1e-12)
 
 
 def test_a_wheel_in_space_turns_in_its_plane(disk):
@@ -308,7 +307,7 @@ def test_ground_text_frame_and_spring(disk):
     assert ground.points[..., 1].max() == 0 and ground.points[..., 1].min() < 0  # hatches below
     u, v = (p.points[:, 1] - p.points[:, 0] for p in (first, second))
     np.testing.assert_allclose(np.linalg.norm(u, axis=1), 0.5)
-    np.testing.assert_allclose(np.cross(u, v), 0.25)
+    np.testing.assert_allclose(np.linalg.det(np.stack([u, v], axis=-2)), 0.25)
     assert [t.text for t in scene.texts] == ["here $x"] and all(
         p.kind != "text" for p in scene.parts
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...control.ports.energy_balance import energy_balance
 from ...errors import DalembertError
 from ...integrate.energy_columns import sampled_at
 from ...integrate.simulate import simulate
@@ -131,6 +132,7 @@ def _result(
         "letters": [symbol.name for symbol in motion.state],
         "energy": column(sampled["energy"]) if "energy" in sampled.names else None,
         "energy_changes": energy_changes(motion.system),
+        "balance": _balance(sampled) if integrals else None,
         "conserved": _conserved(sampled, scenario, times) if integrals else {},
         "residual": _residuals(motion, times),
         "reactions": _reactions(sampled),
@@ -171,6 +173,23 @@ def _conserved(sampled: Motion, scenario: Scenario, times: Array) -> dict[str, l
         except DalembertError:  # a curve that has no values is left out
             continue
     return found
+
+
+def _balance(sampled: Motion) -> dict[str, list[float]] | None:
+    """Where energy came from and went to, and what the sum leaves open; None where nothing
+    supplies or takes it, or where that cannot be told.
+    """
+    if not energy_changes(sampled.system) or sampled.statistics["steps"] > MOST_STEPS_OF_ACTION:
+        return None
+    try:
+        found = energy_balance(sampled)
+    except DalembertError:
+        return None
+    parts = {"stored": found.stored}
+    parts |= {f"by {name}": work for name, work in found.supplied.items()}
+    lost = {"dissipated": -found.dissipated, "other forces": found.other, "time": found.explicit}
+    parts |= {name: work for name, work in lost.items() if np.any(work)}
+    return {name: column(values) for name, values in (parts | {"open": found.residual}).items()}
 
 
 def _residuals(motion: Motion, times: Array) -> dict[str, list[float]]:

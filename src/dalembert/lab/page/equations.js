@@ -10,6 +10,8 @@ import { on, presentCase, state } from "./state.js";
 const shown = { form: null, answer: null, key: null };
 const ask = api.latest((signal, body) => api.post("/api/equations", body, signal));
 
+const askBeside = api.latest((signal, body) => api.post("/api/equations", body, signal));
+
 export const chosenForm = () => shown.form;
 export function chooseForm(name) {
   shown.form = name;
@@ -58,35 +60,75 @@ function moveByKey(event) {
   pick(choices[(at + move + choices.length) % choices.length].dataset.form);
 }
 
+const beside = { form: "", key: null };
+
+/** The forms that may stand beside the present one. */
+function showBeside() {
+  const forms = (state.model?.forms ?? []).filter((form) => form.applies && form.name !== shown.form).map((form) => form.name);
+  if (!forms.includes(beside.form)) beside.form = "";
+  const option = (value, text) => h("option", { value }, text);
+  byId("beside").replaceChildren(option("", "none"), ...forms.map((name) => option(name, name)));
+  byId("beside").value = beside.form;
+  byId("beside-lines").hidden = !beside.form;
+}
+
+function requestOf(form) {
+  const { system, text } = presentCase();
+  return { system, text, form, explicit: byId("explicit").checked };
+}
+
+function linesOf(answer) {
+  const lines = answer.mathml.map((line) => h("div", { class: "equation" }, typeset(line)));
+  if (answer.citation) lines.push(h("p", { class: "source" }, answer.citation));
+  for (const note of answer.notes ?? []) lines.push(h("p", { class: "note" }, note));
+  if (answer.shortened) {
+    const told = `Of ${answer.count} equations the longest are shortened here; the copies and the library have all of them.`;
+    lines.push(h("p", { class: "note" }, told));
+  }
+  return lines;
+}
+
+/** Fill a box with the equations of a form; the answer, undefined where a later question came, null where there is none. */
+async function write(box, asking, request) {
+  box.setAttribute("aria-busy", "true");
+  try {
+    const answer = await asking(request);
+    if (answer === undefined) return undefined;
+    box.replaceChildren(...linesOf(answer));
+    box.setAttribute("aria-busy", "false");
+    return answer;
+  } catch (failure) {
+    box.replaceChildren(h("p", { class: "wrong" }, ...errorNodes(failure.error ?? { what: String(failure.message) })));
+    box.setAttribute("aria-busy", "false");
+    return null;
+  }
+}
+
+async function loadBeside() {
+  showBeside();
+  const request = requestOf(beside.form);
+  const key = JSON.stringify(request);
+  if (!beside.form || key === beside.key) return;
+  beside.key = (await write(byId("beside-lines"), askBeside, request)) ? key : null;
+  if (!beside.key) return;
+  byId("beside-lines").prepend(h("h3", {}, beside.form));
+}
+
 async function load() {
   if (byId("equations").hidden || !state.model || state.error) return;
   present();
-  const { system, text } = presentCase();
-  const request = { system, text, form: shown.form, explicit: byId("explicit").checked };
+  loadBeside();
+  const request = requestOf(shown.form);
   const key = JSON.stringify(request);
   showHead();
   if (key === shown.key) return;
-  const lines = byId("equation-lines");
-  lines.setAttribute("aria-busy", "true");
   for (const id of ["copy-latex", "copy-text"]) byId(id).disabled = true;
-  try {
-    const answer = await ask(request);
-    if (answer === undefined) return;
-    shown.answer = answer;
-    shown.key = key;
-    lines.replaceChildren(...answer.mathml.map((line) => h("div", { class: "equation" }, typeset(line))));
-    if (answer.citation) lines.append(h("p", { class: "source" }, answer.citation));
-    for (const note of answer.notes ?? []) lines.append(h("p", { class: "note" }, note));
-    if (answer.shortened) {
-      const told = `Of ${answer.count} equations the longest are shortened here; the copies and the library have all of them.`;
-      lines.append(h("p", { class: "note" }, told));
-    }
-    for (const id of ["copy-latex", "copy-text"]) byId(id).disabled = false;
-  } catch (failure) {
-    shown.key = null;
-    lines.replaceChildren(h("p", { class: "wrong" }, ...errorNodes(failure.error ?? { what: String(failure.message) })));
-  }
-  lines.setAttribute("aria-busy", "false");
+  const answer = await write(byId("equation-lines"), ask, request);
+  if (answer === undefined) return;
+  shown.key = answer ? key : null;
+  if (!answer) return;
+  shown.answer = answer;
+  for (const id of ["copy-latex", "copy-text"]) byId(id).disabled = false;
 }
 
 function showHead() {
@@ -112,6 +154,10 @@ export function showEquations() {
 export function wireEquations() {
   byId("forms").addEventListener("keydown", moveByKey);
   byId("explicit").addEventListener("change", load);
+  byId("beside").addEventListener("change", () => {
+    beside.form = byId("beside").value;
+    loadBeside();
+  });
   byId("copy-latex").addEventListener("click", () => copyText(shown.answer.latex, "LaTeX"));
   byId("copy-text").addEventListener("click", () => copyText(shown.answer.text, "Text"));
   byId("use-form").addEventListener("click", () => {
@@ -121,7 +167,7 @@ export function wireEquations() {
     showHead();
   });
   on("model", () => {
-    shown.key = null;
+    shown.key = beside.key = null;
     showEquations();
   });
   on("case", () => !byId("equations").hidden && showHead());

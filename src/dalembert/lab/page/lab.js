@@ -14,6 +14,7 @@ import { wireSetup } from "./setup.js";
 import { restore, wireSharing } from "./sharing.js";
 import { isEdited, state } from "./state.js";
 import { isDark, onTheme, toggleTheme } from "./theme.js";
+import { wireUndo } from "./undo.js";
 
 const VIEWS = ["setup", "motion", "equations", "portrait", "model"];
 const narrow = matchMedia("(max-width: 960px)");
@@ -72,6 +73,7 @@ export async function open() {
   wirePortrait();
   wireRunning(() => show("motion"));
   wireSharing();
+  wireUndo();
   wirePicker(() => show("model"));
   show("motion");
   addEventListener("hashchange", () => restore(show));

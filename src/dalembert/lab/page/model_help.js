@@ -30,6 +30,8 @@ function isInsideText(text, index) {
 
 function insert(text, begin = area.selectionStart, end = area.selectionEnd) {
   area.focus();
+  area.setSelectionRange(begin, end);
+  if (document.execCommand("insertText", false, text)) return; // keeps the undo of the field
   area.setRangeText(text, begin, end, "end");
   area.dispatchEvent(new Event("input", { bubbles: true }));
 }

@@ -1,6 +1,6 @@
 // The view of a motion: outcome, one or two animations, and the transport that moves the one time of the page.
 
-import { resetCamera } from "./camera.js";
+import { camera, resetCamera } from "./camera.js";
 import { clock, fittingSpeed, forget, onTime, pause, playFirst, seek, setTimes, SPEEDS, step, toggle } from "./clock.js";
 import { byId, errorNodes, h, rich, setIcon } from "./dom.js";
 import { attempt, openCase } from "./models.js";
@@ -174,6 +174,12 @@ export function wireMotion() {
   setIcon(byId("back"), "back");
   setIcon(byId("forth"), "forth");
   setIcon(byId("loop"), "loop");
+  setIcon(byId("follow"), "follow");
+  byId("follow").addEventListener("click", () => {
+    camera.follows = !camera.follows;
+    byId("follow").setAttribute("aria-pressed", String(camera.follows));
+    redraw();
+  });
   byId("speed").replaceChildren(...SPEEDS.map((speed) => h("option", { value: speed }, `${speed} ×`)));
   byId("speed").value = "1";
   byId("speed").addEventListener("change", () => (clock.speed = Number(byId("speed").value)));

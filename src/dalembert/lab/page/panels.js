@@ -1,19 +1,22 @@
-// Which plots there are and what they show: coordinates, energy or its drift, residuals, reactions, and A minus B.
+// Which plots there are and what they show: coordinates, phase, energy and reactions; one click away the energy balance, residuals, and A minus B.
 
 import { onTime, valueAt } from "./clock.js";
 import { byId, h } from "./dom.js";
 import { number, symbol } from "./names.js";
+import { PhasePlot, phasePair } from "./phase.js";
 import { Plot } from "./plot.js";
 import { isComparing, on, state } from "./state.js";
 import { onTheme, palette } from "./theme.js";
 
-export const chosen = { plots: new Set(["coordinates", "energy", "residuals"]), names: null };
+export const chosen = { plots: new Set(["coordinates", "phase", "energy", "reactions"]), names: null };
 
 const KINDS = [
   ["coordinates", "Coordinates"],
+  ["phase", "Phase"],
   ["energy", "Energy"],
-  ["residuals", "Residuals"],
   ["reactions", "Reactions"],
+  ["balance", "Energy balance"],
+  ["residuals", "Residuals"],
   ["difference", "|A − B|"],
 ];
 
@@ -57,16 +60,12 @@ const drift = (column) => {
 function content(kind) {
   const result = state.result;
   if (kind === "coordinates") return { series: series(namesShown(), (one, name) => quantities(one)[name]) };
-  if (kind === "energy" && result.energy_changes) {
-    const parts = ["energy", "kinetic", "potential"];
-    const made = series(parts, (one, name) => (name === "energy" ? one.energy : one.outputs?.[name])).map((one) => ({ ...one, words: one.name }));
-    const empty = made.length ? "" : "This system has no energy to follow.";
-    return { title: `Energy, changed by ${result.energy_changes}`, series: made, empty };
-  }
   if (kind === "energy") {
-    const made = series(["energy"], (one) => drift(one.energy)).map((one) => ({ ...one, words: "E − E(0)" }));
-    return { title: "Energy drift", series: made, empty: made.length ? "" : "This system has no energy to follow." };
+    const read = (one, name) => (name === "energy" ? one.energy : one.outputs?.[name]);
+    const made = series(["energy", "kinetic", "potential"], read).map((one) => ({ ...one, words: one.name }));
+    return { series: made, empty: made.length ? "" : "This system has no energy to follow." };
   }
+  if (kind === "balance") return balance(result);
   if (kind === "residuals") {
     const names = ["position", "velocity"].filter((name) => result.residual?.[name]?.some((value) => value > 0));
     const made = series(names, (one, name) => one.residual?.[name]).map((one) => ({ ...one, words: one.name }));
@@ -82,6 +81,30 @@ function content(kind) {
   const made = differences().map(({ name, t, values, worst }, k) => ({ name, t, values, worst, colour: palette().cycle[k % 6] }));
   const differ = made.some((one) => one.worst > 0);
   return { series: differ ? made : [], log: true, empty: differ ? "" : "A and B agree to the last digit in these quantities." };
+}
+
+/** What supplied the energy and took it, where something does; otherwise what the run itself changed. */
+function balance(result) {
+  if (result.balance) {
+    const { open, ...parts } = result.balance;
+    const read = (one, name) => one.balance?.[name];
+    const made = series(Object.keys(parts), read).map((one) => ({ ...one, words: one.name }));
+    const worst = Math.max(...open.map((value) => Math.abs(value ?? 0)));
+    return { title: `Energy balance, open ≤ ${number(worst, 2)}`, series: made };
+  }
+  const title = result.energy_changes ? `E − E(0), changed by ${result.energy_changes}` : "E − E(0)";
+  const made = series(["energy"], (one) => drift(one.energy)).map((one) => ({ ...one, words: "E − E(0)" }));
+  return { title, series: made, empty: made.length ? "" : "This system has no energy to follow." };
+}
+
+/** The curves of the phase plane, A dashed. */
+function phase() {
+  const [x, y] = phasePair(state.model, state.result.state);
+  const cases = isComparing() ? [[state.kept, true], [state.result, false]] : [[state.result, false]];
+  const curves = cases
+    .map(([{ t, state: columns }, dashed]) => ({ t, x: columns[x], y: columns[y], dashed }))
+    .filter((curve) => curve.x && curve.y);
+  return { x, y, curves };
 }
 
 /** |A − B| of the shown names on B's times, where both are defined. */
@@ -195,10 +218,11 @@ function showPlots() {
   }
   const wanted = available().filter(([kind]) => chosen.plots.has(kind));
   for (const [kind, title] of wanted) {
-    if (!plots.has(kind)) plots.set(kind, new Plot(title));
+    if (!plots.has(kind)) plots.set(kind, kind === "phase" ? new PhasePlot(title) : new Plot(title));
     const plot = plots.get(kind);
     plot.element.dataset.kind = kind;
-    plot.set({ title, ...content(kind) });
+    if (kind === "phase") plot.setCurves(phase());
+    else plot.set({ title, ...content(kind) });
     if (kind === "coordinates") plot.tools.replaceChildren(chooser());
     if (kind === "difference") plot.tools.replaceChildren(h("div", { class: "legend" }, ...summary()));
   }

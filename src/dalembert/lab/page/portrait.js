@@ -5,6 +5,7 @@ import { bounds, drawAxes, drawCurve, prepare, scale } from "./axes.js";
 import { byId, errorNodes, h, perFrame } from "./dom.js";
 import { number, plain, readNumber } from "./names.js";
 import { quantities } from "./panels.js";
+import { phasePair } from "./phase.js";
 import { isOfPresentModel, on, presentCase, state } from "./state.js";
 import { onTheme, palette } from "./theme.js";
 
@@ -27,11 +28,7 @@ const redraw = perFrame(draw);
 function fillChoices() {
   const names = state.model?.state ?? [];
   if (!names.includes(portrait.x) || !names.includes(portrait.y)) {
-    const first = state.model?.coordinates.map((entry) => entry.name ?? entry) ?? [];
-    const partner = (name) => [`${name}_dot`, `p_${name}`].find((other) => names.includes(other));
-    const pairs = first.map((name) => [name, partner(name)]).filter((pair) => pair[1]);
-    const plainest = [names[0] ?? null, names[1] ?? names[0] ?? null];
-    [portrait.x, portrait.y] = pairs.find(([name]) => name.startsWith("theta")) ?? pairs[0] ?? plainest;
+    [portrait.x, portrait.y] = phasePair(state.model);
   }
   for (const [id, key] of [["portrait-x", "x"], ["portrait-y", "y"]]) {
     byId(id).replaceChildren(...names.map((name) => h("option", { value: name }, plain(name))));
@@ -97,12 +94,27 @@ function draw() {
     pen.strokeStyle = colours.cycle[k % 6];
     pen.lineWidth = 1.5;
     drawCurve(pen, orbit.x, orbit.y, view.x, view.y);
-    dot(pen, view, orbit.start ?? [orbit.x[0], orbit.y[0]], colours.cycle[k % 6]);
+    const begin = orbit.x.length ? [orbit.x[0], orbit.y[0]] : null;
+    if (begin && orbit.start) joint(pen, view, orbit.start, begin);
+    dot(pen, view, begin ?? orbit.start, colours.cycle[k % 6]);
   });
   for (const place of equilibria.values()) dot(pen, view, place, colours.accent, place[2] !== "stable");
   pen.restore();
   empty.hidden = orbits.length > 0;
   drawCursor(view);
+}
+
+/** A faint line from the start asked for to where the constraints allow it. */
+function joint(pen, view, [ax, ay], [bx, by]) {
+  if (Math.hypot(view.x(ax) - view.x(bx), view.y(ay) - view.y(by)) < 2) return;
+  pen.strokeStyle = palette().muted;
+  pen.lineWidth = 0.8;
+  pen.setLineDash([2, 3]);
+  pen.beginPath();
+  pen.moveTo(view.x(ax), view.y(ay));
+  pen.lineTo(view.x(bx), view.y(by));
+  pen.stroke();
+  pen.setLineDash([]);
 }
 
 /** A start, or an equilibrium: a ring where it is not stable. */

@@ -3,7 +3,7 @@
 const RADIANS = Math.PI / 180;
 
 /** One camera for both scenes of a comparison. */
-export const camera = { azimuth: -57, elevation: 22, zoom: 1, shift: [0, 0] };
+export const camera = { azimuth: -57, elevation: 22, zoom: 1, shift: [0, 0], follows: false };
 
 export const resetCamera = () => Object.assign(camera, { azimuth: -57, elevation: 22, zoom: 1, shift: [0, 0] });
 

@@ -100,9 +100,46 @@ export class SceneView {
     if (!this.scene || width < 20 || height < 20) return;
     const pen = prepare(this.canvas, width, height);
     const at = locate(this.result.t, clock.time);
-    if (this.scene.dimension === 3) drawSpace(pen, this.scene, this.limits, at, width, height);
-    else drawPlane(pen, this.scene, this.limits, at, width, height);
+    const limits = (camera.follows && followed(this.scene, at)) || this.limits;
+    if (this.scene.dimension === 3) drawSpace(pen, this.scene, limits, at, width, height);
+    else drawPlane(pen, this.scene, limits, at, width, height);
   }
+}
+
+/** Shapes that move: what the camera follows. */
+const moving = (scene) => scene.shapes.filter((shape) => shape.size3[0] > 1 && shape.kind !== "trace" && shape.color !== "ground");
+
+/** The box around all moving points at a time, or null. */
+function boxAt(shapes, at, axes) {
+  const box = Array.from({ length: axes }, () => [Infinity, -Infinity]);
+  for (const shape of shapes) {
+    const reach = shape.kind === "ball" ? radiusAt(shape, at.index) : 0;
+    for (const point of pointsAt(shape, at)) {
+      point.forEach((value, axis) => {
+        if (!Number.isFinite(value)) return;
+        box[axis][0] = Math.min(box[axis][0], value - reach);
+        box[axis][1] = Math.max(box[axis][1], value + reach);
+      });
+    }
+  }
+  return box.every(([low, high]) => low <= high) ? box : null;
+}
+
+/** Limits around what moves, as wide as it ever is and centred where it is now; null where nothing moves. */
+function followed(scene, at) {
+  const shapes = scene.drawn ? moving(scene) : [];
+  if (!shapes.length) return null;
+  if (scene.reach === undefined) {
+    const boxes = [];
+    const count = Math.max(...shapes.map((shape) => shape.size3[0]));
+    for (let index = 0; index < count; index += Math.ceil(count / 120)) boxes.push(boxAt(shapes, { index, part: 0 }, scene.dimension));
+    scene.reach = Math.max(0, ...boxes.filter(Boolean).map((box) => Math.max(...box.map(([low, high]) => high - low))));
+  }
+  const box = boxAt(shapes, at, scene.dimension);
+  const half = 0.9 * (scene.reach || 1);
+  const around = box?.map(([low, high]) => [(low + high) / 2 - half, (low + high) / 2 + half]) ?? null;
+  if (around && scene.dimension === 3) around[2] = [Math.min(scene.floor ?? Infinity, box[2][0]), box[2][1]];
+  return around;
 }
 
 /** The points of a shape at {index, part}: [[x, y(, z)], ...]. */
