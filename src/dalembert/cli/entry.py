@@ -168,6 +168,11 @@ def _plain_warnings() -> Iterator[None]:
 def _ending(given: Sequence[str], signals: Signals) -> int | Failure:
     """Run a command; a failure that has printed its JSON itself is a status."""
     try:
+        from .stored_command import run_known
+
+        known = run_known(given)
+        if known is not None:
+            return known
         from .commands import app
 
         result = app(

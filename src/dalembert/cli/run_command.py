@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ContradictionError, DalembertError, FileError, ModelError, RunError
 from ..model.names import shortened
 from ..model.scenario import Scenario
-from .entry import FINE, UNFINISHED, Failure, one_line, tell
-from .signals import KeptInterruptError
+from .entry import Failure, one_line, tell
+from .run_report import report_motion, reported
+from .stored_command import keep_call
 from .systems import check_inputs, configured, read_span, read_times, without_times
-from .terminal import Progress, print_json, show
+from .terminal import Progress, collected_warnings, print_json
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
 
-__all__ = ["Request", "motion_json", "run_command"]
+__all__ = ["Request", "run_command"]
 
 
 @dataclass(frozen=True)
@@ -53,36 +53,23 @@ class Request:
 def run_command(request: Request) -> int:
     """Run and report; the status is 0, or 1 where the run could not finish."""
     _check_targets(request)
-    scenario = configured(request.system, request.settings)
-    check_inputs(scenario)
-    times = None if request.at is None else read_times(request.at)
-    span = read_span(request.span, times, scenario.simulate.get("span"))
-    scenario = without_times(scenario, request.span)
-    try:
-        motion = _simulated(scenario, span, times, request.options)
-    except RunError as error:
-        if not request.as_json:
-            raise
-        print_json(_nothing_json(scenario, error))
-        return tell(Failure.of(error))
-    trouble, written = _write_targets(request, motion)
-    if request.as_json:
-        failed = {} if trouble is None else {"error": Failure.of(trouble).to_json()}
-        print_json(motion_json(motion) | failed)
-        if trouble is not None:
-            return tell(Failure.of(trouble))
-    else:
-        from .summary import summary
-
-        show(*summary(motion, written))
-    if trouble is not None:
-        raise trouble
-    if motion.success:
-        return FINE
-    if motion.outcome.value == "interrupted":
-        raise KeptInterruptError(motion.message)
-    print(motion.message, file=sys.stderr)
-    return UNFINISHED
+    with collected_warnings() as warned:
+        scenario = configured(request.system, request.settings)
+        check_inputs(scenario)
+        times = None if request.at is None else read_times(request.at)
+        span = read_span(request.span, times, scenario.simulate.get("span"))
+        scenario = without_times(scenario, request.span)
+        try:
+            motion = _simulated(scenario, span, times, request.options)
+        except RunError as error:
+            if not request.as_json:
+                raise
+            print_json(_nothing_json(scenario, error))
+            return tell(Failure.of(error))
+        trouble, written = _write_targets(request, motion)
+    shown = reported(motion, request.as_json, written)
+    keep_call(request, motion, warned)
+    return report_motion(motion, shown, trouble)
 
 
 def _simulated(
@@ -217,44 +204,6 @@ def _animated(motion: Motion, path: Path, options: dict[str, Any]) -> None:
 
 
 # -- JSON ------------------------------------------------------------------------------------------
-
-
-def motion_json(motion: Motion) -> dict[str, Any]:
-    """A motion as ``run --json`` prints it."""
-    system = motion.system
-    symbols = [symbol.name for symbol in motion.state]
-    symbols += [symbol.name for symbol in system.velocities if symbol.name not in symbols]
-    if system.is_hamiltonian:
-        symbols += [symbol.name for symbol in system.momenta if symbol.name not in symbols]
-    shown = ["energy"] if "energy" in motion.names else []
-    shown += [*motion.columns.energy_names, *system.outputs]
-    shown += [*(symbol.name for symbol in system.inputs), *motion.own_names]
-    coordinates = [q.name for q in system.coordinates]
-    return {
-        "t": motion.t,
-        "state": {name: motion[name] for name in symbols},
-        "outputs": {name: motion[name] for name in shown},
-        "residual": motion.worst_residual,
-        "reactions": {
-            name: {
-                "force": dict(zip(coordinates, reaction.force, strict=True)),
-                "multiplier": reaction.multiplier,
-            }
-            for name, reaction in motion.reactions.items()
-        },
-        "events": dict(zip(motion.event_names, motion.t_events, strict=True)),
-        "impacts": [{"t": time, "constraint": name} for time, name in motion.impacts],
-        "modes": [
-            {"t": time, "constraint": name, "mode": mode, "reason": reason}
-            for time, name, mode, reason in motion.modes
-        ],
-        "parameters": motion.parameters,
-        "start": motion.start,
-        "start_report": motion.start_report,
-        "statistics": motion.statistics,
-        "outcome": motion.outcome.value,
-        "message": motion.message,
-    }
 
 
 def _nothing_json(scenario: Scenario, error: RunError) -> dict[str, Any]:

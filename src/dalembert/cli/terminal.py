@@ -6,16 +6,18 @@ import json
 import math
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, TypeAlias
-
-from rich.console import Console, RenderableType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .signals import held
 
-__all__ = ["Progress", "plain", "print_json", "show", "waiting"]
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["Progress", "collected_warnings", "plain", "print_json", "show", "waiting"]
 
 #: A value of JSON.
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
@@ -27,6 +29,8 @@ PIPED_WIDTH = 400
 
 def show(*parts: RenderableType) -> None:
     """Print tables and texts, with colours in a terminal only and no blanks at ends of lines."""
+    from rich.console import Console
+
     width = None if sys.stdout.isatty() else PIPED_WIDTH
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
     with console.capture() as captured:
@@ -80,6 +84,7 @@ class Progress:
         self.bar.update(self.task, completed=min(max(fraction, 0.0), 1.0))
 
     def _show(self) -> None:
+        from rich.console import Console
         from rich.progress import (
             BarColumn,
             TaskProgressColumn,
@@ -115,6 +120,8 @@ def waiting(title: str) -> Iterator[None]:
     """A spinner on stderr for work whose length is not known; nothing where stderr is no
     terminal.
     """
+    from rich.console import Console
+
     status = Console(file=sys.stderr).status(title)
     try:
         with held():
@@ -123,3 +130,20 @@ def waiting(title: str) -> Iterator[None]:
     finally:
         with held():
             status.stop()
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """A list of what is warned of inside, besides being shown as it always is."""
+    found: list[str] = []
+    shown = warnings.showwarning
+
+    def show_and_keep(message: Warning | str, *place: Any) -> None:
+        found.append(str(message))
+        shown(message, *place)
+
+    warnings.showwarning = show_and_keep  # type: ignore[assignment]
+    try:
+        yield found
+    finally:
+        warnings.showwarning = shown

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ..codegen.native.c_text import c_number
-from ..integrate.driver import EXACT_TIMES
+from ..integrate.run_kinds import EXACT_TIMES
 from ..integrate.tolerances import LEAST_RTOL, LOCAL_SHARE
 from ..runtime.gauss.solve_status import SINGULAR
 from ..runtime.projection import MISSING, MOST_PROJECTIONS

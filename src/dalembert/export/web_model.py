@@ -20,9 +20,9 @@ from ..codegen.backends.webassembly import WasmCode, wasm_code
 from ..codegen.native.llvm_language import module_text as functions_text
 from ..codegen.native.native_module import specialised
 from ..codegen.program import Program, straight_line
-from ..integrate.driver import EXACT_TIMES
 from ..integrate.methods.adaptive.dop853 import DOP853_STEP
 from ..integrate.run_fields import Clock, Counts, RunFields
+from ..integrate.run_kinds import EXACT_TIMES
 from ..runtime.kernel_programs import observed_columns
 from ..runtime.projection import MISSING, MOST_PROJECTIONS, project
 from .c_layout import context_arrays, context_numbers, exported_programs

@@ -28,14 +28,13 @@ from .events.watches import hold_watch
 from .events.zero_crossings import crossings, cut, state_after
 from .input_table import all_stops
 from .inputs import InputCallback
-from .method_watch import MethodWatch
 from .methods.table import find_method
 from .motion import Motion
 from .native_run import RunStart, first_step
 from .outcome import Outcome, Termination
 from .pace import interrupted
-from .record import RunRecord, motion_of
-from .run_kinds import run_kind
+from .record import Decisions, RunRecord, motion_of
+from .run_kinds import prepared_run
 from .run_loop import RunLoop
 from .sampling.sampled_steps import LAW
 from .sampling.sampler import SampledRun
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Driver"]
 
-#: Up to this many times asked for are reached by steps of their own, more by dense output.
-EXACT_TIMES = 256
 #: The first step behind a stop is at least this part of the way to the next one.
 RESTART = 1e-4
 #: Events not more than so many spacings of the clock apart are met at one instant.
@@ -70,7 +67,6 @@ class Driver(RunLoop):
     modes : dict of mode to Equations
     contacts, chart, record : what decides on contacts and on independent velocities, and what is
     kept
-    watch : looks for reasons to take another method where that was left open, or None
     """
 
     def __init__(self, task: Task, stop: Callable[[], bool] | None = None) -> None:
@@ -85,7 +81,6 @@ class Driver(RunLoop):
         self.report: list[str] = []
         self.stops: list[Stop] = []
         self.sampler: SampledRun | None = None
-        self.watch: MethodWatch | None = None
 
     # -- the run -----------------------------------------------------------------------------------
 
@@ -160,14 +155,21 @@ class Driver(RunLoop):
         """What the run was asked to do, as plain data."""
         return call_of(self.task)
 
-    def steps_to_look(self) -> int:
-        """Steps until the run is looked at, at counts that no clock has a part in."""
-        return super().steps_to_look() if self.watch is None else self.watch.steps_to_look(self.run)
+    @property
+    def decisions(self) -> Decisions:
+        """What was decided on the way."""
+        contacts = self.contacts
+        return Decisions(
+            tuple(contacts.impacts),
+            tuple(contacts.log.changes),
+            tuple(self.chart.switches),
+            (*contacts.sentences, *self.singular_crossings.sentences),
+            contacts.statistics,
+            None if self.sampler is None else self.sampler.samples_taken(),
+        )
 
     def decide(self, code: int) -> Termination | None:
         """Act on the code that `advance` returned; the termination, or None to go on."""
-        if self.watch is not None and code in (loop.BUDGET, loop.FULL):
-            self.watch.look(self.run)
         match code:
             case loop.END if self._aim():
                 self._restart()
@@ -355,13 +357,7 @@ class Driver(RunLoop):
         self.mode_events = [*searched, *self.chart.events]
         states = np.full((len(at), kernel.n_state), np.nan)
         start = RunStart(kernel, task, t, y, at, states, len(self.mode_events))
-        run = self.run = run_kind(task)(start)
-        fields = run.context.fields
-        if task.project and kernel.is_constrained and task.stepping is None:
-            run.context.prepare_projection()
-            fields.projects = 1
-        fields.n_searched = len(searched)
-        fields.exact_at = len(at) <= EXACT_TIMES or find_method(task.method).is_stiff
+        run = self.run = prepared_run(start, len(searched))
         if task.inputs:
             if self.mode not in self.callbacks:
                 inputs = task.inputs if self.sampler is None else self.sampler.inputs
@@ -370,7 +366,7 @@ class Driver(RunLoop):
             if self.sampler is not None:
                 self.sampler.bind(run)
         if self.mode_events:
-            fields.events = kernel.load_program(self._event_program())
+            run.context.fields.events = kernel.load_program(self._event_program())
         self.record.begin(run, t, y)
         status = run.context.evaluate_on_constraints(t, run.y, run.stages[0])
         if status in (SINGULAR, CONTRADICTORY):

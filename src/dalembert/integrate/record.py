@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from .state_symbols import reported_symbols, shown_states
 
 if TYPE_CHECKING:
     from ..typing import Array
-    from .driver import Driver
+    from .contact.contact_modes import ContactChange
     from .events.events import Event
+    from .sampling.sampler import SampleTable
     from .task_record import Task
 
-__all__ = ["EventStates", "RunRecord", "motion_of"]
+__all__ = ["Decisions", "EventStates", "FollowedRun", "RunRecord", "motion_of"]
 
 
 @dataclass
@@ -169,12 +170,45 @@ class RunRecord:
         return self.at[kept], self.at_states[kept], self.at_segment[kept]
 
 
-def motion_of(driver: Driver, ending: Termination) -> Motion:
+@dataclass(frozen=True)
+class Decisions:
+    """What was decided along a run: by default nothing.
+
+    `sentences` are diagnostics, and `statistics` are those of the contacts.
+    """
+
+    impacts: tuple[tuple[float, str], ...] = ()
+    modes: tuple[ContactChange, ...] = ()
+    switches: tuple[tuple[float, str], ...] = ()
+    sentences: tuple[str, ...] = ()
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    samples: SampleTable | None = None
+
+
+class FollowedRun(Protocol):
+    """A run that has come to its end."""
+
+    task: Task
+    record: RunRecord
+    run: Any
+    report: list[str]
+    native_seconds: float
+
+    @property
+    def decisions(self) -> Decisions:
+        """What was decided on the way."""
+
+    @property
+    def call(self) -> dict[str, Any]:
+        """What the run was asked to do, as plain data."""
+
+
+def motion_of(driver: FollowedRun, ending: Termination) -> Motion:
     """The motion of a run that has come to its end."""
-    task, record = driver.task, driver.record
+    task, record, decisions = driver.task, driver.record, driver.decisions
     t, y, owner = record.points(task.at is not None)
     statistics = record.totals | {
-        "impacts": len(driver.contacts.impacts),
+        "impacts": len(decisions.impacts),
         "integrate_seconds": driver.native_seconds,
         "method": task.method,
         "form": task.equations.form,
@@ -193,7 +227,7 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
             }
             if task.stepping.adapt.density is not None:
                 statistics["start_density"] = task.stepping.adapt.density
-    statistics |= driver.contacts.statistics
+    statistics |= decisions.statistics
     if task.method_reason:
         statistics["method_reason"] = task.method_reason
     system, state = task.equations.system, reported_symbols(task.equations)
@@ -211,23 +245,22 @@ def motion_of(driver: Driver, ending: Termination) -> Motion:
             ending,
             diagnostics=(
                 *diagnostics(task, record.segments, ending.is_success),
-                *driver.contacts.sentences,
-                *driver.singular_crossings.sentences,
+                *decisions.sentences,
             ),
         ),
         event_names=tuple(found.event.name for found in record.found),
         t_events=[np.array(found.times) for found in record.found],
         y_events=[_stacked(found.states, len(names)) for found in record.found],
-        impacts=tuple(driver.contacts.impacts),
-        modes=tuple(driver.contacts.log.changes),
-        switches=tuple(driver.chart.switches),
+        impacts=decisions.impacts,
+        modes=decisions.modes,
+        switches=decisions.switches,
         state=state,
         start=dict(zip(names, record.segments[0].first_state.tolist(), strict=True)),
         start_report=tuple(driver.report),
         statistics=statistics,
         scenario=task.scenario,
         call=driver.call,
-        samples=None if driver.sampler is None else driver.sampler.samples_taken(),
+        samples=decisions.samples,
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .methods.table import find_method
-from .native_run import AdaptiveRun
+from .native_run import AdaptiveRun, RunStart
 
 if TYPE_CHECKING:
-    from .task import Task
+    from .task_record import Task
 
-__all__ = ["run_kind"]
+__all__ = ["EXACT_TIMES", "prepared_run", "run_kind"]
+
+#: Up to this many times asked for are reached by steps of their own, more by dense output.
+EXACT_TIMES = 256
 
 
 def run_kind(task: Task) -> type[Any]:
@@ -24,3 +27,16 @@ def run_kind(task: Task) -> type[Any]:
     from .methods.external.external_run import ExternalRun
 
     return ExternalRun
+
+
+def prepared_run(start: RunStart, n_searched: int) -> Any:
+    """The run of a task from a start, which searches for zeros of its first event functions."""
+    task, kernel = start.task, start.kernel
+    run = run_kind(task)(start)
+    fields = run.context.fields
+    if task.project and kernel.is_constrained and task.stepping is None:
+        run.context.prepare_projection()
+        fields.projects = 1
+    fields.n_searched = n_searched
+    fields.exact_at = len(start.at) <= EXACT_TIMES or find_method(task.method).is_stiff
+    return run

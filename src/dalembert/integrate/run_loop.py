@@ -14,7 +14,8 @@ from .pace import Pace, interrupted
 if TYPE_CHECKING:
     from ..runtime.kernel import Kernel
     from ..typing import Array
-    from .task import Task
+    from .method_watch import MethodWatch
+    from .task_record import Task
 
 __all__ = ["RunLoop"]
 
@@ -35,6 +36,8 @@ class RunLoop(ABC):
     stop : function or None
         Says whether to end the run now, for one of many. Its loop does not look at the clock then,
         so that a run that crawls ends at the same state whatever else the machine does.
+    watch : MethodWatch or None
+        Looks for reasons to take another method where that was left open.
     is_left : bool
         Whether the run needs a decision that is not taken here.
     """
@@ -45,6 +48,7 @@ class RunLoop(ABC):
     start_state: Array
     stop: Callable[[], bool] | None
     is_left = False
+    watch: MethodWatch | None = None
     native_seconds = 0.0
 
     def follow(self) -> Termination | None:
@@ -64,6 +68,8 @@ class RunLoop(ABC):
             elif self.stop is None and spent > 0.2 and budget > 8:
                 budget //= 2
             self.report_progress()
+            if self.watch is not None and code in (loop.BUDGET, loop.FULL):
+                self.watch.look(self.run)
             ending = self.decide(code)
             if ending is not None or self.is_left:
                 return ending
@@ -111,8 +117,8 @@ class RunLoop(ABC):
         return int(self.task.max_steps - self.run.counts.accepted - self.run.counts.rejected)
 
     def steps_to_look(self) -> int:
-        """Steps until the loop must return to Python for a look at the run."""
-        return self.task.max_steps
+        """Steps until the loop must return to Python for a look at the run, by no clock."""
+        return self.task.max_steps if self.watch is None else self.watch.steps_to_look(self.run)
 
     def report_progress(self) -> None:
         """Tell how far the run has come."""

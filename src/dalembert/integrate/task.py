@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time as clock
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from ..model.scenario import Scenario
 from ..model.symbols import by_name, name_of
 from ..model.system import System
 from ..model.values import real_array, real_number, used_parameters
-from ..model.work_clock import ClockReading, clock_reading, seconds_since, work
+from ..model.work_clock import ClockReading, clock_reading, work
 from ..typing import Array, ArrayLike, Samples, Span, Start
 from .driver import Driver
 from .events.events import Event, read_events
@@ -30,6 +29,7 @@ from .methods.method import Method
 from .methods.table import AUTO, find_method
 from .motion import Motion
 from .options import Inputs, Model, RunOptions
+from .run_seconds import with_seconds
 from .task_record import Task
 
 if TYPE_CHECKING:
@@ -40,15 +40,7 @@ __all__ = ["Task", "followed", "read_task", "run_task", "stated_parameters"]
 
 def run_task(task: Task, since: ClockReading | None = None) -> Motion:
     """The motion of a task; its statistics say where the seconds since a reading went."""
-    before = since or clock_reading()
-    motion = followed(task)
-    spent = seconds_since(before)
-    wall = clock.perf_counter() - before.wall
-    told = motion.statistics
-    told |= {f"{kind}_seconds": seconds for kind, seconds in spent.items()}
-    told["other_seconds"] = max(0.0, wall - told["integrate_seconds"] - sum(spent.values()))
-    told["wall_seconds"] = wall
-    return motion
+    return with_seconds(lambda: followed(task), since or clock_reading())
 
 
 def followed(task: Task) -> Motion:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import sympy
-
-from .constraints import Constraint
-from .symbols import Velocity, t
-
 if TYPE_CHECKING:
     from ..model.flow_system import Flow
     from ..model.system import System
+    from .constraints import Constraint
+    from .symbols import Velocity
 
 __all__ = ["energy_changes"]
 
@@ -30,6 +27,12 @@ def energy_changes(system: System | Flow) -> str:
     ... )
     'inputs and dissipation'
     """
+    return system.cache.get("energy changes", lambda: _named(system))
+
+
+def _named(system: System | Flow) -> str:
+    from .symbols import t
+
     inputs = set(getattr(system, "inputs", ()))
     forces = getattr(system, "forces", {}).values()
     energies = (getattr(system, name, None) for name in ("lagrangian", "hamiltonian"))
@@ -51,6 +54,10 @@ def energy_changes(system: System | Flow) -> str:
 
 def _may_work(constraint: Constraint, velocities: Sequence[Velocity]) -> bool:
     """Whether a constraint is nonideal, contains time, or asks for velocities at rest."""
+    import sympy
+
+    from .symbols import t
+
     if constraint.work or t in constraint.expression.free_symbols:
         return True
     at_rest = constraint.expression.xreplace(dict.fromkeys(velocities, sympy.S.Zero))

@@ -19,7 +19,7 @@ from .native_functions import functions
 if TYPE_CHECKING:
     from .kernel import Kernel
 
-__all__ = ["Context"]
+__all__ = ["Context", "kernel_layout"]
 
 _ROBUST = ("blocks", "rates", "position_parts", "velocity_parts")
 
@@ -50,7 +50,7 @@ class Context:
         self.kernel = kernel
         self.parameters = np.array(parameters, dtype=float)
         fast = kernel.address("fast") if kernel.has_fast else None
-        numbers, lengths, self.work_size = kernel.cache.get("layout", lambda: _layout(kernel))
+        numbers, lengths, self.work_size = kernel_layout(kernel)
         self._is_projecting = False
         self.callback: Any = None
         self.fields: Any = record()
@@ -228,8 +228,16 @@ class Context:
         return results, statuses
 
 
-def _layout(kernel: Kernel) -> tuple[dict[str, int], dict[str, tuple[int, type]], int]:
-    """Numbers of the fields, lengths of the arrays, and the length of a dense work array."""
+#: Numbers of the fields, lengths of the arrays with their types, and the length of a work array.
+Layout = tuple[dict[str, int], dict[str, tuple[int, type]], int]
+
+
+def kernel_layout(kernel: Kernel) -> Layout:
+    """What the contexts of a kernel hold, found once; the work array is that of a dense solve."""
+    return kernel.cache.get("layout", lambda: _layout(kernel))
+
+
+def _layout(kernel: Kernel) -> Layout:
     ns, n, m, graph = kernel.n_state, kernel.n, kernel.m, kernel.graph
     position, velocity = (int(part.rows.shape[1]) for part in (graph.position, graph.velocity))
     widest, count = max(n, position, velocity), max(m, kernel.n_positions, kernel.n_velocities)

@@ -339,6 +339,11 @@ class Kernel(NativeKernel):
 
     # -- native code -------------------------------------------------------------------------------
 
+    @property
+    def loaded_code(self) -> dict[str, list[str]]:
+        """The functions in native code so far, by the identity of their code in the cache."""
+        return {library.identity: list(library.addresses) for library in self._libraries}
+
     def address(self, name: str) -> int:
         """The address of a native function, compiled now if need be."""
         if name not in self._addresses:

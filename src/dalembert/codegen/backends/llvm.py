@@ -21,7 +21,7 @@ from ..program import INPUTS, Instruction, Program
 from .llvm_loops import rolled_text
 from .llvm_operations import declarations, float_text, step_text
 
-__all__ = ["NativeLibrary", "native_code", "native_library", "store", "stored"]
+__all__ = ["NativeLibrary", "known_library", "native_code", "native_library", "store", "stored"]
 
 _LOCK = threading.Lock()
 
@@ -257,9 +257,13 @@ def optimised_object_code(write: Callable[[], str], key: str | None = None) -> b
 
 
 class NativeLibrary:
-    """Loaded native code; the addresses are good as long as this object lives."""
+    """Loaded native code; the addresses are good as long as this object lives.
 
-    def __init__(self, code: bytes, names: Sequence[str]) -> None:
+    `identity` is that of the code in the cache, where it is looked for again.
+    """
+
+    def __init__(self, code: bytes, names: Sequence[str], identity: str = "") -> None:
+        self.identity = identity
         with _LOCK:
             _target()
             self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(1))
@@ -274,13 +278,18 @@ LARGE_PROGRAM = 1500
 _KEYED = 20
 
 
-def native_code(programs: Sequence[Program], further: str = "") -> bytes:
-    """Object code of programs, with further assembly that may call them."""
+def _written(programs: Sequence[Program], further: str) -> tuple[str, int]:
+    """Programs as assembly, with further assembly that may call them, and how far to optimise."""
     text = module_text(programs) + further
     total = min(
         sum(program.operation_count for program in programs), text.count("\n")
     )  # what is left where loops were made
-    level = 1 if total > LARGE_PROGRAM else 2
+    return text, 1 if total > LARGE_PROGRAM else 2
+
+
+def native_code(programs: Sequence[Program], further: str = "") -> bytes:
+    """Object code of programs, with further assembly that may call them."""
+    text, level = _written(programs, further)
     with _LOCK:
         return object_code(text, level)
 
@@ -293,8 +302,17 @@ def native_library(
     The names of the functions are the names of the programs; `names` are those to be found, all of
     them by default.
     """
-    code = native_code(programs, further)
-    return NativeLibrary(code, list(names) or [program.name for program in programs])
+    text, level = _written(programs, further)
+    with _LOCK:
+        code = object_code(text, level)
+    found = list(names) or [program.name for program in programs]
+    return NativeLibrary(code, found, _identity(text, level))
+
+
+def known_library(identity: str, names: Sequence[str]) -> NativeLibrary | None:
+    """Load the code of an identity from the cache; None where it is not known."""
+    code = ObjectCache().get(identity)
+    return None if code is None else NativeLibrary(code, names, identity)
 
 
 def stored(key: str) -> bytes | None:

@@ -29,14 +29,14 @@ from ..diagnostics import (
     stiffness,
     weak_pivot,
 )
-from ..driver import EXACT_TIMES, Driver
+from ..driver import Driver
 from ..events.watches import hold_watch
 from ..methods.fixed.fixed_checks import departure
 from ..methods.table import find_method
 from ..motion import Motion
 from ..native_run import AdaptiveRun, RunStart, first_step
 from ..outcome import Outcome, Termination
-from ..run_kinds import run_kind
+from ..run_kinds import EXACT_TIMES, run_kind
 from ..run_loop import RunLoop
 from ..segment import Segment
 from ..velocity_partition import THRESHOLDS

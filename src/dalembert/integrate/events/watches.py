@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..task_record import Task
 
 __all__ = [
+    "CONTROLLED",
     "RowWatch",
     "has_unwatched_rows",
     "hold_watch",
@@ -30,6 +31,8 @@ __all__ = [
     "unwatched_rows",
 ]
 
+#: The key under which a kernel knows whether its steps are controlled, by other than expansion.
+CONTROLLED = ("controlled", False)
 #: A row that reverses is looked at where its length is below this part of the largest that it had.
 SHORTER = 0.5
 #: A row that falls to this part of the largest length that it had is gone.
@@ -146,4 +149,5 @@ def is_controlled(kernel: Kernel, task: Task) -> bool:
         return may_pass_unseen(kernel, by_expansion)
 
     functions = any(not hasattr(function, "breaks") for function in task.inputs.values())
-    return functions or kernel.cache.get(("controlled", by_expansion), may_pass)
+    key = ("controlled", True) if by_expansion else CONTROLLED
+    return functions or kernel.cache.get(key, may_pass)
