@@ -302,6 +302,20 @@ def test_wrong_phases_are_refused(phases: Any, options: dict[str, Any], words: s
         optimise_phases(given, integral(u**2), **options)
 
 
+def test_phases_repeat_up_to_a_translation_that_is_found() -> None:
+    """A block ends s further at rest: 12 s^2 is least at the lower bound of s."""
+    x, u, s = da.coordinates("x"), da.inputs("u"), da.parameters("s")
+    block = da.System([x], kinetic=x.dot**2 / 2, forces={x: u}, inputs=[u])
+    found = optimise_phases(
+        [Phase(block, duration=(0.2, 1))] * 2, integral(u**2), {x: 0, x.dot: 0}, None, (0, 1),
+        periodic=[x, x.dot], relabel={x: x - s}, parameters={s: (0.5, 2)},
+    )  # fmt: skip
+    assert found.cost == pytest.approx(3.0, rel=1e-6)
+    assert found.phases[-1].parameters["s"] == pytest.approx(0.5, abs=1e-6)
+    with pytest.raises(RunError, match="without limit"):
+        optimise_phases([Phase(block)], -integral(u**2), {x: 0, x.dot: 0}, {x: 1, x.dot: 0}, (0, 1))
+
+
 def test_contacts_need_a_system_that_has_them() -> None:
     x = da.coordinates("x")
     mass = da.System([x], kinetic=x.dot**2 / 2)

@@ -473,7 +473,7 @@ def test_bernstein_polynomials_are_positive_and_sum_to_one() -> None:
         ({"bounds": {u: (-1, 1)}}, RunError, r"the end of x .off by 0.375.*bounds .u\)"),
         ({"bounds": {x + x.dot: (None, 0.5)}}, RunError, r"end of x .*bounds .x \+ x_dot"),
         ({"bounds": {x.ddot - u: (1, 2)}}, RunError, r"the bound on -u \+ x_ddot \(off by 1\)"),
-        ({"conditions": [integral(x) - 1, integral(x) - 2]}, RunError, "TimeIntegral.x. - 2"),
+        ({"conditions": [integral(x) - 1, integral(x) - 2]}, RunError, "integral.x. - 2"),
         ({"cost": -integral(u**2)}, RunError, "without limit"),
         ({"cost": integral(sympy.log(x - 5))}, ModelError, "no finite number"),
         ({"starts": 0}, ModelError, "starts"),
@@ -487,8 +487,13 @@ def test_bernstein_polynomials_are_positive_and_sum_to_one() -> None:
         ({"guess": {x: []}}, ModelError, "list of numbers"),
         ({"cost": sympy.nan}, ModelError, "no finite number"),
         ({"start": {x: 0, "x": 1}}, ModelError, "`x` twice"),
-        ({"periodic": [x]}, RunError, "AtEnd.x. - AtStart.x."),
+        ({"periodic": [x]}, RunError, r"at_end\(x\) - at_start\(x\)"),
         ({"conditions": [at_end(x) - 2]}, RunError, "the end of x"),
+        (
+            {"periodic": [x.dot], "up_to": {x: x + da.parameters("a")}},
+            ModelError,
+            "moves `x`, which does not",
+        ),
         ({"bounds": {da.control.reaction("rod", x): (0, 1)}}, ModelError, "no reaction"),
     ],
 )
@@ -500,6 +505,17 @@ def test_what_cannot_be_met_is_said(
     }  # fmt: skip
     with pytest.raises(kind, match=said):
         optimise(BLOCK, **(call | changed))
+
+
+@pytest.mark.parametrize(("end", "said"), [(3, "the end of x"), (1, "1 more equations than")])
+def test_ends_that_leave_nothing_free_are_refused(
+    end: float, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A mass without forces, whose start and end are given: no word of CasADi beside the error."""
+    still = da.System([x], kinetic=x.dot**2 / 2)
+    with pytest.raises(RunError, match=said):
+        optimise(still, integral(x**2), {x: 0, x.dot: 1}, {x: end}, (0, 1))
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_integral_that_may_diverge_is_not_trusted() -> None:
@@ -557,3 +573,35 @@ def test_a_solver_is_taken_by_its_name() -> None:
     assert abs(found.cost - 12) < 1e-9
     with pytest.raises(ModelError, match="did you mean ipopt"):
         da.control.optimise(*asked, at_rest=True, solver="iopt")
+
+
+def test_fatrop_takes_programs_of_one_stage_after_another() -> None:
+    """With multipliers, bounds on expressions and conditions at an end; costates are the same."""
+    call: dict[str, Any] = {
+        "start": {x: 0, y: -1}, "end": {x: np.sin(2), y: -np.cos(2)}, "span": (0, 1.5),
+        "bounds": {x**2 + y.dot: (-9, 9), u: (-8, 8)}, "at_rest": True,
+        "conditions": [at_end(x * y) <= 1], "tolerance": 1e-4, "refinements": 0,
+    }  # fmt: skip
+    one, other = (
+        optimise(ROD, integral(u**2), solver=solver, **call) for solver in ("fatrop", "ipopt")
+    )
+    assert one.cost == pytest.approx(other.cost, rel=1e-6)
+    assert np.allclose(one.costates, other.costates, atol=1e-3 * np.max(np.abs(other.costates)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"span": (0, (0.5, 2))}, r"all stages share .seen: times"),
+        ({"periodic": [x.dot], "end": {}}, r"two instants .seen: at_end\(x_dot\) - at_start"),
+        ({"conditions": [integral(x) - 1]}, "share .seen: integrals"),
+        ({"transcription": "radau5"}, "explicit steps .*radau5"),
+        ({"cost": (at_end(x) - at_start(x)) ** 2}, "no cost that joins"),
+    ],
+)
+def test_what_fatrop_does_not_take_is_named(changed: dict[str, Any], said: str) -> None:
+    call: dict[str, Any] = {
+        "cost": integral(u**2), "start": {x: 0}, "end": {x: 1}, "span": (0, 1), "solver": "fatrop",
+    }  # fmt: skip
+    with pytest.raises(ModelError, match=said):
+        optimise(BLOCK, **(call | changed))

@@ -30,7 +30,7 @@ def periodic_conditions(
 ) -> list[sympy.Expr]:
     """What vanishes where the end is the start, moved by the group."""
     system = dynamics.equations.system
-    known = {*dynamics.state, *system.coordinates}
+    periodic, known = list(periodic), {*dynamics.state, *system.coordinates}
     for symbol, image in images.items():
         loose = sorted(image.free_symbols - known - set(dynamics.parameters), key=str)
         if symbol not in known or loose:
@@ -38,6 +38,11 @@ def periodic_conditions(
             raise ModelError(
                 f"The group cannot act with {fault}", str(image)[:60],
                 "write symbols of the state as expressions of the state and of da.parameters",
+            )  # fmt: skip
+        if symbol not in periodic:
+            raise ModelError(
+                f"up_to moves `{symbol}`, which does not return", f"periodic={periodic}"[:120],
+                f"add {symbol} to periodic, or leave it out of up_to",
             )  # fmt: skip
     return [
         AtEnd(symbol)

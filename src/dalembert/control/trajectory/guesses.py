@@ -7,7 +7,7 @@ the guess.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -92,8 +92,13 @@ def first_course(statement: Statement, guess: Any) -> Course:
     return Course(times, parameters, _side_by_side(functions), _side_by_side(inputs))
 
 
-def bent_courses(statement: Statement, course: Course, count: int, seed: int) -> list[Course]:
-    """Courses bent at random: sinusoids on the states, smooth inputs, other end times."""
+def bent_courses(
+    statement: Statement, course: Course, count: int, seed: int | Sequence[int], share: float = 1.0
+) -> list[Course]:
+    """Courses bent at random: sinusoids on the states, smooth inputs, other end times.
+
+    A `share` below one bends them by as much less.
+    """
     random = np.random.default_rng(seed)
     parts = np.linspace(0.0, 1.0, 33)
     spread = np.ptp(course.states(parts), axis=0)
@@ -109,12 +114,12 @@ def bent_courses(statement: Statement, course: Course, count: int, seed: int) ->
     ]
     found = []
     for _ in range(count):
-        states = random.normal(size=(WAVES, len(size))) * size * random.uniform(0.2, 1.5)
-        inputs = random.normal(size=(WAVES, len(reach))) * reach
+        states = random.normal(size=(WAVES, len(size))) * size * random.uniform(0.2, 1.5) * share
+        inputs = random.normal(size=(WAVES, len(reach))) * reach * share
         first, last = course.times
         end = statement.times[1]
         if not end.is_fixed:
-            last = end.clip(first + (last - first) * math.exp(random.normal() * 0.3))
+            last = end.clip(first + (last - first) * math.exp(random.normal() * 0.3 * share))
         along = _with_sines(course.states, states, pairs, last - first)
         times = (first, last)
         found.append(

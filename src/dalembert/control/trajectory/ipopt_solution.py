@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import casadi as ca
 import numpy as np
 
 from ...errors import ModelError, nearest
-from ...typing import Array
+from ...typing import Array, IntArray
 from .iterations import IterationWatch
+from .pieces import Layout
 from .problem_assembly import Piece, nonlinear_program
+from .stage_order import stage_order
 
 __all__ = [
     "CONVERGED",
@@ -40,6 +43,8 @@ STOPPED = "User_Requested_Stop"
 CONVERGED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
+#: Solvers that take the program in the order of its stages (`stage_order`).
+STAGED = ("fatrop",)
 #: Other solvers of CasADi's interface that take these programs, with what they need to be told.
 OTHERS: dict[str, dict[str, Any]] = {
     "sqpmethod": {
@@ -48,8 +53,12 @@ OTHERS: dict[str, dict[str, Any]] = {
         "print_header": False,
         "print_iteration": False,
         "print_status": False,
+        "error_on_fail": False,
     },
+    "fatrop": {"fatrop": {"print_level": 0, "max_iter": 1500}, "no_nlp_grad": False},
 }
+#: What they call the tolerances of their optimality conditions.
+TOLERANCES = {"sqpmethod": ("tol_pr", "tol_du"), "fatrop": ("fatrop.tol",)}
 
 
 class Solver(NamedTuple):
@@ -118,43 +127,66 @@ class IpoptSolution:
     """IPOPT, or another solver, on the pieces of a program."""
 
     def __init__(
-        self, pieces: list[Piece], size: int, options: dict[str, Any], solver: Solver | None = None
-    ) -> None:
+        self, pieces: list[Piece], size: int, options: dict[str, Any], solver: Solver | None = None,
+        layout: Layout | None = None,
+    ) -> None:  # fmt: skip
         name, tolerance = solver or Solver()
         given = dict(options)
         large = {"mumps_permuting_scaling": 0} if size > LARGE else {}
         own = {"ipopt": IPOPT | {"tol": tolerance} | large | given.pop("ipopt", {})}
         if name != "ipopt":
-            own = OTHERS[name] | {"tol_pr": tolerance, "tol_du": tolerance, "error_on_fail": False}
+            own = OTHERS[name] | dict.fromkeys(TOLERANCES[name], tolerance)
+        self.order = stage_order(layout, pieces) if name in STAGED and layout is not None else None
+        if self.order is not None:
+            own |= self.order.structure
         merged = {"print_time": False, "show_eval_warnings": False} | own | given
         self.watch = IterationWatch(size, sum(piece.size for piece in pieces))
         merged["iteration_callback"] = self.watch
-        self.solver = nonlinear_program(pieces, size, name, merged)
+        places = None if self.order is None else (self.order.unknowns, self.order.rows)
+        self.solver = nonlinear_program(pieces, size, name, merged, places)
+
+    @cached_property
+    def _order(self) -> tuple[IntArray, IntArray]:
+        """Which unknown and which row the solver sees at each place."""
+        if self.order is not None:
+            return self.order.unknowns, self.order.rows
+        oracle = self.solver.oracle()
+        return np.arange(oracle.numel_in("x")), np.arange(oracle.numel_out("g"))
 
     def find(
         self, first: Array, sides: Sides, multipliers: Multipliers | None = None
     ) -> RawIterate:
         """Solve from unknowns, moved within their bounds, and multipliers of bounds and rows."""
         low, high, rows_low, rows_high = sides
-        self.watch.begin(rows_low, rows_high)
-        given = {"lbx": low, "ubx": high, "lbg": rows_low, "ubg": rows_high}
+        unknowns, rows_seen = self._order
+        given = {
+            "x0": np.clip(first, low, high)[unknowns], "lbx": low[unknowns], "ubx": high[unknowns],
+            "lbg": rows_low[rows_seen], "ubg": rows_high[rows_seen],
+        }  # fmt: skip
+        self.watch.begin(given["lbg"], given["ubg"])
         if multipliers is not None:
-            given |= {"lam_x0": multipliers.bounds, "lam_g0": multipliers.rows}
+            given |= {"lam_x0": multipliers.bounds[unknowns], "lam_g0": multipliers.rows[rows_seen]}
         try:
             with self.watch.stopped_by_interrupts():
-                found = self.solver(x0=np.clip(first, low, high), **given)
+                found = self.solver(**given)
             stats = self.solver.stats()
         except KeyboardInterrupt:
             found, stats = None, {}
         if found is None or self.watch.is_stopped:
             found, stats = self._best(), {"return_status": STOPPED, "iter_count": self.watch.count}
         vector, rows, lam, lam_x = (
-            np.asarray(found[k], dtype=float).ravel() for k in ("x", "g", "lam_g", "lam_x")
+            np.asarray(found[k], dtype=float).ravel()[np.argsort(order)]
+            for k, order in (
+                ("x", unknowns),
+                ("g", rows_seen),
+                ("lam_g", rows_seen),
+                ("lam_x", unknowns),
+            )
         )
         missed = np.maximum(rows_low - rows, rows - rows_high)
         return RawIterate(
             vector, float(found["f"]), Multipliers(lam_x, lam), int(stats.get("iter_count", 0)),
-            str(stats["return_status"]), float(np.max(missed, initial=0.0)),
+            _status(stats), float(np.max(missed, initial=0.0)),
             int(np.argmax(missed)) if missed.size else 0,
         )  # fmt: skip
 
@@ -169,8 +201,9 @@ class IpoptSolution:
 
     def check_finite(self, first: Array, sides: Sides, row_name: Callable[[int], str]) -> None:
         """Raise for a cost or a row that is not a number at some unknowns."""
-        found = self.solver.oracle()(x=np.clip(first, *sides[:2]))
-        rows = np.asarray(found["g"], dtype=float).ravel()
+        unknowns, rows_seen = self._order
+        found = self.solver.oracle()(x=np.clip(first, *sides[:2])[unknowns])
+        rows = np.asarray(found["g"], dtype=float).ravel()[np.argsort(rows_seen)]
         bad = np.flatnonzero(~np.isfinite(rows))
         if bad.size or not np.isfinite(float(found["f"])):
             raise ModelError(
@@ -178,3 +211,9 @@ class IpoptSolution:
                 f"in {row_name(int(bad[0]))}" if bad.size else "the cost",
                 "give a guess, or bounds, where every expression is defined",
             )
+
+
+def _status(stats: dict[str, Any]) -> str:
+    """What a solver says at its end, in IPOPT's words; fatrop returns a number."""
+    said = stats["return_status"]
+    return str(said) if isinstance(said, str) else CONVERGED[0] if stats["success"] else f"{said}"

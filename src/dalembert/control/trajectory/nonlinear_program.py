@@ -138,7 +138,13 @@ class NonlinearProgram:
     @cached_property
     def solution(self) -> IpoptSolution:
         """The solver of the program, made when it is first asked for."""
-        return IpoptSolution(self.pieces, self.size, self.options, self.solver)
+        return IpoptSolution(self.pieces, self.size, self.options, self.solver, self.layout)
+
+    @property
+    def excess(self) -> int:
+        """How many equations and fixed unknowns there are beyond the number of unknowns."""
+        low, high, rows_low, rows_high = self.bounds()
+        return int(np.sum(low == high) + np.sum(rows_low == rows_high)) - self.size
 
     # -- bounds ------------------------------------------------------------------------------------
 
@@ -303,8 +309,8 @@ class NonlinearProgram:
         """Names of states, inputs and expressions that reach a bound along the trajectory."""
         statement, found = self.statement, iterate.unknowns
         names = [symbol.name for symbol in (*statement.dynamics.state, *statement.dynamics.inputs)]
-        n, tables = self.layout.n, (found.nodes[1:-1], found.inputs.reshape(-1, self.layout.m))
-        columns = [*tables[0].T, *tables[1].T]
+        n, m = self.layout.n, self.layout.m
+        columns = [*found.nodes[1:-1].T, *(found.inputs[:, :, k].ravel() for k in range(m))]
         ranges = [*statement.states, *statement.inputs]
         active = [
             name

@@ -114,12 +114,14 @@ def optimise(
         Most meshes after the first.
     starts : int
         From how many guesses the first mesh is solved: the given one, and others that are bent at
-        random. The cheapest is refined; ``answer.optima`` lists what was met.
+        random. More than one are followed by twice as many that begin beside the cheapest solution
+        so far. The cheapest is refined; ``answer.optima`` lists what was met.
     seed : int
         Of these guesses.
-    solver : "ipopt" or "sqpmethod"
-        Of the nonlinear program, by its name in CasADi. IPOPT takes sparse derivatives of the
-        pieces; the other one is slower, and an independent check.
+    solver : "ipopt", "fatrop" or "sqpmethod"
+        Of the nonlinear program, by its name in CasADi. fatrop takes schemes of Gauss, given times
+        and parameters, and conditions of one instant; its work grows with the number of intervals
+        alone. sqpmethod is slower, and an independent check.
     progress : callable
         Called with the part done and the number of meshes solved.
 
@@ -162,7 +164,7 @@ def optimise(
     accuracy = _checked(tolerance, **counts)
     search = Search(
         asked, statement, scheme, accuracy, int(refinements), progress,
-        find_solver(solver, accuracy), starts > 1,
+        find_solver(solver, accuracy), starts > 1, int(seed),
     )  # fmt: skip
     courses = _courses(statement, guess, int(starts), seed)
     edges = np.linspace(0.0, 1.0, int(intervals) + 1)

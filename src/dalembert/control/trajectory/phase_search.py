@@ -24,7 +24,7 @@ from .pieces import PieceEnds, StartEnd
 from .refinement import Assessor, next_mesh
 from .replay import Replay, input_tables, replay
 from .schemes import Scheme
-from .solution_search import size_of_unknowns, trajectory_of, unmet_error
+from .solution_search import check_bounded, size_of_unknowns, trajectory_of, unmet_error
 
 __all__ = ["PhaseSearch"]
 
@@ -142,6 +142,7 @@ class PhaseSearch:
         self, program: JoinedProgram, elastic: JoinedProgram, failed: JoinedIterate
     ) -> JoinedIterate:
         """Find out what cannot be met; solve again from a trajectory that meets everything."""
+        check_bounded(failed.raw)
         nearest = elastic.solve([each.unknowns for each in failed.phases], failed.links)
         unmet = elastic.unmet(nearest)
         if nearest.raw.converged and unmet:

@@ -153,7 +153,7 @@ class PhaseReader:
                 bounds=every | dict(labelled(phase.bounds) or {}),
                 conditions=[*phase.conditions, *split.conditions(k)],
                 form=None if mode is None else "lagrange", others=True,
-                parameters=numbers | split.parameters(k),
+                parameters=numbers | split.parameters(k), mentioned=self._links_mention(k),
             )  # fmt: skip
             statement = read_statement(given)
             duration = FREE if phase.duration is None else read_range(phase.duration, "duration")
@@ -170,6 +170,13 @@ class PhaseReader:
             tuple((str(e)[:60], own) for e, own in asked), used, tuple(split.table),
         )  # fmt: skip
         return problem, self._held(statements, links)
+
+    def _links_mention(self, k: int) -> list[sympy.Expr]:
+        """The expressions of what follows the end of a phase."""
+        jump = self.phases[k].jump
+        if jump is not None:
+            return [read_condition(each)[0] for each in jump]
+        return list(self.relabel.values()) if k + 1 == len(self.phases) else []
 
     # -- contacts and links ------------------------------------------------------------------------
 

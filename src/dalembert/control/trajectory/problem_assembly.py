@@ -75,10 +75,15 @@ class Piece:
 
 
 def nonlinear_program(
-    pieces: list[Piece], size: int, solver: str, options: dict[str, Any]
+    pieces: list[Piece],
+    size: int,
+    solver: str,
+    options: dict[str, Any],
+    order: tuple[IntArray, IntArray] | None = None,
 ) -> ca.Function:
-    """The solver of a program of `size` unknowns."""
-    x, p = ca.MX.sym("x", size), ca.MX.sym("p", 0)
+    """The solver of a program of `size` unknowns; `order` says which unknowns and rows it sees."""
+    symbols, p = ca.MX.sym("x", size), ca.MX.sym("p", 0)
+    x = symbols if order is None else symbols[np.argsort(order[0]).tolist()]
     rows, costs = [], []
     for piece in pieces:
         value = piece.mapped("value", [], [ca.densify(piece.rows), ca.densify(piece.cost)])
@@ -86,6 +91,10 @@ def nonlinear_program(
         rows.append(ca.sum2(found) if piece.is_summed else ca.vec(found))
         costs.append(ca.sum2(cost))
     f, g = sum(costs[1:], costs[0]), ca.vertcat(*rows)
+    if solver != "ipopt":
+        g = g if order is None else g[order[1].tolist()]
+        program = {"x": symbols, "p": p, "f": f, "g": g}
+        return ca.nlpsol("trajectory", solver, program, {"no_nlp_grad": True} | options)
     gradient = _gradient(pieces, x, size)
     jacobian = _jacobian(pieces, x, size)
     own = {
@@ -94,8 +103,6 @@ def nonlinear_program(
         "hess_lag": _hessian(pieces, x, p, size, int(g.numel())),
     }
     program = {"x": x, "p": p, "f": f, "g": g}
-    if solver != "ipopt":
-        own = {}
     return ca.nlpsol("trajectory", solver, program, own | {"no_nlp_grad": True} | options)
 
 

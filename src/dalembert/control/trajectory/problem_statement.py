@@ -136,7 +136,8 @@ class Statement:
 class Asked:
     """The arguments of `optimise` that state the problem, as they were given.
 
-    `others` says that parameters may be given that the model does not have.
+    `others` says that parameters may be given that the model does not have; parameters of the
+    expressions `mentioned` are parameters of the problem.
     """
 
     model: System | Flow | Equations
@@ -154,6 +155,7 @@ class Asked:
     implicit: bool | None = None
     discrete: bool = False
     others: bool = False
+    mentioned: Sequence[sympy.Expr] = ()
 
 
 def read_statement(asked: Asked) -> Statement:
@@ -164,7 +166,7 @@ def read_statement(asked: Asked) -> Statement:
     written = [cost, *(expression for expression, _ in conditions)]
     written += [key for key in bounds if isinstance(key, sympy.Basic)]
     moved = {key: as_expression(image) for key, image in _table(asked.up_to, "up_to").items()}
-    written += moved.values()
+    written += [*moved.values(), *asked.mentioned]
     dynamics = dynamics_of(asked.model, asked.form, written, asked.implicit, asked.discrete)
     names = StatedNames(dynamics)
     start = {

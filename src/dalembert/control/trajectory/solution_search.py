@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -12,21 +14,27 @@ from ...typing import Array, Progress
 from .answer import LocalOptimum, MeshRound, Trajectory
 from .boundary_conditions import consistent_ends
 from .guesses import Course, bent_courses, course_of_unknowns, on_mesh
-from .ipopt_solution import Solver
+from .ipopt_solution import RawIterate, Solver
 from .judge import pontryagin_extremal
-from .nonlinear_program import Iterate, NonlinearProgram
+from .nonlinear_program import Iterate, NonlinearProgram, Unknowns
 from .problem_statement import Asked, Statement
 from .refinement import Assessor, next_mesh
 from .replay import Replay, input_tables, replay
 from .schemes import Scheme, usual_scheme
 from .warm_starts import WARM, WarmStart, multipliers_on_mesh
 
-__all__ = ["Search", "size_of_unknowns", "trajectory_of", "unmet_error"]
+__all__ = ["Search", "check_bounded", "size_of_unknowns", "trajectory_of", "unmet_error"]
 
 #: Local optima whose costs differ by less than this, relatively, are one.
 SAME = 1e-5
 #: A solution as near to the guess as this is the guess.
 STILL = 1e-6
+#: How much a solution is bent to begin a search beside it, as a part of what a guess is.
+NEARBY = 0.2
+#: Searches beside the cheapest solution for each of several starts; most of them are short.
+BESIDE = 2
+#: One of several starts is given up after so many iterations: those that converge take fewer.
+MOST_ITERATIONS = 300
 #: A cost below minus this falls without limit.
 UNBOUNDED = 1e10
 
@@ -52,10 +60,10 @@ class Search:
     def __init__(
         self, asked: Asked, statement: Statement, scheme: Scheme | None, tolerance: float,
         refinements: int, progress: Progress | None, solver: Solver | None = None,
-        several: bool = False,
+        several: bool = False, seed: int = 0,
     ) -> None:  # fmt: skip
         self.asked, self.statement = asked, statement
-        self.tolerance = tolerance
+        self.tolerance, self.several, self.seed = tolerance, several, seed
         self.refinements, self.progress, self.solver = refinements, progress, solver
         self.assessor = Assessor(statement)
         self.scheme, self.reason = (
@@ -107,12 +115,12 @@ class Search:
         return None
 
     def _first(self, courses: list[Course], edges: Array, warm: WarmStart | None) -> Round:
-        """The best solution on the first mesh."""
+        """The best solution on the first mesh; later courses give way to neighbours of the best."""
         found: list[tuple[Iterate, NonlinearProgram]] = []
         fault: Exception | None = None
-        for course in courses:
+        for course in chain(courses, self._neighbours(found, BESIDE * len(courses))):
             try:
-                iterate, program = self._begun(course, edges, warm)
+                iterate, program = self._begun(course, edges, warm, is_brief=self.several)
                 warm = None
             except (ModelError, RunError) as error:
                 fault = fault or error
@@ -122,13 +130,15 @@ class Search:
                     raise
                 self.notes.append("The search was interrupted after some of the starts.")
                 break
-            found.append((iterate, program))
+            if iterate.converged or iterate.is_stopped or not self.several:
+                found.append((iterate, program))
             if iterate.is_stopped:
                 self.is_stopped = True
                 break
-        if not found:
-            assert fault is not None
+        if not found and fault is not None:
             raise fault
+        if not found:
+            found.append(self._begun(courses[0], edges, None))
         found.sort(key=lambda pair: (not pair[0].converged, pair[0].cost))
         best = found[0][0]
         if best.is_stopped:
@@ -145,23 +155,37 @@ class Search:
         iterate, program = found[0]
         return self._judged(program, iterate)
 
+    def _neighbours(
+        self, found: list[tuple[Iterate, NonlinearProgram]], count: int
+    ) -> Iterator[Course]:
+        """The cheapest solution so far, bent a little: cheaper optima are often beside it."""
+        for k in range(count if self.several else 0):
+            solved = [iterate for iterate, _ in found if iterate.converged]
+            if solved:
+                best = min(solved, key=lambda iterate: iterate.cost)
+                course = course_of_unknowns(best.unknowns, self.scheme)
+                yield bent_courses(self.statement, course, 1, (self.seed, k), NEARBY)[0]
+
     def _begun(
-        self, course: Course, edges: Array, warm: WarmStart | None
+        self, course: Course, edges: Array, warm: WarmStart | None, is_brief: bool = False
     ) -> tuple[Iterate, NonlinearProgram]:
-        """A solution on the first mesh, or from the solution of another problem on its mesh."""
+        """A solution on the first mesh, or from the solution of another problem on its mesh.
+
+        A brief one is given up where it does not converge soon.
+        """
         if warm is not None:
             iterate, program = self._warm(warm, warm.layout.edges)
             if iterate.converged or iterate.is_stopped:
                 return iterate, program
-        iterate, program = self._solved(course, edges)
+        iterate, program = self._solved(course, edges, is_brief=is_brief)
         if iterate.converged and self._is_still(iterate, course, edges):
             iterate, program = self._left(iterate, program, course, edges)
-        if not iterate.converged and not iterate.is_stopped:
+        if not iterate.converged and not iterate.is_stopped and not is_brief:
             iterate, program = self._relaxed(iterate, program)
         return iterate, program
 
     def _solved(
-        self, course: Course, edges: Array, warm: WarmStart | None = None
+        self, course: Course, edges: Array, warm: WarmStart | None = None, is_brief: bool = False
     ) -> tuple[Iterate, NonlinearProgram]:
         unknowns = on_mesh(self.statement, self.scheme, edges, course)
         ends = consistent_ends(self.statement, unknowns)
@@ -170,8 +194,11 @@ class Search:
             self.statement, self.scheme, edges, ends, scale=scale, solver=self.solver
         )
         lam = None if warm is None else multipliers_on_mesh(warm, program)
-        program.options |= {"ipopt": WARM} if lam is not None else {}
+        brief = {"max_iter": MOST_ITERATIONS} if is_brief else {}
+        program.options |= {"ipopt": brief | (WARM if lam is not None else {})}
         program.check_finite(unknowns)
+        if program.excess > 0:
+            raise self._overdetermined(program, unknowns)
         if self.progress is not None:
             program.solution.watch.tell = self._tell
         return program.solve(unknowns, lam), program
@@ -206,18 +233,32 @@ class Search:
         done = (len(self.rounds) + iterations / (iterations + 50.0)) / (self.refinements + 1)
         self.progress(min(done, 1.0), len(self.rounds))
 
+    def _overdetermined(self, program: NonlinearProgram, guess: Unknowns) -> RunError:
+        """What ends that leave fewer unknowns than equations cannot meet."""
+        elastic = self._elastic(program)
+        nearest = elastic.solve(guess)
+        unmet = elastic.unmet(nearest)
+        if unmet:
+            return unmet_error(unmet, elastic.active_bounds(nearest))
+        return RunError(
+            "More is given than the motion leaves free",
+            f"{program.excess} more equations than unknowns",
+            "leave out ends that follow from the others",
+        )
+
+    def _elastic(self, program: NonlinearProgram) -> NonlinearProgram:
+        """The same program, which may violate ends, conditions and bounds on expressions."""
+        return NonlinearProgram(
+            self.statement, self.scheme, program.edges, program.ends, scale=program.scale,
+            elastic=True,
+        )  # fmt: skip
+
     def _relaxed(
         self, failed: Iterate, program: NonlinearProgram
     ) -> tuple[Iterate, NonlinearProgram]:
         """Find out what cannot be met; solve again from a trajectory that meets everything."""
-        if failed.status == "Diverging_Iterates" or failed.cost < -UNBOUNDED:
-            raise RunError(
-                "The cost falls without limit", f"{failed.cost:.3g} when IPOPT gave up",
-                "bound the inputs and the state, or add what they cost",
-            )  # fmt: skip
-        edges, scale = program.edges, program.scale
-        parts = (self.statement, self.scheme, edges, program.ends)
-        elastic = NonlinearProgram(*parts, scale=scale, elastic=True)
+        check_bounded(failed)
+        elastic = self._elastic(program)
         nearest = elastic.solve(failed.unknowns)
         unmet = elastic.unmet(nearest)
         if nearest.converged and unmet:
@@ -225,7 +266,7 @@ class Search:
         again = program.solve(nearest.unknowns) if nearest.converged else failed
         if not again.converged:
             raise RunError(
-                f"No trajectory was found: IPOPT ended with {again.status}",
+                f"No trajectory was found: the solver ended with {again.status}",
                 f"{again.worst} is off by {again.violation:.2g}",
                 "relax bounds or ends, or give another guess",
             )
@@ -337,6 +378,15 @@ def trajectory_of(
         rounds=(),
         status=iterate.status,
     )
+
+
+def check_bounded(failed: Iterate | RawIterate) -> None:
+    """Raise where the solver failed because the cost falls without limit."""
+    if failed.status == "Diverging_Iterates" or failed.cost < -UNBOUNDED:
+        raise RunError(
+            "The cost falls without limit", f"{failed.cost:.3g} when IPOPT gave up",
+            "bound the inputs and the state, or add what they cost",
+        )  # fmt: skip
 
 
 def unmet_error(unmet: list[str], active: list[str]) -> RunError:

@@ -5,7 +5,10 @@ They are SymPy functions, so that a cost or a condition is any expression of the
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import sympy
+from sympy.printing.str import StrPrinter
 
 from ...model.symbols import Coordinate, Multiplier, as_expression
 from ...typing import Expression
@@ -28,22 +31,35 @@ class _Quantity(sympy.Function):  # type: ignore[misc]  # SymPy has no types
 
     is_real = True
     is_commutative = True
+    #: The function of this module that makes it, which is how it is printed.
+    written: ClassVar[str]
+
+    def _sympystr(self, printer: StrPrinter) -> str:
+        return f"{self.written}({printer.stringify(self.args, ', ')})"
 
 
 class TimeIntegral(_Quantity):
     """The integral over the trajectory."""
 
+    written = "integral"
+
 
 class AtStart(_Quantity):
     """The value at the start of the trajectory."""
+
+    written = "at_start"
 
 
 class AtEnd(_Quantity):
     """The value at the end of the trajectory."""
 
+    written = "at_end"
+
 
 class ReactionOf(_Quantity):
     """The generalised force of a constraint along a coordinate, at each instant."""
+
+    written = "reaction"
 
 
 def integral(expression: Expression) -> sympy.Expr:
@@ -52,7 +68,7 @@ def integral(expression: Expression) -> sympy.Expr:
     >>> import dalembert as da
     >>> u = da.inputs("u")
     >>> integral(u**2) / 2
-    TimeIntegral(u**2)/2
+    integral(u**2)/2
     """
     return TimeIntegral(as_expression(expression))
 
@@ -63,7 +79,7 @@ def at_start(expression: Expression) -> sympy.Expr:
     >>> import dalembert as da
     >>> x = da.coordinates("x")
     >>> at_end(x) - at_start(x)
-    AtEnd(x) - AtStart(x)
+    at_end(x) - at_start(x)
     """
     return AtStart(as_expression(expression))
 
@@ -75,7 +91,7 @@ def at_end(expression: Expression) -> sympy.Expr:
 
     >>> import dalembert as da
     >>> at_end(da.t)
-    AtEnd(t)
+    at_end(t)
     """
     return AtEnd(as_expression(expression))
 
@@ -86,7 +102,7 @@ def reaction(constraint: str, coordinate: Coordinate) -> sympy.Expr:
     >>> import dalembert as da
     >>> x = da.coordinates("x")
     >>> reaction("rolling", x)
-    ReactionOf(rolling, x)
+    reaction(rolling, x)
     """
     return ReactionOf(sympy.Symbol(str(constraint)), coordinate)
 
