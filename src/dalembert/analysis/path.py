@@ -20,6 +20,7 @@ from ..formulations.constraint_equations import velocity_level
 from ..formulations.forms.lagrange import lagrangian_and_momenta
 from ..formulations.independent_velocities import Reduction, Split, choose_split
 from ..integrate.motion import Motion
+from ..integrate.segment import even_places
 from ..model.symbols import t
 from ..model.system import System
 from ..typing import Array, ArrayLike, Symbols
@@ -190,7 +191,7 @@ def reduction_along(
     """The system on velocities that stay independent along the path: given ones or the best."""
     system = path.system
     check_rows(system)
-    places = np.unique(np.linspace(0, len(path.times) - 1, 3).astype(int))
+    places = even_places(len(path.times), 3)
     if independent is not None:
         candidates = [split_of(system, independent)]
     else:

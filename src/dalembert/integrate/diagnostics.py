@@ -17,6 +17,7 @@ from ..runtime.gauss.factorisations import RANK_TOLERANCE
 from ..runtime.gauss.solve_status import CONTRADICTORY
 from .events.watches import has_unwatched_rows
 from .methods.table import find_method
+from .segment import even_places
 
 if TYPE_CHECKING:
     from ..runtime.context import Context
@@ -123,7 +124,7 @@ def _undefined_events(task: Task, segments: Sequence[Any]) -> str:
     kernel = segment.context.kernel
     values = kernel.lower([event.expression for event in task.events])
     function = ca.Function("events", kernel._inputs(), [values])
-    for place in np.unique(np.linspace(0, len(segment.step_t) - 1, POINTS).astype(int)):
+    for place in even_places(len(segment.step_t), POINTS):
         time, y = float(segment.step_t[place]), segment.step_y[place]
         found = np.asarray(function(time, y, task.parameters, np.zeros(0), np.zeros(0))).ravel()
         if np.isnan(found).any():
@@ -234,7 +235,7 @@ def ranks(segments: Sequence[Any]) -> Ranks:
     found, weakest = [], (0.0, 1.0)
     for segment in segments[:: 1 + len(segments) // POINTS]:
         count = max(2, POINTS // len(segments))
-        places = np.unique(np.linspace(0, len(segment.step_t) - 1, count).astype(int))
+        places = even_places(len(segment.step_t), count)
         times, rows = segment.step_t[places], segment.context.kernel.m
         for time, (status, rank, part) in zip(
             times.tolist(),
@@ -289,7 +290,7 @@ def _unwatched_sentence(task: Task, segments: Sequence[Any]) -> str:
     from .events.rank_watch import least_unwatched_row
 
     segment = segments[0]
-    places = np.unique(np.linspace(0, len(segment.step_t) - 1, POINTS).astype(int))
+    places = even_places(len(segment.step_t), POINTS)
     found = least_unwatched_row(
         segment.context.kernel, segment.step_t[places], segment.step_y[places], task.parameters
     )

@@ -65,14 +65,10 @@ class RunRecord:
 
     def begin(self, run: AdaptiveRun, t: float, y: Array) -> None:
         """Begin a segment at (t, y), with what was asked for at this very time."""
-        place = 0
-        while place < len(self.at) and (self.at[place] < t if self.forward else self.at[place] > t):
-            place += 1
-        while place < len(self.at) and self.at[place] == t:
-            self.at_states[place] = shown_states(run.context, np.array([t]), np.array([y]))[0]
-            self.at_segment[place] = len(self.segments)
-            place += 1
-        self._first = run.counts.next_at = place
+        ahead, now = (self.at, t) if self.forward else (-self.at, -t)
+        self._first = int(np.searchsorted(ahead, now, "left"))
+        run.counts.next_at = int(np.searchsorted(ahead, now, "right"))
+        run.context.fields.arrays["at_states"][self._first : run.counts.next_at] = y
         self._times: list[Any] = [np.array([t])]
         self._states: list[Any] = [np.array([y], dtype=float)]
 

@@ -7,11 +7,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..model.read_only import ReadOnlyArrays, read_only
-from ..typing import Array
+from ..typing import Array, IntArray
 from .state_symbols import shown_states
 
-__all__ = ["Computed", "Residuals", "Segment"]
+__all__ = ["Computed", "Residuals", "Segment", "even_places"]
+
+
+def even_places(count: int, most: int) -> IntArray:
+    """At most `most` of the places 0 ... count - 1, evenly apart, the first and the last too.
+
+    >>> even_places(10, 4).tolist(), even_places(2, 4).tolist()
+    ([0, 3, 6, 9], [0, 1])
+    """
+    return np.linspace(0, count - 1, min(count, most)).astype(int)
 
 
 @dataclass(frozen=True, eq=False)

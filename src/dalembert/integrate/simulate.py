@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, overload
 
-from .. import integrate
 from ..errors import ModelError
 from ..model.labels import labelled
 from ..model.work_clock import clock_reading
@@ -176,23 +174,30 @@ def simulate(
     >>> runs.final["x"].round(9).tolist()
     [[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]]
     """
+    from .input_table import with_constants
+    from .options import RunOptions
+    from .task import read_task, run_task
+
     since = clock_reading()
     parameters, start = labelled(parameters), labelled(start)
-    options = integrate.RunOptions(
-        parameters, form, method, rtol, atol, step, every, adapt, at, events, inputs,
+    is_one = not is_many(parameters, start)
+    options = RunOptions(
+        parameters, form, method, rtol, atol, step, every, adapt, at, events,
+        with_constants(inputs, model, method) if is_one else inputs,
         project, project_start, max_step, first_step, max_steps, progress, goal,
         through_singular,
     )  # fmt: skip
-    if is_many(parameters, start):
-        return integrate.ensemble_of(model, start, span, options, workers)
-    options = replace(options, inputs=integrate.with_constants(inputs, model, method))
+    if not is_one:
+        from .ensemble.ensemble import ensemble_of
+
+        return ensemble_of(model, start, span, options, workers)
     if workers is not None:
         raise ModelError(
             "One run takes one thread",
             seen=f"workers={workers}",
             remedy="leave workers out, or give an array of starts or parameters",
         )
-    return integrate.run_task(integrate.read_task(model, start, span, options), since)
+    return run_task(read_task(model, start, span, options), since)
 
 
 def is_many(*mappings: object) -> bool:

@@ -370,13 +370,12 @@ def _read_tolerance(rtol: float, least: float = 1e-15) -> float:
 
 def _read_atol(atol: ArrayLike | None, rtol: float, size: int) -> Array:
     try:
-        given = float(rtol) * 1e-2 if atol is None else real_array(atol)
-        values = np.broadcast_to(given, (size,)).copy()
+        values = np.full(size, float(rtol) * 1e-2 if atol is None else real_array(atol))
     except (TypeError, ValueError):
         raise ModelError(
             "atol must be one number, or one for each symbol of the state", seen=str(atol)[:60]
         ) from None
-    if not np.all(np.isfinite(values) & (values > 0)):
+    if not ((values > 0) & (values < np.inf)).all():
         raise ModelError("atol must be positive", seen=atol, remedy="1e-12 suits most systems")
     return values
 

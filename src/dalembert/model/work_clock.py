@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -36,8 +35,7 @@ class _WorkClock(threading.local):
 _clock = _WorkClock()
 
 
-@contextmanager
-def work(kind: WorkKind) -> Iterator[None]:
+class work(ContextDecorator):  # noqa: N801 - read like a function, as `contextlib.suppress`
     """Count what is done inside as work of a kind; also a decorator.
 
     >>> before = clock_reading()
@@ -46,11 +44,15 @@ def work(kind: WorkKind) -> Iterator[None]:
     >>> sorted(seconds_since(before))
     ['check', 'compile', 'derive', 'start']
     """
-    _clock.turn()
-    _clock.open.append(kind)
-    try:
-        yield
-    finally:
+
+    def __init__(self, kind: WorkKind) -> None:
+        self.kind = kind
+
+    def __enter__(self) -> None:
+        _clock.turn()
+        _clock.open.append(self.kind)
+
+    def __exit__(self, *_: object) -> None:
         _clock.turn()
         _clock.open.pop()
 

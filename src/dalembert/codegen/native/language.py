@@ -96,11 +96,10 @@ class Integers:
 
 def address_of(array: NDArray[Any]) -> int:
     """Return the address of an array's data; faster than `array.ctypes.data` if writeable."""
-    try:
+    if array.size and array.flags.carray:  # writeable and without gaps
         buffer: Any = array
         return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-    except (TypeError, ValueError, BufferError):  # read-only, empty, or with gaps
-        return int(array.ctypes.data)
+    return int(array.ctypes.data)
 
 
 class _Field:
@@ -152,10 +151,13 @@ class Record:
     arrays : dict of str to array or record
         What fields are bound to.
     address : int
+        Also what `ctypes` passes for the record.
     """
 
     #: The index of each field and what it is declared as, those of the base record first.
     fields: ClassVar[dict[str, tuple[int, str]]] = {}
+    #: The records among them.
+    nested: ClassVar[dict[str, type[Record]]] = {}
     _known: ClassVar[dict[str, type[Record]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -163,13 +165,15 @@ class Record:
         own = inspect.get_annotations(cls)
         if twice := [name for name in own if name in cls.fields]:
             raise TypeError(f"{cls.__name__}: the field `{twice[0]}` is declared twice")
-        cls.fields = dict(cls.fields)
+        cls.fields, cls.nested = dict(cls.fields), dict(cls.nested)
         for name, declared in own.items():
             word = declared if isinstance(declared, str) else declared.__name__
             cls.fields[name] = len(cls.fields), word
             field = _Field(*cls.fields[name])
             field.__set_name__(cls, name)
             setattr(cls, name, field)
+            if word in Record._known:
+                cls.nested[name] = Record._known[word]
         other = Record._known.setdefault(cls.__name__, cls)
         if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
             raise TypeError(f"two records are called `{cls.__name__}`")
@@ -178,11 +182,10 @@ class Record:
     def __init__(self) -> None:
         self.words = np.zeros(len(self.fields), np.int64)
         self.reals = self.words.view(np.float64)
-        self.address = address_of(self.words)
+        self.address = self._as_parameter_ = address_of(self.words)
         self.arrays: dict[str, Any] = {}
-        for name, (_, declared) in self.fields.items():
-            if declared in Record._known:
-                self.bind(name, Record._known[declared]())
+        for name, kind in self.nested.items():
+            self.bind(name, kind())
 
     def bind(self, name: str, array: Bound) -> Bound:
         """Point a field to an array or record and keep that alive with this one."""

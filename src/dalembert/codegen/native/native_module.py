@@ -19,7 +19,7 @@ from ...model.work_clock import work
 from ...typing import Array
 from ..backends.llvm import NativeLibrary, optimised_object_code
 from ..sources import PACKAGE, sources_digest
-from .language import Record, address_of, signature_of
+from .language import address_of, signature_of
 from .llvm_language import module_text
 from .plain import plain_call, runs_plainly
 
@@ -95,16 +95,8 @@ class NativeModule:
         function = plain(self._library.addresses[entry.__name__])
 
         def call(*arguments: Argument) -> Any:
-            # Arrays and records go by their addresses, numbers as they are.
             return function(
-                *[
-                    each.address
-                    if isinstance(each, Record)
-                    else address_of(each)
-                    if isinstance(each, np.ndarray)
-                    else each
-                    for each in arguments
-                ]
+                *[address_of(each) if isinstance(each, np.ndarray) else each for each in arguments]
             )
 
         call.__doc__, call.__name__ = entry.__doc__, entry.__name__

@@ -24,6 +24,7 @@ from ...model.symbols import by_name, name_of
 from ...model.values import numbers_by_name, real_array, used_parameters
 from ...typing import Array, ArrayLike, BySymbol, IntArray, Progress, Span, Start, Values
 from ..options import MethodOptions
+from ..segment import even_places
 from ..start_symbols import fibre_velocities
 from .chunks import Results, RunPlan, run_chunk
 from .ensemble import Ensemble, RunInputs
@@ -343,7 +344,7 @@ class _Work:
 
     def fitted(self, on_cluster: bool, is_stored: bool) -> int:
         """How many runs a block should have, from the time that a few of them take."""
-        places = np.unique(np.linspace(0, self.count - 1, min(TIMED, self.count)).astype(int))
+        places = even_places(self.count, TIMED)
         run_chunk(self.plan, *self.part(places[:1]))
         each = max(run_chunk(self.plan, *self.part(places)).cpu_seconds / len(places), 1e-6)
         cost = (
