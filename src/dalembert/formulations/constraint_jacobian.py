@@ -17,6 +17,7 @@ import numpy as np
 from ..algebra.graph import GraphAlgebra
 from ..algebra.structure import numeric_rank
 from ..model.system import System
+from ..model.values import median
 from .constraint_equations import velocity_level
 from .forms import lagrange
 
@@ -114,7 +115,7 @@ class ConstraintRows:
         rank = _largest_rank(samples[:4], most)
         if self.matrix.shape[0] < 2:
             return GenericRank(samples, rank)
-        typical = np.median(np.abs(samples), axis=0) if samples else np.zeros(self.matrix.shape)
+        typical = median(np.abs(samples)) if samples else np.zeros(self.matrix.shape)
         if len(typical) > MOST_DENSE // 2:
             points = points[:FEW]
         for some in (near, points):

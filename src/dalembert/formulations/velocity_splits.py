@@ -12,6 +12,7 @@ from ..errors import FormError
 from ..model.cache import Cache
 from ..model.symbols import t
 from ..model.system import System
+from ..model.values import median
 from .constraint_jacobian import constraint_rows, independent_rows
 
 __all__ = ["Split", "check_agreement", "choose_split", "steady_columns"]
@@ -147,9 +148,7 @@ def _splits(
             for q, places in rated
         ]
     for quality, places in sorted(rated, key=lambda pair: -round(pair[0], 9)):
-        if (
-            np.median(sizes[places]) < LEAST_QUALITY
-        ):  # it degenerates in most places, not only in some
+        if median(sizes[places]) < LEAST_QUALITY:  # it degenerates in most places, not only in some
             continue
         if implicit or not algebra.depends(
             algebra.part(rows.matrix, chosen, places), algebra.part(v, places, [0])
