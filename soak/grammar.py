@@ -5,8 +5,8 @@ The library reads a model file; its native code gives the accelerations at a sta
 compared with the oracle (`grammar_oracle`), and with those of the same system with another origin
 of coordinates and time, in other units, with other names, in another order, inside a larger system,
 stated in another way, and with fractions for decimals. Every fourth system also moves for a while,
-in one span and in two. The answers of the structural questions are counted; they are not compared
-with the oracle.
+in one span and in two. The verdicts of the structural questions are compared with values in many
+digits (`grammar_verdicts`), and every decision of a derivation is counted by the branch it took.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from dalembert.model.io.files import loads
 
 from .grammar_oracle import Answer, NotGenericError, Oracle
 from .grammar_trees import Statement, Tree, number, statement, symbol
+from .grammar_verdicts import compared_verdicts
 from .harness import Options, Report, kept_figures
 from .random_worker import TooLongError, time_limit
 
@@ -40,6 +41,12 @@ SYSTEMS = 10_000
 LIMIT = 1e-9
 #: What rounding explains: so many times the effect of rounding the state and the equations once.
 TIMES = 1e4
+#: The most that may be explained by rounding where a comparison means something.
+MOST = 1e-3
+#: And so many times the effect of rounding each of several solves with the mass matrix.
+SOLVES = 100.0
+#: Forms that have no multipliers keep the digits that such solves lose.
+WITHOUT_MULTIPLIERS = ("maggi", "hamel", "gibbs-appell")
 FORMS = ("maggi", "hamel", "gibbs-appell", "hamilton", "udwadia-kalaba")
 SECONDS = 60.0
 WORST = "largest difference from the oracle"
@@ -125,7 +132,7 @@ def look(seed: int) -> Found:
     try:
         with time_limit(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _compare(seed, stated, answer, found)
+            _compare(seed, stated, oracle, answer, found)
     except TooLongError:
         found.counts["not compared: too long"] += 1
     except Exception as error:
@@ -137,29 +144,44 @@ def look(seed: int) -> Found:
     return found
 
 
-def _compare(seed: int, stated: Statement, answer: Answer, found: Found) -> None:
+def _compare(seed: int, stated: Statement, oracle: Oracle, answer: Answer, found: Found) -> None:
+    counted, wrong = compared_verdicts(oracle, loads(stated.toml()).system)
+    found.counts.update(counted)
+    found.faults += wrong
     scale = max(1e-300, *map(abs, answer.accelerations))
     explained = TIMES * max(answer.sensitivity) / scale
-    if explained > 1e-3:
+    if explained > MOST:
         found.counts["not compared: ill-conditioned"] += 1
         return
     limit = LIMIT + explained
+    multiplied = limit + SOLVES * max(answer.elimination) / scale
+    if multiplied > 2 * limit:
+        found.counts["multipliers lose digits"] += 1
     expected = np.array(answer.accelerations)
     for form in ("lagrange", Random(seed).choice(FORMS)):
+        allowed = limit if form in WITHOUT_MULTIPLIERS else multiplied
+        if form == "hamilton":  # whose state has momenta
+            lost = TIMES * max(answer.momentum_sensitivity) + SOLVES * max(answer.inverse)
+            allowed += lost / scale
+        if allowed > MOST:
+            found.counts[f"not compared: {form} is ill-conditioned"] += 1
+            continue
         try:
             said = accelerations(stated, loads(stated.toml()).system, form)
         except FormError:
             found.counts[f"refused: {form}"] += 1
             continue
-        allowed = limit
-        if form == "hamilton":  # whose state has momenta
-            allowed += TIMES * max(answer.momentum_sensitivity) / scale
         _note(found, WORST, np.abs(said - expected).max() / scale, allowed, form)
         found.counts["compared with the oracle"] += 1
+    if multiplied > MOST:
+        return
     for name, other, back in variants(seed, stated):
         text = other.toml("lagrangian" if name == "restated" else "parts")
         said = back(accelerations(other, loads(text).system, "lagrange"))
-        _note(found, OWN, np.abs(said - expected).max() / scale, limit, name)
+        wanted = expected
+        if name == "another origin":  # coordinates that were rounded there are another state
+            wanted = np.array(oracle.answer(drawn_shift(seed)).accelerations)
+        _note(found, OWN, np.abs(said - wanted).max() / scale, multiplied, name)
         found.counts[f"in other words: {name}"] += 1
     if seed % 4 == 0:
         _split(stated, found)
@@ -206,11 +228,16 @@ def mapped(stated: Statement, places: dict[str, Tree], **changes: Any) -> Statem
     )
 
 
+def drawn_shift(seed: int) -> float:
+    """How far the origin of the coordinates is moved."""
+    return float(Random(f"shift {seed}").choice((0.5, 8.0, -64.0)))
+
+
 def variants(seed: int, stated: Statement) -> Iterator[tuple[str, Statement, Back]]:
     """Other statements of the same motion, and how their accelerations lead back to it."""
     chance = Random(f"variants {seed}")
     names = stated.names
-    shift = float(chance.choice((0.5, 8.0, -64.0)))
+    shift = drawn_shift(seed)
     yield (
         "another origin",
         mapped(

@@ -26,7 +26,7 @@ from dalembert.model.symbols import t
 from .harness import Options, Report
 from .random_specimens import specimen
 
-__all__ = ["run"]
+__all__ = ["questions", "run"]
 
 SYSTEMS = 10_000
 #: A proved identity that is broken by more than this part of its terms is a fault.
@@ -79,7 +79,7 @@ class _Tally:
         da.derive(system).compile()
         self.seconds["derive and compile"] += time.process_time() - began
         began = time.process_time()
-        for question, verdict, check in _questions(system):
+        for question, verdict, check in questions(system):
             self.counts[question, verdict.status] += 1
             if verdict.status == "proved" and check is not None and check() > ROUNDING:
                 self.report.fault(f"{name}: {question} was proved, and a state contradicts it")
@@ -103,7 +103,7 @@ class _Tally:
             )
 
 
-def _questions(system: da.System) -> Iterator[tuple[str, Any, Any]]:
+def questions(system: da.System) -> Iterator[tuple[str, Any, Any]]:
     """Each question with its answer, and a floating-point look at what was proved (None for
     ranks).
     """

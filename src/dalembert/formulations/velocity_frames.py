@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, islice
 
+import numpy as np
 import sympy
 
 from ..algebra.graph import GraphAlgebra
@@ -36,6 +37,7 @@ from ..errors import FormError
 from ..model.symbols import Parameter
 from ..model.system import System
 from .constraint_equations import velocity_level
+from .constraint_jacobian import constraint_rows
 from .forms import lagrange
 from .reduction.kernel_frame import oriented, signed_minors
 from .velocity_splits import Split, choose_split, steady_columns
@@ -45,6 +47,9 @@ __all__ = ["VelocityFrame", "global_frame"]
 #: The largest problem that is looked at: velocities, rows of a block, sets D in it, operations of
 #: all constraints and of the coefficients of a block.
 MOST_VELOCITIES, MOST_ROWS, MOST_SETS, MOST_OPERATIONS, MOST_IN_BLOCK = 30, 4, 40, 400, 40
+#: The least determinant of the columns that are solved for, of rows of length one, at most generic
+#: states: velocities lose as many digits as it is small.
+LEAST_DETERMINANT = 1e-6
 #: The most terms of the sum of the squares of minors that is shown to vanish nowhere.
 MOST_TERMS = 50
 
@@ -130,7 +135,21 @@ def _found(system: System) -> VelocityFrame | None:
         if found is None:
             return None
         blocks += found
+    if not _is_well_scaled(system, split, blocks):
+        return None
     return _joined(system, split, matrix, rest, blocks)
+
+
+def _is_well_scaled(system: System, split: Split, blocks: Iterable[_Block]) -> bool:
+    """Whether no block is solved for velocities whose coefficients are too small in its rows."""
+    samples = np.array(constraint_rows(system).generic().samples)
+    for block in blocks:
+        if block.direction is None:
+            rows = samples[:, [split.rows[row] for row in block.rows]]
+            sizes = np.abs(np.linalg.det(rows[:, :, block.solved]))
+            if np.median(sizes) < LEAST_DETERMINANT:
+                return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -284,3 +284,13 @@ def test_large_multiples_of_an_angle_are_not_expanded(function: Any) -> None:
         for form in ("lagrange", "maggi", "hamel", "gibbs-appell")
     ]
     np.testing.assert_allclose(ends, ends[0], rtol=1e-9)
+
+
+def test_a_velocity_with_a_tiny_coefficient_is_not_solved_for() -> None:
+    """That of z_dot vanishes nowhere; solving for it loses twelve of sixteen digits."""
+    x, y, z = da.coordinates("x y z")
+    row = da.velocity((1 + z**2) * 10**12 * x.dot + sin(z) * y.dot + 0.7 * z.dot, name="row")
+    kinetic = (x.dot**2 + y.dot**2 + z.dot**2) / 2
+    system = da.System([x, y, z], kinetic=kinetic, constraints=[row])
+    assert global_frame(system) is None
+    assert da.derive(system, "maggi").state[3:] == (y.dot, z.dot)

@@ -419,3 +419,19 @@ def test_evaluate_agrees_with_sympy():
 def test_quotients_are_written_without_powers_of_one() -> None:
     assert format(x / y) == "x/y"
     assert format(1 / (x * y**2)) == "1/(x*y**2)"
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "value"),
+    [
+        ("exp(-760.367**2)", 0.5, 0.0),
+        ("1 + exp(-4131887.0**2)", 0.5, 1.0),
+        ("exp(x - 800.5)", 900.0, math.exp(99.5)),
+        ("exp(-610497700.5 - x**2)", 0.5, 0.0),
+    ],
+)
+def test_a_tiny_exponential_keeps_its_exponent(text: str, at: float, value: float) -> None:
+    """SymPy takes the constant out of exp(x - 800.5) as a number that no double is as small as."""
+    read = parse(text, SYMBOLS)
+    assert evaluate(read, {x: at}) == value
+    assert parse(format(read), SYMBOLS) == read

@@ -111,13 +111,12 @@ class Generators:
 
     def _add_root(self, symbol: sympy.Expr) -> None:
         """Register a square root or absolute value whose square is a polynomial."""
-        if isinstance(symbol, sympy.Abs):
-            square = symbol.args[0] ** 2
+        if isinstance(symbol, sympy.Abs):  # SymPy would take the square of a Piecewise case by case
+            value = self.power(self.read(symbol.args[0]), 2)
         elif symbol.is_Pow and symbol.exp == sympy.Rational(1, 2):
-            square = symbol.base
+            value = self.read(symbol.base)
         else:
             return
-        value = self.read(square)
         if value.divisor == 1 and not value.below:
             self.ring.add_root(self.places[symbol], value.above)
 

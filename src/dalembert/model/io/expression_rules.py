@@ -392,6 +392,11 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
         return sympy.Float(evaluate(function(*arguments, evaluate=False)))
     many = function is sympy.Abs and len(arguments[0].args) > MOST_FACTORS
     result = function(*arguments, evaluate=False) if many else function(*arguments)
+    if function is sympy.exp and any(n != 0 and float(n) == 0 for n in result.atoms(sympy.Float)):
+        # SymPy takes the value of exp(-1e6) out of exp(x - 1e6), and no double is as small; a
+        # rational number stays inside.
+        terms = sympy.Add.make_args(arguments[0])
+        result = sympy.exp(sympy.Add(*(sympy.Rational(a) if a.is_Float else a for a in terms)))
     if function is sympy.tan:
         # SymPy turns tan(x + pi/2) into -cot(x), which the language does not have.
         result = result.xreplace(
