@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from ..errors import FileError, ModelError, RunError
 from ..formulations.equations import Equations
 from ..formulations.registry import derive
 from ..model.io.atomic_file import replaced_whole
+from ..model.io.plain_file import program_path
 from ..model.symbols import name_of
 from ..typing import ArrayLike, Parameters, Span, Start, Symbol
 from .c_file import c_source_of
@@ -150,7 +150,7 @@ def _built(
     if wanted is False:
         return None
     compiler = next(
-        (found for word in ("cc", "gcc", "clang") if (found := shutil.which(word))), None
+        (found for word in ("cc", "gcc", "clang") if (found := program_path(word))), None
     )
     if compiler is None:
         if wanted:

@@ -54,7 +54,7 @@ def test_c_files_compile_and_honour_the_settings(sleigh: Path, tmp_path: Path, c
 def test_units_are_written(
     format: str, version: str, sleigh: Path, tmp_path: Path, capsys, monkeypatch
 ) -> None:
-    monkeypatch.setattr("dalembert.export.fmu.shutil.which", lambda word: None)
+    monkeypatch.setattr("dalembert.export.fmu.program_path", lambda word: None)
     ending = call(
         capsys, "export", sleigh, "--to", format, "-o", tmp_path / "sleigh.fmu", "--name", "unit"
     )

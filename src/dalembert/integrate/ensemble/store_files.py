@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError
+from ...model.io.plain_file import read_plain
 from ...model.names import shortened
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ def size_below(folder: Path) -> int:
 def plain_bytes(path: Path, most: int) -> bytes | None:
     """The content of a file of at most so many bytes; None where there is none, or it is larger."""
     try:
-        return path.read_bytes() if path.stat().st_size <= most else None
+        data = read_plain(path, most)
     except OSError:
         return None
+    return data if len(data) <= most else None
 
 
 def is_texts(data: bytes, count: int) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import FileError
+from ...model.io.plain_file import read_plain
 from ...typing import Path
 
 __all__ = ["file_image", "opened", "sealed"]
@@ -61,14 +62,13 @@ def opened(path: Path) -> tuple[io.BytesIO, bool]:
     FileError
         Where the seal does not fit the content, or the file is too large to be held in memory.
     """
-    size = pathlib.Path(path).stat().st_size
-    if size > LARGEST_FILE:
+    data = read_plain(path, LARGEST_FILE)
+    if len(data) > LARGEST_FILE:
         raise FileError(
             f"The file {pathlib.Path(path).name} is too large to be read as a whole",
-            seen=f"{size} bytes (at most {LARGEST_FILE})",
+            seen=f"more than {LARGEST_FILE} bytes",
             remedy="read it with xarray",
         )
-    data = pathlib.Path(path).read_bytes()
     end = len(data) - len(MARK) - DIGEST
     if end < 0 or data[end : end + len(MARK)] != MARK:
         return io.BytesIO(data), False

@@ -116,10 +116,11 @@ class ModelFolder:
                     stream.write(text.encode("utf-8"))
                     stream.flush()
                     os.fsync(stream.fileno())
-                os.chmod(
-                    temporary,
-                    stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask(),
-                )
+                    mode = (
+                        stat.S_IMODE(path.lstat().st_mode) if path.exists() else 0o666 & ~_umask()
+                    )
+                    if hasattr(os, "fchmod"):  # by a path, it could be that of another file
+                        os.fchmod(stream.fileno(), mode)
                 os.replace(temporary, path)
             except BaseException:
                 with suppress(OSError):

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Mapping
 from datetime import date, time
@@ -39,6 +38,7 @@ from ..scenario import Scenario
 from .atomic_file import write_whole
 from .file_reader import read_scenario
 from .file_writer import written_scenario
+from .plain_file import read_plain
 
 __all__ = ["dumps", "is_robot_text", "load_model", "loads", "save_model"]
 
@@ -97,15 +97,11 @@ def load_model(
         return load_robot(path)
     shown = shortened(os.fspath(path), 100)
     try:
-        mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            raise FileError(f"The model file {shown} is a folder", remedy="name a file in it")
-        if not stat.S_ISREG(mode):
-            raise FileError(
-                f"The model file {shown} is not a plain file", remedy="name a TOML file"
-            )
-        with Path(path).open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
+        content = read_plain(path, LARGEST_FILE)
+    except IsADirectoryError as error:
+        raise FileError(
+            f"The model file {shown} is a folder", remedy="name a file in it"
+        ) from error
     except FileNotFoundError as error:
         raise FileError(f"There is no model file {shown}", remedy="check the path") from error
     except (OSError, ValueError) as error:

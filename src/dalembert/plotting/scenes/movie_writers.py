@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from ...errors import FileError, ModelError, RunError
 from ...model.io.atomic_file import replaced_whole
+from ...model.io.plain_file import program_path
 
 __all__ = ["VIDEO_SUFFIXES", "ffmpeg_program", "gif_delay", "write_gif", "write_video"]
 
@@ -117,7 +117,7 @@ def movie_palette(pixels: Frame, exact: int = 64) -> Frame:
 
 def ffmpeg_program() -> str | None:
     """The ffmpeg that can be run here: on the path, or inside the package imageio-ffmpeg."""
-    found = shutil.which("ffmpeg")
+    found = program_path("ffmpeg")
     if found:
         return found
     try:

@@ -10,6 +10,7 @@ from ....errors import FileError, ModelError, RenamedPartsWarning, UnreadPartsWa
 from ...bodies.mechanism import Mechanism
 from ...names import shortened
 from ...scenario import Scenario
+from ..plain_file import read_plain
 from .robot_options import ReadOptions, Robot
 from .urdf import read_urdf
 from .xml_reader import LARGEST_XML, read_xml
@@ -174,10 +175,9 @@ def read_bytes(path: Path) -> bytes:
     """The content of a plain file of bounded size."""
     shown = shortened(os.fspath(path), 100)
     try:
-        if not path.is_file():
-            raise FileError(f"There is no robot file {shown}", remedy="check the path")
-        with path.open("rb") as stream:
-            return stream.read(LARGEST_XML + 1)
+        return read_plain(path, LARGEST_XML)
+    except FileNotFoundError as error:
+        raise FileError(f"There is no robot file {shown}", remedy="check the path") from error
     except (OSError, ValueError) as error:
         raise FileError(
             f"The robot file {shown} cannot be read",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ....errors import DalembertError
+from ..plain_file import read_plain
 from .xml_reader import read_xml
 
 if TYPE_CHECKING:
@@ -89,9 +90,17 @@ def mesh_path(folder: Path | None, name: str) -> Path | None:
 
 def read_mesh(path: Path) -> Mesh:
     """Read an STL, OBJ or COLLADA file."""
+    try:  # `mesh_path` found no link on the way; one that is there now leads out of the folder
+        content = read_plain(path, LARGEST_MESH, links=False)
+    except OSError as error:
+        raise DalembertError(
+            "A mesh cannot be read", error.strerror or str(error), "check the file"
+        ) from error
+    if len(content) > LARGEST_MESH:
+        raise DalembertError(f"A mesh has at most {LARGEST_MESH} bytes", remedy="simplify it")
     import trimesh
 
-    content, kind = path.read_bytes(), path.suffix.lower().removeprefix(".")
+    kind = path.suffix.lower().removeprefix(".")
     if kind == "dae":
         read_xml(content, "mesh")  # it refuses entities
     options: dict[str, Any] = {"skip_materials": True} if kind == "obj" else {}
