@@ -171,6 +171,20 @@ def test_who_stops_waiting_leaves_the_queue() -> None:
     with_pool(test)
 
 
+def test_who_stops_waiting_frees_a_worker_that_does_not_listen() -> None:
+    """A client that vanishes during a long derivation would hold the worker to the end of it."""
+
+    async def test(pool: Pool) -> None:
+        await pool.ask("echo", {}, 5.0)
+        asked = asyncio.create_task(pool.ask("deaf", {}, 600.0))
+        await asyncio.sleep(0.05)
+        asked.cancel()
+        async with asyncio.timeout(60.0):  # a tenth of what the job may take
+            assert (await pool.ask("echo", {}, 5.0)).status == 200
+
+    with_pool(test)
+
+
 def test_a_worker_that_dies_in_its_sleep_is_replaced() -> None:
     async def test(pool: Pool) -> None:
         pid = (await pool.ask("echo", {}, 5.0)).value["pid"]

@@ -16,7 +16,17 @@ from typing import Any
 
 from ..limits import Limits
 from ..request_errors import RequestError
-from .process import CANCELLED, COMMAND, Answer, Job, WorkerProcess, WorkerStartError, refused
+from .process import (
+    CANCEL_SECONDS,
+    CANCELLED,
+    COMMAND,
+    LEFT_SECONDS,
+    Answer,
+    Job,
+    WorkerProcess,
+    WorkerStartError,
+    refused,
+)
 
 __all__ = ["Pool"]
 
@@ -118,25 +128,25 @@ class Pool:
         self, kind: str, request: dict[str, Any], seconds: float, **options: Any
     ) -> Answer:
         """Submit a job and wait for its answer; whoever stops waiting takes it out of the queue, or
-        asks its worker to stop.
+        stops its worker.
         """
         job = self.submit(kind, request, seconds, **options)
         try:
             return await asyncio.shield(job.done)
         except asyncio.CancelledError:
-            if not self._withdraw(job):
-                for worker in self.workers:
-                    worker.ask_to_stop(job)
+            if not self._withdraw(job) and not self._closing:
+                # A worker that does not listen is killed.
+                self._background(self.cancel(job, LEFT_SECONDS))
             raise
 
-    async def cancel(self, job: Job) -> None:
+    async def cancel(self, job: Job, seconds: float = CANCEL_SECONDS) -> None:
         """Stop a job, wherever it is."""
         job.cancelled = True
         if self._withdraw(job):
             return
         for worker in self.workers:
             if worker.job is job:
-                await worker.cancel(job)
+                await worker.cancel(job, seconds)
 
     def _withdraw(self, job: Job) -> bool:
         """Take a job out of the queue; whether it was there."""

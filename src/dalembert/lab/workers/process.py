@@ -29,6 +29,8 @@ START_SECONDS = 90.0
 CLOCK_FACTOR, CLOCK_SLACK = 3.0, 5.0
 #: A job that was cancelled has this long to stop by itself.
 CANCEL_SECONDS = 0.3
+#: One that a client left has longer: the next one of the same model finds what it has compiled.
+LEFT_SECONDS = 2.0
 #: One that is dying has this long to be dead.
 DEATH_SECONDS = 0.5
 #: Models that a worker has seen of late, and is warm for.
@@ -202,12 +204,12 @@ class WorkerProcess:
             with suppress(OSError):
                 self._process.stdin.write(line({"cancel": job.number}))
 
-    async def cancel(self, job: Job) -> None:
+    async def cancel(self, job: Job, seconds: float = CANCEL_SECONDS) -> None:
         """Ask the process to stop a job, and kill it where it does not in time."""
         if self.job is not job:
             return
         self.ask_to_stop(job)
-        await asyncio.wait([job.done], timeout=CANCEL_SECONDS)
+        await asyncio.wait([job.done], timeout=seconds)
         if self.job is job and not job.done.done():
             await self.kill()
 
