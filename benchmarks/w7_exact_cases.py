@@ -360,6 +360,8 @@ def jellett(who: str) -> tuple[float, float]:
     m, r, mu, tilt, spin, until = 0.05, 0.025, 0.1, 0.1, 150.0, 1.0
     off, inertia = 0.2 * r, 0.4 * m * r * r
     height = r - off * math.cos(tilt)
+    if who == "dalembert":
+        return stepped_top(m, r, mu, off, inertia, tilt, spin, until)
     if who not in WORLDS:
         case = Case("", lambda: top(m, r, off, inertia, mu), {}, until, {})
         start = {"theta": (tilt, 0.0), "z": (height, 0.0), "psi": (0.0, spin)}
@@ -384,6 +386,48 @@ def jellett(who: str) -> tuple[float, float]:
     first = value()
     world.advance(until)
     return abs(value() / first - 1), world.seconds
+
+
+def stepped_top(
+    m: float,
+    r: float,
+    mu: float,
+    off: float,
+    inertia: float,
+    tilt: float,
+    spin: float,
+    until: float,
+) -> tuple[float, float]:
+    """The same by time steps, for a body with a quaternion: Euler's angles turn fast upright."""
+    import dalembert as da
+
+    b = da.bodies
+    body = b.Body("top", m, inertia=(inertia,) * 3, shapes=[b.ball(r, at=(0, 0, off))])
+    table = b.ground([b.half_space()])
+    touches = b.contact("table", body, table, friction=mu)
+    mechanism = b.Mechanism([b.free("top", table, body), touches], gravity=(0, 0, -G))
+    start = mechanism.start(
+        {
+            "top_z": r - off * math.cos(tilt),
+            "top_qw": math.cos(tilt / 2),
+            "top_qy": math.sin(tilt / 2),
+            "top_dot": b.twist(spin=(0, 0, spin)),
+        }
+    )
+    system, options = mechanism.system(), {"method": "moreau", "step": STEP}
+    da.simulate(system, start, (0, STEP), **options)
+    began = time.process_time()
+    motion = da.simulate(system, start, (0, until), **options)
+    seconds = time.process_time() - began
+
+    def value(k: int) -> float:
+        w, x, y, z = (float(motion[f"top_q{c}"][k]) for c in "wxyz")
+        rates = np.array([motion[f"top_q{c}_dot"][k] for c in "wxyz"])
+        turning = 2 * np.array([[-x, w, -z, y], [-y, z, w, -x], [-z, -y, x, w]]) @ rates
+        axis = np.array([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z])
+        return float(inertia * turning @ (off * axis - r * np.array([0, 0, 1.0])))
+
+    return abs(value(-1) / value(0) - 1), seconds
 
 
 def top(m: float, r: float, off: float, inertia: float, mu: float) -> Any:

@@ -21,6 +21,7 @@ PICTURES: tuple[Callable[[], None], ...] = (
     motions.matrix_flows,
     motions.nonholonomic_energy,
     contact.contact,
+    contact.contact_arrows,
     symmetry.snakeboard_gaits,
     symmetry.snakeboard_height,
     symmetry.planar_bodies,

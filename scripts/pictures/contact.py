@@ -42,6 +42,30 @@ def contact() -> None:
     still("contact.png", picture)
 
 
+def contact_arrows() -> None:
+    """A ball with back-spin that slides and then rolls, with the force of its contact."""
+    x, y, turn = da.coordinates("x y turn")
+    r, draw = 0.1, da.draw
+    ball = da.System(
+        [x, y, turn],
+        kinetic=(x.dot**2 + y.dot**2 + 2 * r**2 / 5 * turn.dot**2) / 2,
+        potential=GRAVITY * y,
+        constraints=[
+            da.unilateral(y >= r, friction=0.3, tangent=x.dot + r * turn.dot, name="floor")
+        ],
+        drawing=draw.drawing(
+            draw.ground((-0.25, 0), (1.15, 0)),
+            draw.wheel((x, y), r, turn, spokes=3),
+            draw.reaction("floor", (x, 0), directions=[(0, 1), (1, 0)]),
+            draw.velocity((x, y), color="link"),
+            limits=((-0.25, 1.15), (-0.06, 0.36)),
+        ),
+        name="Ball with back-spin",
+    )
+    motion = da.simulate(ball, {y: r, x.dot: 2.0, turn.dot: 10.0}, (0, 0.6))
+    still("contact_arrows.png", motion.animate(duration=4).overlay(poses=5))
+
+
 def woodpecker() -> da.Motion:
     """The model of Glocker and Pfeiffer with numbers of Leine, van Campen and Glocker (2003)."""
     y, sleeve, bird = da.coordinates("y sleeve bird")

@@ -200,6 +200,7 @@ def reaction(
     at: Components,
     *,
     along: Components | None = None,
+    directions: Sequence[Components] = (),
     scale: float | None = None,
     width: float = 2.0,
     color: str = "accent",
@@ -211,18 +212,29 @@ def reaction(
 
         Q = J^T F,     min |F|^2,     J = dr/dq   (d x n),
 
-    and where Q is no such force the picture is refused.
+    and where Q is no such force the picture is refused. `directions` are for contacts: the vectors
+    along which its normal force and the components of its friction act, N n + P_1 t_1 + P_2 t_2.
 
     >>> from dalembert.model.symbols import coordinates
     >>> s, phi = coordinates("s phi")
     >>> reaction("rolling", (s, 0), along=(s, 0)).along
     ('s', None)
+    >>> reaction("floor", (s, 0), directions=[(0, 1), (1, 0)]).directions
+    ((0, 1), (1, 0))
     """
     start = _position(at, "reaction")
     names = None if along is None else _directions(along, len(start))
+    ways = tuple(_position(way, "reaction") for way in directions)
+    if ways and names:
+        raise ModelError(
+            "A reaction is drawn along coordinates or in the directions of a contact",
+            seen=f"along={names} and {len(ways)} directions",
+            remedy="leave one of them out",
+        )
     return ReactionArrow(
-        str(getattr(constraint, "name", constraint)), start, names, scale, width=width, color=color
-    )
+        str(getattr(constraint, "name", constraint)), start, names, scale,
+        width=width, color=color, directions=ways,
+    )  # fmt: skip
 
 
 def ground(start: Components, end: Components, *, color: str = "ground") -> Ground:

@@ -154,6 +154,8 @@ class ReactionArrow:
 
     `along` names coordinates whose generalised forces are its components, None where it has no
     force; without it the force F at r(q) is the least one with Q = (dr/dq)^T F, where there is one.
+    The arrow of a contact may have `directions` instead, those of its normal force and of the
+    components of its friction.
     """
 
     constraint: str
@@ -163,6 +165,7 @@ class ReactionArrow:
     group: str = "force"
     width: float = 2.0
     color: str = "accent"
+    directions: tuple[Position, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -234,6 +237,7 @@ EXPRESSIONS = frozenset(
         "ellipse",
         "polygon",
         "components",
+        "directions",
     )
 )
 

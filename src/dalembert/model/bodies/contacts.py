@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy
 
 from ...errors import ModelError
 from ..constraints import Constraint, unilateral
 from ..constraints.shape_contacts import BodyPose, ShapeContacts, Solid
+from ..drawing import ReactionArrow
 from ..symbols import as_expression
 from .body import Body, Frame
 from .contributions import Contribution
@@ -71,26 +72,32 @@ class BodyContacts:
         """One-sided constraints, or contacts in numbers."""
         if self.in_numbers:
             return Contribution(constraints=(self._scene(kinematics),))
-        gaps = [
+        touches = [
             each
             for one, two in product(_solids(self.bodies[0]), _solids(self.bodies[1]))
-            for each in _gaps(self.bodies, one, two, kinematics, self.is_rough)
+            for each in _touches(self.bodies, one, two, kinematics, self.is_rough)
         ]
-        count = len(gaps)
+        names = [f"{self.name}_{k}" for k in range(1, len(touches) + 1)]
+        if len(touches) == 1:
+            names = [self.name]
         found: list[Constraint] = [
             unilateral(
-                -gap,
-                name=f"{self.name}_{k}" if count > 1 else self.name,
+                -each.gap,
+                name=name,
                 restitution=self.restitution,
                 friction=self.friction,
                 static_friction=self.static_friction,
-                tangent=tangent,
+                tangent=each.slip,
                 tangential_restitution=self.tangential_restitution,
                 law=self.law,
             )
-            for k, (gap, tangent) in enumerate(gaps, start=1)
+            for name, each in zip(names, touches, strict=True)
         ]
-        return Contribution(constraints=tuple(found))
+        arrows = [
+            ReactionArrow(name, each.point, directions=each.directions)
+            for name, each in zip(names, touches, strict=True)
+        ]
+        return Contribution(constraints=tuple(found), drawn=tuple(arrows))
 
     def _scene(self, kinematics: Kinematics) -> ShapeContacts:
         poses, solids = [], []
@@ -172,10 +179,20 @@ def _vertices(shape: Geometry) -> Iterator[tuple[Triple, sympy.Expr]]:
                 yield point, ZERO
 
 
-def _gaps(
+class _Touch(NamedTuple):
+    """A gap, the velocities with which the first body slides there, the point, and the directions
+    of the forces on the first body."""
+
+    gap: sympy.Expr
+    slip: tuple[sympy.Expr, ...]
+    point: Triple
+    directions: tuple[Triple, ...]
+
+
+def _touches(
     bodies: Sequence[Body], one: Geometry, two: Geometry, kinematics: Kinematics, rough: bool
-) -> Iterator[tuple[sympy.Expr, tuple[sympy.Expr, ...]]]:
-    """The gaps of a pair of shapes, and the velocities with which the first slides there."""
+) -> Iterator[_Touch]:
+    """The places where a pair of shapes may touch."""
     first, second = bodies
     if one.kind == "plane":
         first, second, one, two = second, first, two, one
@@ -184,12 +201,15 @@ def _gaps(
     if two.kind != "plane":
         apart = add(kinematics.position(place), scale(-ONE, kinematics.position(base)))
         named = named_triple(f"d_{first.name}_{second.name}", apart)
-        yield sympy.sqrt(dot(named, named)) - one.sizes[0] - two.sizes[0], ()
+        length = sympy.sqrt(dot(named, named))
+        normal = scale(1 / sympy.sqrt(dot(apart, apart)), apart)
+        point = add(kinematics.position(base), scale(two.sizes[0], normal))
+        yield _Touch(length - one.sizes[0] - two.sizes[0], (), point, (normal,))
         return
     axes = kinematics.axes(base)
     normal, tangents = axes.columns[2], axes.columns[:2]
-    for point, radius in _vertices(one):
-        corner = place.moved(point, IDENTITY)
+    for vertex, radius in _vertices(one):
+        corner = place.moved(vertex, IDENTITY)
         apart = add(kinematics.position(corner), scale(-ONE, kinematics.position(base)))
         gap = dot(normal, apart) - radius
         slip = add(
@@ -199,7 +219,9 @@ def _gaps(
             touching = add(apart, scale(-radius, normal))
             carried = add(kinematics.velocity(base), cross(kinematics.spin(base), touching))
             slip = add(slip, scale(-ONE, carried))
-        yield gap, tuple(dot(tangent, slip) for tangent in tangents) if rough else ()
+        point = add(kinematics.position(corner), scale(-radius, normal))
+        rubs = tuple(dot(tangent, slip) for tangent in tangents) if rough else ()
+        yield _Touch(gap, rubs, point, (normal, *tangents[: len(rubs)]))
 
 
 def _has_formula(one: Geometry, two: Geometry, rough: bool) -> bool:

@@ -18,6 +18,7 @@ from ..constraints import (
     unilateral,
     velocity,
 )
+from ..drawing import Shape
 from ..symbols import Coordinate, Velocity
 from .body import Body
 from .joint_options import Axis
@@ -37,7 +38,7 @@ ZERO = sympy.Integer(0)
 class Contribution:
     """Terms of a system: energies, Rayleigh's function, forces, constraints, coordinates, outputs.
 
-    `home` gives values of coordinates where a start gives none.
+    `home` gives values of coordinates where a start gives none; `drawn` belongs to the drawing.
     """
 
     kinetic: tuple[sympy.Expr, ...] = ()
@@ -48,6 +49,7 @@ class Contribution:
     coordinates: tuple[Coordinate, ...] = ()
     outputs: Mapping[str, sympy.Expr] = field(default_factory=dict)
     home: Mapping[Coordinate, float] = field(default_factory=dict)
+    drawn: tuple[Shape, ...] = ()
 
 
 class Element(Protocol):
@@ -201,6 +203,7 @@ def total(parts: Iterable[Contribution]) -> Contribution:
         tuple(dict.fromkeys(q for part in listed for q in part.coordinates)),
         {key: value for part in listed for key, value in part.outputs.items()},
         {key: value for part in listed for key, value in part.home.items()},
+        tuple(shape for part in listed for shape in part.drawn),
     )
 
 

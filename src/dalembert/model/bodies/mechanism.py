@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ import sympy
 from ...errors import ModelError
 from ..atoms import leaves
 from ..cache import Cache
-from ..drawing import Drawing
+from ..drawing import Drawing, Shape
 from ..named_points import position_outputs
 from ..symbols import Input
 from ..system import System
@@ -243,14 +243,15 @@ class Mechanism:
         plan: _Plan = self.cache.get(coordinates, lambda: make(self))
         return plan
 
-    def _drawing(self, plan: _Plan) -> Drawing | None:
-        """The geometry of the bodies; large mechanisms without any are not drawn."""
+    def _drawing(self, plan: _Plan, forces: tuple[Shape, ...]) -> Drawing | None:
+        """The geometry of the bodies, and arrows; large mechanisms without any are not drawn."""
         frames = (frame.body for joint in self.joints for frame in (joint.parent, joint.child))
         grounds = list({body: None for body in frames if body.is_ground and body.shapes})
         bodies = [*grounds[:1], *self.bodies]
         if len(bodies) > MOST_DRAWN and not any(body.shapes for body in bodies):
             return None
-        return mechanism_drawing(bodies, self.joints, plan.kinematics)
+        drawing = mechanism_drawing(bodies, self.joints, plan.kinematics)
+        return drawing and replace(drawing, shapes=(*drawing.shapes, *forces))
 
     def system(
         self,
@@ -292,7 +293,7 @@ class Mechanism:
             outputs={**found.outputs, **_reported(points, plan.kinematics), **(outputs or {})},
             home=found.home,
             name=self.name,
-            drawing=self._drawing(plan),
+            drawing=self._drawing(plan, found.drawn),
         )
 
 

@@ -57,7 +57,7 @@ _BY_TABLE: dict[str, tuple[str, ...]] = {
     "wheel": ("center", "radius", "angle", "axes", "spokes"),
     "body": ("at", "angle", "box", "ellipse", "polygon", "axes"),
     "vector": ("at", "components"),
-    "reaction": ("constraint", "at", "along"),
+    "reaction": ("constraint", "at", "along", "directions"),
     "text": ("at", "words"),
     "frame": ("at", "angle", "axes"),
 }
@@ -216,7 +216,7 @@ class _DrawingReader:
             return self.position(value, where, (2,))
         if key == "polygon":
             return self.positions(value, 0, where)
-        if key == "axes":
+        if key in ("axes", "directions"):
             return self.positions(value, 0, where)
         if key == "spokes":
             return round(self.number(value, where))

@@ -108,6 +108,9 @@ def _force(kernel: Kernel, shape: ReactionArrow) -> Array:
     if shape.constraint not in kernel.graph.reactions:
         what = f"The form {kernel.equations.form} has no reaction of `{shape.constraint}`"
         raise ModelError(what, ", ".join(kernel.graph.reactions), "name one of its constraints")
+    if shape.directions:
+        what = f"The page that runs has no arrow of the contact `{shape.constraint}`"
+        raise ModelError(what, "directions of its force", "draw it with along=(...)")
     force = ca.densify(kernel.graph.reactions[shape.constraint])
     along = shape.along or named_directly(shape.position, names)
     if along is not None:

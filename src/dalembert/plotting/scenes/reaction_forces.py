@@ -12,7 +12,7 @@ from ...errors import ModelError, nearest
 from ...model.drawing import ReactionArrow
 from ...runtime.gauss.constrained_solve import solve
 from ...typing import Expression
-from ..motion_samples import Array, evaluate, through
+from ..motion_samples import Array, evaluate, in_order, through
 
 if TYPE_CHECKING:
     from ...integrate.motion import Motion
@@ -21,7 +21,9 @@ __all__ = ["named_directly", "reaction_force"]
 
 
 def reaction_force(motion: Motion, shape: ReactionArrow, times: Array) -> Array:
-    """A reaction as a force (nt, d) at the point r(q) of its shape."""
+    """A reaction as a force (nt, d) at the point r(q) of its shape, or in its directions."""
+    if shape.directions:
+        return _contact_force(motion, shape, times)
     names = [q.name for q in motion.system.coordinates]
     if shape.constraint not in motion.reactions:
         guess = nearest(shape.constraint, motion.reactions)
@@ -47,6 +49,28 @@ def reaction_force(motion: Motion, shape: ReactionArrow, times: Array) -> Array:
     else:
         rows = _acting_at(motion, shape, force)
     return np.stack([through(motion.t, row, times) for row in rows], axis=-1)
+
+
+def _contact_force(motion: Motion, shape: ReactionArrow, times: Array) -> Array:
+    """Normal force and friction (nt, 1 + k) of a contact; straight between the stored times."""
+    if shape.constraint not in motion.contacts:
+        raise ModelError(
+            f"The motion has no contact `{shape.constraint}` whose force has directions",
+            ", ".join(motion.contacts) or "no contacts",
+            "name a one-sided constraint, or leave directions out",
+        )
+    history = motion.contacts[shape.constraint]
+    parts = [history.normal, *history.friction]
+    if len(parts) != len(shape.directions):
+        raise ModelError(
+            f"The force of the contact `{shape.constraint}` has {len(parts)} components",
+            f"{len(shape.directions)} directions",
+            "give the normal, and a tangent for each component of its friction",
+        )
+    order = in_order(motion.t)
+    return np.stack(
+        [np.interp(times, motion.t[order], np.asarray(part)[order]) for part in parts], axis=-1
+    )
 
 
 def named_directly(

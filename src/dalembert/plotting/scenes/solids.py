@@ -149,7 +149,8 @@ def solids_from(
 ) -> list[SceneSolid]:
     """The pieces of shapes from values (expressions, nt) of their expressions.
 
-    `force` gives the reactions (nt, d) of arrows. Values may be numbers or expressions of a graph.
+    `force` gives the reactions (nt, d) of arrows, or their components (nt, k) in k directions.
+    Values may be numbers or expressions of a graph.
     """
     found: list[SceneSolid] = []
     row, count_times = 0, table.shape[1]
@@ -159,7 +160,10 @@ def solids_from(
         scalars = table[row + count : row + count + numbers].T
         row += count + numbers
         if isinstance(shape, ReactionArrow):
-            vectors = np.concatenate([vectors, force(shape)[:, None]], axis=1)
+            pushed = force(shape)
+            if shape.directions:
+                pushed = (pushed[:, :, None] * vectors[:, 1:]).sum(axis=1)
+            vectors = np.concatenate([vectors[:, :1], pushed[:, None]], axis=1)
         found += _solids(shape, vectors, scalars)
     return found
 
@@ -170,7 +174,9 @@ def _vectors(shape: Shape, dimension: int) -> list[Sequence[Expression]]:
     match shape:
         case Vector():
             found = [shape.position, shape.components]
-        case PointMark() | Trace() | TextLabel() | ReactionArrow():
+        case ReactionArrow():
+            found = [shape.position, *shape.directions]
+        case PointMark() | Trace() | TextLabel():
             found = [shape.position]
         case Link() | Spring() | Ground():
             found = [shape.start, shape.end]
