@@ -18,6 +18,7 @@ PICTURES: tuple[Callable[[], None], ...] = (
     motions.wheel_cart_animation,
     motions.sleigh,
     motions.pendulum,
+    motions.chaos_map,
     motions.matrix_flows,
     motions.nonholonomic_energy,
     contact.contact,

@@ -75,6 +75,31 @@ def pendulum() -> None:
     still("pendulum.png", da.simulate(scenario).animate().overlay())
 
 
+def chaos_map() -> None:
+    """The mean MEGNO over the section x = 0 of the system of Henon and Heiles at E = 1/8."""
+    x, y = da.coordinates("x y")
+    kinetic, cubic = (x.dot**2 + y.dot**2) / 2, x**2 * y - y**3 / 3
+    system = da.System([x, y], kinetic=kinetic, potential=(x**2 + y**2) / 2 + cubic)
+    across, up = np.meshgrid(np.linspace(-0.42, 0.66, 500), np.linspace(-0.5, 0.5, 500))
+    square = 0.25 - up**2 - across**2 + 2 / 3 * across**3
+    inside = square > 0
+    speed, values = np.sqrt(square[inside]), np.full(across.shape, np.nan)
+    found = da.analysis.chaos_indicators(
+        system, {y: across[inside], y.dot: up[inside], x.dot: speed}, "mean_megno",
+        start={x: 0.0}, paired=True, span=(0, 1000), rtol=1e-8, atol=1e-8,
+    )  # fmt: skip
+    values[inside] = found["mean_megno"][:, -1]
+    picture = Picture(LIGHT, figsize=(6.4, 5.2), layout="constrained")
+    axes = picture.subplots()
+    extent = (across.min(), across.max(), up.min(), up.max())
+    shown = axes.imshow(
+        values, origin="lower", extent=extent, cmap="magma", vmin=1.0, vmax=30.0, aspect="auto"
+    )
+    picture.colorbar(shown, ax=axes, label="mean MEGNO at t = 1000", extend="both")
+    axes.set(xlabel="y", ylabel="y_dot", title="Henon-Heiles, E = 1/8, x = 0")
+    still("chaos-map.png", picture)
+
+
 def matrix_flows() -> None:
     """A free body on its momentum sphere, Toda's lattice sorting, and the drift of a spectrum by
     two methods of order 4.

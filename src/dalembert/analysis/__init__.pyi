@@ -4,6 +4,7 @@ from .overview.description import describe as describe
 from .proofs.existence import existence_bound as existence_bound
 from .proofs.zeros import find_zeros as find_zeros
 from .sensitivity.adjoint import gradient as gradient
+from .sensitivity.chaos import chaos_indicators as chaos_indicators
 from .sensitivity.fit import fit as fit
 from .sensitivity.forward import sensitivities as sensitivities
 from .sensitivity.grid import gridded_input as gridded_input

@@ -258,13 +258,16 @@ class FixedFields(RunFields):
 
 
 class LaneFields(RunFields):
-    """Many runs by Taylor coefficients, four at a time.
+    """Many runs by Taylor coefficients, eight at a time.
 
     `pivots` are the least pivots below which a run is doubtful, and below which its last state is
-    looked at.
+    looked at. A lane holds `n_full` numbers: the state, its deviations, and the integral of the
+    logarithm of the first of them where that is averaged. A deviation is kept as a vector times a
+    power of two (`lane_powers`).
     """
 
     lane_expansion: int
+    lane_sum: int
     lane_order: int
     lane_size: int
     n_parameters: int
@@ -287,6 +290,21 @@ class LaneFields(RunFields):
     run_steps: Integers
     pivots: Reals
     progress: Integers
+    # Constraint rows that are watched in each lane, as `row_reversed` leaves them.
+    lane_watch: Reals
+    # Deviations: how many, whether the first is averaged, programs that make them tangent.
+    n_full: int
+    n_deviations: int
+    is_averaged: int
+    position_tangent: int
+    velocity_tangent: int
+    lane_powers: Reals
+    lane_largest: Reals
+    lane_means: Reals
+    deviation_room: Reals
+    deviation_noted: Reals
+    deviation_sizes: Reals
+    run_deviations: Reals
 
 
 class TangentFields(KernelFields):

@@ -13,18 +13,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Unpack
 
-import casadi as ca
 import numpy as np
 
 from ...errors import ModelError
 from ...formulations.equations import Equations
 from ...integrate.motion import Motion
 from ...integrate.options import SimulateOptions
+from ...integrate.sensitivity.deviations import tangent_basis
 from ...model.flow_system import Flow
 from ...model.read_only import ReadOnlyArrays
 from ...model.scenario import Scenario
 from ...model.system import System
-from ...runtime.gauss.constrained_solve import rank
 from ...typing import Array, Span, Start
 from .question import Question, ask
 
@@ -132,7 +131,7 @@ def lyapunov(
     if len({segment.mode for segment in motion.segments}) > 1:
         what = "Lyapunov exponents are those of a motion without changes of contacts"
         raise ModelError(what, f"{len(motion.modes)} changes", "end the span before the first")
-    basis = _tangent_basis(question, seed)
+    basis = _directions(question, seed)
     dimension = len(basis)
     wanted = dimension if count is None else int(count)
     if not 1 <= wanted <= dimension:
@@ -154,18 +153,10 @@ def lyapunov(
     return _averaged(question, dimension, np.array(times), np.array(growth))
 
 
-def _tangent_basis(question: Question, seed: int) -> Array:
+def _directions(question: Question, seed: int) -> Array:
     """Orthonormal random admissible directions at the start, (dimension, n_state)."""
-    run, kernel = question.runs[0], question.kernel
-    symbols = kernel.algebra.vector(kernel.equations.state)
-    residual = ca.vertcat(kernel.graph.position.residual, kernel.graph.velocity.residual)
+    basis = tangent_basis(question.runs[0])
     random = np.random.default_rng(seed)
-    basis = np.eye(run.ns)
-    if residual.numel():
-        rows = ca.densify(ca.jacobian(residual, symbols))
-        function, free = ca.Function("rows", kernel._inputs(), [rows]), len(kernel.free_inputs)
-        start = (run.times[0], run.states[0], question.values, np.zeros(free), np.zeros(0))
-        basis = rank(np.asarray(function(*start), dtype=float)).null_space
     turn = np.linalg.qr(random.normal(size=(basis.shape[1], basis.shape[1])))[0]
     return np.ascontiguousarray((basis @ turn).T)
 

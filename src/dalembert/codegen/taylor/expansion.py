@@ -11,7 +11,7 @@ follow from those of its arguments (R. E. Moore; A. Jorba and M. Zou, Experiment
 
 A sum runs over j = 1 .. k - 1 of coefficients that are known before order k begins, and two terms
 more. All sums of an order are made first, a dozen at a time in registers; then the instructions
-follow one after another. One trajectory takes four values of j at a time; with four lanes, four
+follow one after another. One trajectory takes four values of j at a time; with lanes, as many
 trajectories go together, and none of them knows of the others.
 """
 
@@ -43,11 +43,15 @@ class Expansion:
     Attributes
     ----------
     address : int
+    sum_address : int
+        Native code for the states after steps: t takes the steps, y the states, p the order, w the
+        coefficients, out the new states.
     work_size, out_size : int
         Doubles of w and of out.
     """
 
     address: int
+    sum_address: int
     work_size: int
     out_size: int
     lanes: int
@@ -58,11 +62,12 @@ def expansion(program: Program, n_state: int, lanes: int = 1) -> Expansion:
     """The expansion of the motion whose rates (n_state) and health (1) a program computes."""
     name = f"taylor{lanes}"
     writer = _ExpansionWriter(expanded(program), n_state, lanes)
-    text = writer.module(name)
-    library = NativeLibrary(object_code(text, 2), [name])
+    names = [name, f"{name}_sum"]
+    library = NativeLibrary(object_code(writer.module(*names), 2), names)
     work_size = writer.text.work_place + writer.text.work_size
     return Expansion(
-        library.addresses[name],
+        library.addresses[names[0]],
+        library.addresses[names[1]],
         work_size,
         lanes * (1 + (HIGHEST_ORDER + 1) * n_state),
         lanes,
@@ -86,8 +91,25 @@ class _ExpansionWriter:
         for step in self.live:
             self.rules.prepare(step)
 
-    def module(self, name: str) -> str:
+    def module(self, name: str, sum_name: str) -> str:
         """The module, as LLVM assembly."""
+        text = self.text
+        self._coefficients(name)
+        arguments = ", ".join(f"ptr noalias %{name}" for name in (*INPUTS, "out"))
+        text.line(f"define void @{sum_name}({arguments}) #1 {{")
+        text.label("begin")
+        text.line(f"%h = load {text.type}, ptr %t, align 8")
+        text.line("%order.real = load double, ptr %p, align 8")
+        text.line("%highest = fptosi double %order.real to i64")
+        previous = "begin"
+        for first in range(0, self.n_state, GROUP):
+            places = range(first, min(first + GROUP, self.n_state))
+            previous = text.polynomials(first, previous, places, self.n_state)
+        text.line("ret void")
+        text.line("}")
+        return text.module()
+
+    def _coefficients(self, name: str) -> None:
         text = self.text
         arguments = ", ".join(f"ptr noalias %{name}" for name in (*INPUTS, "out"))
         text.line(f"define void @{name}({arguments}) #1 {{")
@@ -102,7 +124,6 @@ class _ExpansionWriter:
         text.label("end")
         text.line("ret void")
         text.line("}")
-        return text.module()
 
     def _order_zero(self) -> None:
         text, rules = self.text, self.rules

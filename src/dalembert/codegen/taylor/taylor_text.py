@@ -72,7 +72,8 @@ class TaylorText:
 
     def module(self) -> str:
         """All lines with the declarations they need."""
-        return "\n".join([*self.lines, *sorted(self.declared), "attributes #1 = { nounwind }"])
+        attributes = 'attributes #1 = { nounwind "prefer-vector-width"="512" }'
+        return "\n".join([*self.lines, *sorted(self.declared), attributes])
 
     # -- arithmetic --------------------------------------------------------------------------------
 
@@ -226,6 +227,35 @@ class TaylorText:
         self.label(after)
         for name, key in zip(names, sums, strict=True):
             totals[key] = f"{name}n" if self.lanes > 1 else self._reduced(f"{name}n", vector)
+        return after
+
+    def polynomials(self, number: int, previous: str, places: Sequence[int], count: int) -> str:
+        """Store the sums of some expansions by Horner's rule; returns the label that follows.
+
+        %h are the steps, %highest the order, and %w the coefficients (order + 1, count).
+        """
+        head, after, step = f"horner{number}", f"summed{number}", f"%i{number}"
+        self.line(f"br label %{head}")
+        self.label(head)
+        self.line(f"{step} = phi i64 [ %highest, %{previous} ], [ {step}n, %{head} ]")
+        sums = {place: f"%p{place}" for place in places}
+        for name in sums.values():
+            zero = f"[ zeroinitializer, %{previous} ]"
+            self.line(f"{name} = phi {self.type} {zero}, [ {name}n, %{head} ]")
+        row = self.named(f"mul i64 {step}, {count * self.lanes}")
+        for place, name in sums.items():
+            own = self.named(f"getelementptr double, ptr %w, i64 {place * self.lanes}")
+            address = self.named(f"getelementptr double, ptr {own}, i64 {row}")
+            term = self.named(f"load {self.type}, ptr {address}, align 8")
+            higher = self.multiplied(name, "%h")
+            self.line(f"{name}n = fadd contract {self.type} {higher}, {term}")
+        self.line(f"{step}n = sub i64 {step}, 1")
+        again = self.named(f"icmp sgt i64 {step}n, 0")
+        self.line(f"br i1 {again}, label %{head}, label %{after}")
+        self.label(after)
+        for place, name in sums.items():
+            change = self.multiplied(f"{name}n", "%h")
+            self.store(self.added(self.load("y", place), change), "out", place)
         return after
 
     def _reduced(self, value: str, vector: str) -> str:

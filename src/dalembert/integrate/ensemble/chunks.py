@@ -35,6 +35,7 @@ from ..state_symbols import reported_symbols
 from ..task import Task
 from ..termination import leaves_rows_out
 from .batch_functions import kept_rowwise
+from .indicators import Indicators
 
 if TYPE_CHECKING:
     from ...runtime.context import Context
@@ -64,10 +65,13 @@ class RunPlan:
         one.
     given : tuple of str
         The symbols whose start is given, in the order of the columns of start values.
+    indicators : Indicators or None
+        What is found from deviations along every run.
     """
 
     task: Task
     given: tuple[str, ...]
+    indicators: Indicators | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _programs: dict[Any, int] = field(default_factory=dict, repr=False, compare=False)
     cache: Cache = field(default_factory=lambda: Cache("plan"), repr=False, compare=False)
@@ -124,6 +128,16 @@ class RunPlan:
         times: Array | None = self.task.at
         assert times is not None
         return times
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what is kept beside the states, at the same times."""
+        return () if self.indicators is None else self.indicators.names
+
+    @property
+    def elapsed(self) -> Array:
+        """The times that have passed since the start, (nt,)."""
+        return self.times - self.task.span[0]
 
     @cached_property
     def order(self) -> IntArray:
@@ -204,12 +218,14 @@ class Reached:
         How a run ended that was made.
     statistics : mapping of name to array (k,)
         At least "steps".
+    outputs : array (k, nt, n_outputs) or None
     """
 
     states: Any
     codes: Any
     endings: list[Termination | None]
     statistics: dict[str, Any]
+    outputs: Any = None
 
 
 @dataclass(frozen=True)
@@ -229,6 +245,8 @@ class Results:
         is none.
     starts : array (k, n_symbols)
         The consistent starts that were used.
+    outputs : array (k, nt, n_outputs)
+        What the plan asks for beside the states.
     cpu_seconds : float
         What the runs took of a processor.
     """
@@ -240,6 +258,7 @@ class Results:
     steps: Any
     drift: Any
     starts: Any
+    outputs: Any
     cpu_seconds: float = 0.0
 
     @property
@@ -261,12 +280,14 @@ class Results:
             steps=np.zeros(count, np.int64),
             drift=np.full(count, np.nan),
             starts=np.full((count, n), np.nan),
+            outputs=np.full((count, nt, len(plan.outputs)), np.nan),
         )
 
     def put(self, here: slice | IntArray, part: Results) -> None:
         """Enter the results of a chunk at its places, a slice or an array of int."""
         self.states[here], self.codes[here], self.steps[here] = part.states, part.codes, part.steps
         self.drift[here], self.starts[here] = part.drift, part.starts
+        self.outputs[here] = part.outputs
         places = range(here.start, here.stop) if isinstance(here, slice) else here
         for place, message, told in zip(places, part.messages, part.diagnostics, strict=True):
             self.messages[place], self.diagnostics[place] = message, told
@@ -326,7 +347,7 @@ def run_chunk(
     from .starts import consistent_states
 
     began, results = clock.thread_time(), Results.empty(plan, len(parameters), LEFT)
-    if plan.is_light:
+    if plan.is_light and (plan.indicators is None or plan.task.method == "taylor"):
         starts, fine = consistent_states(plan, parameters, values)
         places = np.flatnonzero(fine)
         if places.size:
@@ -337,6 +358,8 @@ def run_chunk(
             results.codes[place] = NOT_RUN
         else:
             task = plan.task_of(parameters[place], values[place], first + int(place))
+            if plan.indicators is not None:  # deviations go along the steps of this method
+                task = replace(task, method="dop853")
             _keep_driven(plan, results, int(place), values[place], task, stop)
     return replace(results, cpu_seconds=clock.thread_time() - began)
 
@@ -351,6 +374,8 @@ def _keep(
 ) -> None:
     """Take over what an engine found, with all velocities and the drift of the energy."""
     results.codes[places] = reached.codes
+    if reached.outputs is not None:
+        results.outputs[places] = reached.outputs
     results.steps[places] = reached.statistics["steps"]
     for place, ending in zip(places.tolist(), reached.endings, strict=True):
         if ending is not None:
@@ -391,15 +416,19 @@ def _keep_driven(
     stop: Callable[[], bool],
 ) -> None:
     """Make one run by the driver, with contacts, events and changes of independent velocities."""
+    from ..sensitivity.deviations import indicators_along
     from .engine import driven
 
     results.states[place] = np.nan
+    results.outputs[place] = np.nan
     if not (np.isfinite(task.parameters).all() and np.isfinite(values).all()):
         results.codes[place] = REFUSED
         results.messages[place] = _not_finite(plan, task.parameters, values)
         return
     try:
         motion = driven(task, stop)
+        if plan.indicators is not None and motion.success:
+            results.outputs[place] = indicators_along(motion, plan.indicators, plan.times)
     except DalembertError as error:
         code = CODE[
             Outcome.CONTRADICTORY if isinstance(error, ContradictionError) else Outcome.SINGULAR

@@ -171,9 +171,9 @@ class Ensemble(ReadOnlyArrays):
         return math.prod(self.shape)
 
     def __getitem__(self, name: Symbol) -> Array:
-        r"""A state symbol, (\*shape, nt), or a value that differs from run to run, (\*shape)."""
+        r"""A state symbol or an output, (\*shape, nt), or a value that differs from run to run."""
         key = getattr(name, "name", name)
-        if key in self.table.symbols:
+        if key in self.table.symbols or key in self.table.outputs:
             return read_only(self.columns[key][...])
         if key == "t":
             return self.t
@@ -181,7 +181,7 @@ class Ensemble(ReadOnlyArrays):
             dims, values = self.table.coordinates[key]
             places = [slice(None) if d in dims else None for d in self.table.dims]
             return np.broadcast_to(np.asarray(values)[tuple(places)], self.shape)
-        known = [*self.table.symbols, *self.table.coordinates, "t"]
+        known = [*self.table.symbols, *self.table.outputs, *self.table.coordinates, "t"]
         near = nearest(str(key), known)
         raise ModelError(
             f"The ensemble has no `{key}`",
@@ -191,10 +191,11 @@ class Ensemble(ReadOnlyArrays):
 
     @property
     def final(self) -> dict[str, Array]:
-        """The last state of every run by symbol, (\\*shape) each."""
+        """The last state and outputs of every run by name, (\\*shape) each."""
         first, last = self.statistics["span"]
         place = int(np.argmax(self.t) if last >= first else np.argmin(self.t))
-        return {name: read_only(self.columns[name][..., place]) for name in self.table.symbols}
+        names = (*self.table.symbols, *self.table.outputs)
+        return {name: read_only(self.columns[name][..., place]) for name in names}
 
     @cached_property
     def outcomes(self) -> NDArray[np.object_]:
@@ -288,7 +289,9 @@ class Ensemble(ReadOnlyArrays):
         import xarray as xr
 
         table, own = self.table, self.table.own_names
-        found: dict[str, Any] = {name: self[name].copy() for name in table.symbols}
+        found: dict[str, Any] = {
+            name: self[name].copy() for name in (*table.symbols, *table.outputs)
+        }
         found |= {own["steps"]: self.steps.copy(), own["energy_drift"]: self.energy_drift.copy()}
         found |= {own["message"]: self.messages.copy(), own["outcome"]: self.codes.copy()}
         found[own["diagnostics"]] = self.diagnostics.copy()

@@ -1,4 +1,4 @@
-"""The native loop of many Taylor runs: four lanes with one run each, refilled when a run ends.
+"""The native loop of many Taylor runs: eight lanes with one run each, refilled when a run ends.
 
 A lane has its own time, step and run. What it computes does not depend on the others: every
 operation goes lane by lane. A run that meets trouble is left, for the driver to tell what happened.
@@ -12,11 +12,17 @@ from ...codegen.native.language import Reals, call_program, native, rare
 from ...codegen.passes.solve_limits import HEALTHY
 from ...runtime.gauss.solve_status import REGULAR
 from ...runtime.projection import evaluate, project
+from ..events.watches import row_reversed
 from ..run_fields import LaneFields
+from .lane_deviations import (
+    LANES,
+    begin_deviations,
+    bound_deviations,
+    end_deviations,
+    look_at,
+)
 
 __all__ = ["LANES", "advance_lanes", "fill_lanes"]
-
-LANES = 4
 
 #: Codes of runs: went to its end, left to the driver, may deserve a diagnostic.
 FINISHED, LEFT, DOUBTFUL = 0, -2, -3
@@ -25,9 +31,53 @@ INFINITY = float("inf")
 
 
 @native
+def enter_parameters(context: LaneFields, lane: int) -> None:
+    """Let the programs of the kernel see the parameters of a lane."""
+    own, parameters = context.parameters, context.lane_parameters
+    for i in range(context.n_parameters):
+        own[i] = parameters[i * LANES + lane]
+
+
+@native
+def is_reversed(context: LaneFields, lane: int, t: float, y: Reals) -> bool:
+    """Whether a watched row of a lane reversed or vanished since the last look at it."""
+    count = context.n_watched
+    width = context.n_watch_entries + 2 * count
+    own = context.lane_watch + lane * (2 * width + count + 2 + context.n_state)
+    context.watch_old, context.watch_new = own, own + width
+    context.watch_largest = own + 2 * width
+    context.watch_state = own + (2 * width + count + 1)
+    found = row_reversed(context, t, y)
+    for i in range(width):
+        own[i] = own[width + i]
+    return found
+
+
+@rare
+def begin_lane(context: LaneFields, lane: int) -> None:
+    """Look at the watched rows of a new run, and make its deviations."""
+    ns, y, states = context.n_full, context.stage, context.lane_states
+    clock, fine = context.clock, True
+    enter_parameters(context, lane)
+    for i in range(ns):
+        y[i] = states[i * LANES + lane]
+    if context.watch_program != 0:
+        count = context.n_watched
+        size = 2 * (context.n_watch_entries + 2 * count) + count + 2 + context.n_state
+        own = context.lane_watch + lane * size
+        for i in range(size):
+            own[i] = 0.0
+        fine = not is_reversed(context, lane, clock.t, y)
+    if context.n_deviations > 0:
+        fine = begin_deviations(context, lane, clock.t, y) and fine
+    for i in range(ns):
+        states[i * LANES + lane] = y[i] if fine else INFINITY  # the lane is then left
+
+
+@native
 def load_lane(context: LaneFields, lane: int) -> None:
     """Begin the next run in a lane; no run (-1) where there is none."""
-    ns, np, nt = context.n_state, context.n_parameters, context.n_at
+    ns, np, nt = context.n_full, context.n_parameters, context.n_at
     clock, progress = context.clock, context.progress
     runs, nexts, steps = context.lane_run, context.lane_next, context.lane_steps
     times, states, parameters = context.lane_times, context.lane_states, context.lane_parameters
@@ -46,12 +96,18 @@ def load_lane(context: LaneFields, lane: int) -> None:
     steps[lane] = 0
     sizes = context.lane_sizes
     sizes[lane] = 0.0
+    if context.watch_program != 0 or context.n_deviations > 0:
+        begin_lane(context, lane)
     at, found = context.at, context.run_states + run * nt * ns
+    count = context.n_deviations
+    noted = context.run_deviations + run * nt * (count + 2)
     forward = clock.t_end >= clock.t
     k = 0
     while k < nt and ((forward and at[k] <= clock.t) or (not forward and at[k] >= clock.t)):
         for i in range(ns):
-            found[k * ns + i] = start[i]
+            found[k * ns + i] = states[i * LANES + lane]
+        if count > 0:
+            noted[k * (count + 2) + count] = 1.0
         k += 1
     nexts[lane] = k
 
@@ -64,7 +120,7 @@ def fill_lanes(context: LaneFields) -> None:
     for lane in range(LANES):
         load_lane(context, lane)
         if runs[lane] < 0 and lane > 0:
-            for i in range(context.n_state):
+            for i in range(context.n_full):
                 states[i * LANES + lane] = states[i * LANES + lane - 1]
             for i in range(context.n_parameters):
                 parameters[i * LANES + lane] = parameters[i * LANES + lane - 1]
@@ -73,10 +129,8 @@ def fill_lanes(context: LaneFields) -> None:
 @rare
 def last_is_doubtful(context: LaneFields, lane: int) -> bool:
     """Whether the least pivot ratio at the last state of a lane calls for a diagnostic."""
-    own, parameters, info = context.parameters, context.lane_parameters, context.info
-    for i in range(context.n_parameters):
-        own[i] = parameters[i * LANES + lane]
-    times, states, y = context.lane_times, context.lane_states, context.stage
+    enter_parameters(context, lane)
+    times, states, y, info = context.lane_times, context.lane_states, context.stage, context.info
     for i in range(context.n_state):
         y[i] = states[i * LANES + lane]
     bounds = context.pivots
@@ -101,13 +155,13 @@ def end_run(context: LaneFields, lane: int, code: int) -> None:
 
 @native
 def lane_sizes(context: LaneFields) -> None:
-    """The step of every lane by its last two terms, and the states after it."""
-    ns, order = context.n_state, context.lane_order
+    """The step of every lane by its last two terms, and its numbers after it."""
+    ns, full, order = context.n_state, context.n_full, context.lane_order
     clock, atol = context.clock, context.atol
-    times, states, new = context.lane_times, context.lane_states, context.lane_new
+    times, states = context.lane_times, context.lane_states
     found, sizes = context.lane_found + LANES, context.lane_sizes
     most, before = sizes + LANES, sizes + 2 * LANES
-    last, other = found + order * ns * LANES, found + (order - 1) * ns * LANES
+    last, other = found + order * full * LANES, found + (order - 1) * full * LANES
     rtol = clock.rtol
     for lane in range(LANES):
         most[lane] = 0.0
@@ -117,6 +171,8 @@ def lane_sizes(context: LaneFields) -> None:
             scale = 1.0 / (atol[i] + rtol * abs(states[i * LANES + lane]))
             most[lane] = max(most[lane], abs(last[i * LANES + lane]) * scale)
             before[lane] = max(before[lane], abs(other[i * LANES + lane]) * scale)
+    if context.n_deviations > 0:
+        bound_deviations(context, last, other, most, before)
     for lane in range(LANES):
         # The larger of most h^K and before h^(K-1), with the last step for one h: a single power.
         guess = abs(sizes[lane])
@@ -131,35 +187,21 @@ def lane_sizes(context: LaneFields) -> None:
         sizes[lane] = (
             left if abs(left) < 1.1 * size else (times[lane] + step) - times[lane]
         )  # what the clock can tell
-    # Horner's rule in registers, one for each lane.
-    h0, h1, h2, h3 = sizes[0], sizes[1], sizes[2], sizes[3]
-    for i in range(ns):
-        row, start, result = last + i * LANES, states + i * LANES, new + i * LANES
-        s0, s1, s2, s3 = row[0], row[1], row[2], row[3]
-        for k in range(order - 1, 0, -1):
-            row = found + (k * ns + i) * LANES
-            s0, s1, s2, s3 = s0 * h0 + row[0], s1 * h1 + row[1], s2 * h2 + row[2], s3 * h3 + row[3]
-        result[0], result[1], result[2], result[3] = (
-            start[0] + s0 * h0,
-            start[1] + s1 * h1,
-            start[2] + s2 * h2,
-            start[3] + s3 * h3,
-        )
+    new, work, inputs = context.lane_new, context.lane_work, context.input_values
+    call_program(context.lane_sum, sizes, states, work, inputs, found, new)
 
 
 @native
 def projected(context: LaneFields, lane: int, t: float, y: Reals) -> bool:
     """Bring a state of a lane to its constraints; whether that went well."""
-    own, parameters = context.parameters, context.lane_parameters
-    for i in range(context.n_parameters):
-        own[i] = parameters[i * LANES + lane]
+    enter_parameters(context, lane)
     return project(context, t, y, 0, 1, 8) == 0
 
 
 @native
 def within(context: LaneFields, lane: int, elapsed: float, y: Reals) -> None:
-    """y <- the state of a lane a time after the beginning of its step."""
-    ns, order = context.n_state, context.lane_order
+    """y <- the numbers of a lane a time after the beginning of its step."""
+    ns, order = context.n_full, context.lane_order
     found, states = context.lane_found + (LANES + lane), context.lane_states
     for i in range(ns):
         value = 0.0
@@ -175,7 +217,7 @@ def is_sound(context: LaneFields, lane: int) -> bool:
     found, new, clock = context.lane_found, context.lane_new, context.clock
     if not found[lane] > HEALTHY:
         return False
-    for i in range(context.n_state):
+    for i in range(context.n_full):
         if not abs(new[i * LANES + lane]) < INFINITY:
             return False
     size, t = abs(sizes[lane]), times[lane]
@@ -183,12 +225,39 @@ def is_sound(context: LaneFields, lane: int) -> bool:
 
 
 @native
+def store(context: LaneFields, lane: int, y: Reals, noted: Reals) -> None:
+    """Store the state of a lane at the next requested time, with what its deviations say."""
+    ns, nt, count = context.n_full, context.n_at, context.n_deviations
+    runs, nexts = context.lane_run, context.lane_next
+    place = runs[lane] * nt + nexts[lane]
+    found = context.run_states + place * ns
+    for i in range(ns):
+        found[i] = y[i]
+    if count > 0:
+        row = context.run_deviations + place * (count + 2)
+        for i in range(count + 2):
+            row[i] = noted[i]
+    nexts[lane] += 1
+
+
+@native
+def completed(context: LaneFields, lane: int, elapsed: float, t: float, y: Reals) -> bool:
+    """Bring a state in a lane's step to its constraints, with its deviations; whether it went."""
+    if context.projects != 0 and not projected(context, lane, t, y):
+        return False
+    if context.n_deviations > 0:
+        enter_parameters(context, lane)
+        return look_at(context, lane, elapsed, y, context.deviation_noted)
+    return True
+
+
+@native
 def finish_lane(context: LaneFields, lane: int) -> int:
     """Store requested times in a lane's step and accept it; 1 if the run goes on, else its code."""
-    ns, nt = context.n_state, context.n_at
+    ns, nt = context.n_full, context.n_at
     clock, at, y = context.clock, context.at, context.stage
     times, states, new = context.lane_times, context.lane_states, context.lane_new
-    runs, nexts, steps = context.lane_run, context.lane_next, context.lane_steps
+    nexts, steps, noted = context.lane_next, context.lane_steps, context.deviation_noted
     sizes = context.lane_sizes
     if not is_sound(context, lane) or steps[lane] >= context.most_steps:
         return LEFT
@@ -198,25 +267,26 @@ def finish_lane(context: LaneFields, lane: int) -> int:
     t, h = times[lane], sizes[lane]
     ends = h == clock.t_end - t
     t_new = clock.t_end if ends else t + h
-    found = context.run_states + runs[lane] * nt * ns
     while nexts[lane] < nt:
         wanted = at[nexts[lane]]
         if (h > 0.0 and wanted >= t_new) or (h < 0.0 and wanted <= t_new):
             break
         within(context, lane, wanted - t, y)
-        if context.projects != 0 and not projected(context, lane, wanted, y):
+        if not completed(context, lane, wanted - t, wanted, y):
             return LEFT
-        for i in range(ns):
-            found[nexts[lane] * ns + i] = y[i]
-        nexts[lane] += 1
+        store(context, lane, y, noted)
     for i in range(ns):
         y[i] = new[i * LANES + lane]
-    if context.projects != 0 and not projected(context, lane, t_new, y):
+    if not completed(context, lane, h, t_new, y):
         return LEFT
+    if context.watch_program != 0:
+        enter_parameters(context, lane)
+        if is_reversed(context, lane, t_new, y):
+            return LEFT
     while nexts[lane] < nt and at[nexts[lane]] == t_new:
-        for i in range(ns):
-            found[nexts[lane] * ns + i] = y[i]
-        nexts[lane] += 1
+        store(context, lane, y, noted)
+    if context.n_deviations > 0:
+        end_deviations(context, lane, y, noted)
     for i in range(ns):
         states[i * LANES + lane] = y[i]
     times[lane] = t_new

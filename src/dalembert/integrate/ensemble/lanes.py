@@ -1,4 +1,4 @@
-"""The engine of the Taylor method for many runs: four at a time in vector lanes.
+"""The engine of the Taylor method for many runs: eight at a time in vector lanes.
 
 Lanes have no words. A run that may deserve a diagnostic on its digits is made alone, from its
 start, which tells.
@@ -7,6 +7,7 @@ start, which tells.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,16 +15,23 @@ import numpy as np
 
 from ...codegen.native.native_module import NativeModule, aligned_zeros
 from ...runtime.context import Context
+from ...runtime.kernel_derivatives import ReferencePoint
 from ...typing import Array, BoolArray, IntArray
 from ..diagnostics import MANY_STEPS, STIFF, coarse_times, decay_in_step, few_digits, weak_pivot
-from ..events.watches import is_controlled, is_watched
-from ..methods.adaptive.taylor_programs import kernel_expansion, taylor_order
+from ..events.watches import is_controlled, row_watch
+from ..methods.adaptive.taylor_programs import (
+    kernel_expansion,
+    taylor_order,
+    variational_expansion,
+)
 from ..outcome import Outcome, Termination
 from ..run_fields import LaneFields
+from ..sensitivity.tangent_run import tangent_projection
 from ..tolerances import LEAST_RTOL, LOCAL_SHARE
 from . import lane_steps as lanes
 from .chunks import CODE, LEFT, NOT_RUN, Reached, RunPlan
 from .engine import one_by_one
+from .indicators import Deviations, Indicators
 
 __all__ = ["by_lanes"]
 
@@ -48,11 +56,7 @@ def lane_functions() -> dict[str, Any]:
 
 def by_lanes(plan: RunPlan, parameters: Array, starts: Array, stop: Callable[[], bool]) -> Reached:
     """Make runs by Taylor coefficients (`chunks.register_engine`); leave trouble to the driver."""
-    if (
-        plan.task.first_step is not None
-        or is_controlled(plan.kernel, plan.task)
-        or is_watched(plan.kernel)
-    ):
+    if plan.task.first_step is not None or is_controlled(plan.kernel, plan.task):
         return one_by_one(plan, parameters, starts, stop)
     count, nt, ns = len(parameters), len(plan.times), plan.kernel.n_state
     good = np.ones(count, bool)
@@ -69,7 +73,7 @@ def by_lanes(plan: RunPlan, parameters: Array, starts: Array, stop: Callable[[],
     codes[codes == lanes.FINISHED] = CODE[Outcome.FINISHED]
     places = np.argsort(plan.order, kind="stable")
     states, steps = np.full((count, nt, ns), np.nan), np.zeros(count, np.int64)
-    states[good], steps[good] = chunk.states[:, places], chunk.steps
+    states[good], steps[good] = chunk.states[:, places, :ns], chunk.steps
     finished = codes == CODE[Outcome.FINISHED]
     about_times = coarse_times(plan.task)
     ended = Termination(Outcome.FINISHED, "", (about_times,) if about_times else ())
@@ -79,6 +83,11 @@ def by_lanes(plan: RunPlan, parameters: Array, starts: Array, stop: Callable[[],
         [ended if is_finished else None for is_finished in finished.tolist()],
         {"steps": steps},
     )
+    if plan.indicators is not None:
+        reached.codes[codes == lanes.DOUBTFUL] = LEFT
+        outputs = np.full((count, nt, len(plan.indicators.names)), np.nan)
+        outputs[good] = plan.indicators.values(plan.elapsed, chunk.deviations(places))
+        return replace(reached, outputs=outputs)
     again = np.flatnonzero(
         (codes == lanes.DOUBTFUL)
         | finished
@@ -124,16 +133,25 @@ class _Chunk:
     """The arrays of some runs."""
 
     def __init__(self, plan: RunPlan, parameters: Array, starts: Array) -> None:
-        task, kernel = plan.task, plan.kernel
+        task, kernel, asked = plan.task, plan.kernel, plan.indicators
+        self.ns, self.asked = kernel.n_state, asked
         with plan._lock:
-            found = kernel_expansion(kernel, lanes.LANES)
+            found = (
+                kernel_expansion(kernel, lanes.LANES)
+                if asked is None
+                else variational_expansion(kernel, asked.count, asked.is_averaged, lanes.LANES)
+            )
             self.context = Context(kernel, task.parameters, LaneFields)
             if task.project and kernel.is_constrained:
                 self.context.prepare_projection()
                 self.context.complete()
                 self.context.fields.projects = 1
-        bind, fields, ns = self.context.fields.bind, self.context.fields, kernel.n_state
-        count = len(parameters)
+        if asked is not None:
+            columns = np.tile(asked.directions(self.ns).ravel(), (len(starts), 1))
+            integrals = np.zeros((len(starts), int(asked.is_averaged)))
+            starts = np.hstack([starts, columns, integrals])
+        bind, fields = self.context.fields.bind, self.context.fields
+        count, self.full = starts.shape[0], starts.shape[1] if len(starts) else self.ns
         clock = fields.clock
         clock.t, clock.t_end = task.span
         clock.rtol = max(LOCAL_SHARE * task.rtol, LEAST_RTOL)
@@ -141,14 +159,14 @@ class _Chunk:
         order = taylor_order(clock.rtol)
         at = bind("at", np.ascontiguousarray(plan.times[plan.order]))
         bind("atol", LOCAL_SHARE * task.atol)
-        bind("stage", np.zeros(ns))
+        bind("stage", np.zeros(self.full))
         bind("lane_work", aligned_zeros(found.work_size))[0] = order
         bind("lane_found", aligned_zeros(found.out_size))
         for name, size in (
             ("lane_times", 1),
-            ("lane_states", ns),
+            ("lane_states", self.full),
             ("lane_parameters", max(1, parameters.shape[1])),
-            ("lane_new", ns),
+            ("lane_new", self.full),
             ("lane_sizes", 3),
         ):
             bind(name, aligned_zeros(size * lanes.LANES))
@@ -156,21 +174,70 @@ class _Chunk:
             bind(name, np.zeros(lanes.LANES, np.int64))
         bind("run_parameters", np.ascontiguousarray(parameters, dtype=float))
         bind("run_starts", np.ascontiguousarray(starts, dtype=float))
-        self.states = bind("run_states", np.full((count, len(at), ns), np.nan))
+        self.states = bind("run_states", np.full((count, len(at), self.full), np.nan))
         self.codes = bind("run_codes", np.full(count, UNTOUCHED, np.int64))
         self.steps = bind("run_steps", np.zeros(count, np.int64))
         bind("pivots", np.array([MARGIN, NEAR]) * weak_pivot(task))
         bind("progress", np.zeros(1, np.int64))
         for name, value in (
             ("lane_expansion", found.address),
+            ("lane_sum", found.sum_address),
             ("lane_order", order),
             ("lane_size", found.work_size),
             ("n_parameters", parameters.shape[1]),
             ("n_runs", count),
             ("most_steps", task.max_steps),
             ("n_at", len(at)),
+            ("n_full", self.full),
         ):
             setattr(fields, name, value)
+        with plan._lock:
+            self._watch(plan)
+            if asked is not None and count:
+                self._deviate(plan, asked, parameters[0], starts[0, : self.ns])
+
+    def _watch(self, plan: RunPlan) -> None:
+        """Let every lane watch the constraint rows that can vanish."""
+        watch, fields = row_watch(plan.kernel), self.context.fields
+        if watch is None:
+            return
+        count = len(watch.numbers)
+        size = 2 * (watch.entries + 2 * count) + count + 2 + self.ns
+        fields.bind("lane_watch", np.zeros(lanes.LANES * size))
+        fields.n_watch_entries, fields.n_watched = watch.entries, count
+        fields.watch_program = watch.address
+
+    def _deviate(self, plan: RunPlan, asked: Indicators, parameters: Array, start: Array) -> None:
+        """Let deviations go along, tangent to the constraints."""
+        count, fields = asked.count, self.context.fields
+        fields.n_deviations, fields.is_averaged = count, int(asked.is_averaged)
+        for name, size in (
+            ("lane_powers", count * lanes.LANES),
+            ("lane_largest", lanes.LANES),
+            ("lane_means", lanes.LANES),
+            ("deviation_room", count * self.ns + 1),
+            ("deviation_noted", count + 2),
+            ("deviation_sizes", lanes.LANES),
+        ):
+            fields.bind(name, np.zeros(size))
+        shape = (*self.states.shape[:2], count + 2)
+        self.noted = fields.bind("run_deviations", np.zeros(shape))
+        if fields.projects:
+            instant = ReferencePoint(float(plan.task.span[0]), start, parameters)
+            found = tangent_projection(plan.kernel, instant, count)
+            fields.position_tangent, fields.velocity_tangent = found
+
+    def deviations(self, places: IntArray) -> Deviations:
+        """What the deviations of the runs are at the requested times, in the order of `places`."""
+        assert self.asked is not None
+        count, ns = self.asked.count, self.ns
+        if not len(self.codes):
+            return Deviations.empty(len(places), count, ns)
+        states, noted = self.states[:, places], self.noted[:, places]
+        columns = states[:, :, ns : ns * (count + 1)].reshape(*states.shape[:2], count, ns)
+        integral = states[:, :, -1]
+        powers, largest, means = np.split(noted, [count, count + 1], axis=2)
+        return Deviations(columns, powers, largest, means, integral)
 
     def follow(self, stop: Callable[[], bool]) -> None:
         """Run all of them, or until it is enough."""

@@ -73,6 +73,8 @@ class Table(ReadOnlyArrays):
         What was simulated and how.
     with_diagnostics : bool
         Whether diagnostics are a variable; stores of earlier versions have them in messages alone.
+    outputs : tuple of str
+        What is kept beside the states, at the same times.
     """
 
     dims: tuple[str, ...]
@@ -82,11 +84,12 @@ class Table(ReadOnlyArrays):
     symbols: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     with_diagnostics: bool = True
+    outputs: tuple[str, ...] = ()
 
     @cached_property
     def own_names(self) -> dict[str, str]:
         """Names of what is not a symbol of the model, lengthened where a symbol has the same."""
-        taken = {*self.symbols, *self.coordinates, *self.dims}
+        taken = {*self.symbols, *self.outputs, *self.coordinates, *self.dims}
         found = {}
         for name in ("time", "outcome", "message", "diagnostics", "steps", "energy_drift"):
             chosen = name
@@ -100,7 +103,8 @@ class Table(ReadOnlyArrays):
         """Every variable over the runs, in the order of writing: the outcome is the last."""
         own = self.own_names
         along = (*self.dims, own["time"])
-        table = {name: Variable(along, np.float64, np.nan, {}) for name in self.symbols}
+        names = (*self.symbols, *self.outputs)
+        table = {name: Variable(along, np.float64, np.nan, {}) for name in names}
         table[own["steps"]] = Variable(self.dims, np.int64, 0, {"long_name": "steps of the run"})
         drift = {"long_name": "largest distance of the energy from that of the start"}
         table[own["energy_drift"]] = Variable(self.dims, np.float64, np.nan, drift)
@@ -121,7 +125,9 @@ class Table(ReadOnlyArrays):
         """The arrays of `chunks.Results` by variable name, for a block of runs of this shape."""
         own = self.own_names
         states = results.states.reshape(*shape, len(self.times), len(self.symbols))
+        outputs = results.outputs.reshape(*shape, len(self.times), len(self.outputs))
         found: dict[str, Any] = {name: states[..., k] for k, name in enumerate(self.symbols)}
+        found |= {name: outputs[..., k] for k, name in enumerate(self.outputs)}
         found[own["steps"]] = results.steps.reshape(shape)
         found[own["energy_drift"]] = results.drift.reshape(shape)
         found[own["message"]] = np.array(results.messages, dtype=object).reshape(shape)

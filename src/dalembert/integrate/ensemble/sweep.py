@@ -28,10 +28,11 @@ from ..segment import even_places
 from ..start_symbols import fibre_velocities
 from .chunks import Results, RunPlan, run_chunk
 from .ensemble import Ensemble, RunInputs
+from .indicators import Indicators
 from .plan_reader import described, flat_values
 from .run_table import SweepAxis, Table, laid_out
 from .store import RunBlocks, SweepStore, check_path
-from .sweep_plan import Order, order_of, plan_of, suited_order, system_of
+from .sweep_plan import Order, order_of, order_with, plan_of, suited_order, system_of
 from .threads import thread_count
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def sweep(
     chunk: int | None = None,
     progress: Callable[[float, float], None] | None = None,
     derived: Iterable[SweepAxis] = (),
+    indicators: str | Iterable[str] | None = None,
     **options: Unpack[MethodOptions],
 ) -> Ensemble:
     """Simulate a system over a grid, a list or a sample of parameters and starts.
@@ -98,6 +100,9 @@ def sweep(
     progress : callable
         Called after each block with the fraction of the runs that are done, and their number.
     derived : arrays that follow from the others
+    indicators : names of chaos indicators, kept beside the states at the same times: exponent, fli,
+        megno, mean_megno, sali, gali2, ... (`dalembert.analysis.chaos_indicators`); `seed` draws
+        the directions in which deviations begin
     options : form, method, rtol, atol, step, project, project_start, max_step, first_step,
         max_steps of `simulate`
 
@@ -124,11 +129,12 @@ def sweep(
     if path is not None:
         check_path(path, resume)
     named = by_name(over, "grid of a sweep")
-    axes = [*_axes(model, named, paired, sample, seed), *derived]
-    order = suited_order(
-        _ordered(model, axes, start, parameters, span, at, options),
-        math.prod(laid_out(list(axes))[0]),
-    )
+    is_single = indicators is not None and not named
+    axes = [] if is_single else [*_axes(model, named, paired, sample, seed), *derived]
+    order = _ordered(model, axes, start, parameters, span, at, options)
+    if indicators is not None:
+        order = order_with(order, Indicators.read(indicators, seed))
+    order = suited_order(order, math.prod(laid_out(list(axes))[0]))
     work = _Work(plan_of(order), order, axes, workers, progress)
     kept, done = _opened(path, work, axes, chunk, client is not None or scheduler is not None)
     return _executed(work, kept, done, client, scheduler)
@@ -326,7 +332,8 @@ class _Work:
     ) -> None:
         shape, dims, coordinates = laid_out(list(axes))
         self.plan, self.order = plan, order
-        self.table = Table(dims, shape, coordinates, plan.times, plan.symbols, described(plan))
+        common = (plan.times, plan.symbols, described(plan))
+        self.table = Table(dims, shape, coordinates, *common, outputs=plan.outputs)
         self.parameters, self.values = flat_values(plan, axes, shape)
         self.threads, self.progress = thread_count(workers), progress
         self.count = len(self.parameters)

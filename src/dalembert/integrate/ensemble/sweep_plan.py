@@ -25,9 +25,10 @@ from ...model.io.files import dumps, loads
 from ...model.scenario import Scenario
 from ...model.system import System
 from ...typing import Array, ArrayLike, Span
-from ..methods.automatic import suited_to_many
+from ..methods.automatic import suited_to_deviations, suited_to_many
 from ..options import RunOptions
 from .chunks import Results, RunPlan, run_chunk
+from .indicators import Indicators
 from .plan_reader import read_plan
 
 if TYPE_CHECKING:
@@ -37,7 +38,15 @@ if TYPE_CHECKING:
     from ...model.system import System
     from ..options import Model
 
-__all__ = ["Order", "execute", "order_of", "plan_of", "suited_order", "system_of"]
+__all__ = [
+    "Order",
+    "execute",
+    "order_of",
+    "order_with",
+    "plan_of",
+    "suited_order",
+    "system_of",
+]
 
 #: Options of `simulate` that a sweep takes.
 OPTIONS = (
@@ -186,22 +195,37 @@ def _planned(order: Order) -> RunPlan:
     span, at = options.pop("span", None), options.pop("at", None)
     if "max_steps" in options:
         options["max_steps"] = int(options["max_steps"])
-    reason = options.pop("method_reason", None)
+    reason, asked = options.pop("method_reason", None), options.pop("indicators", None)
     plan, _ = read_plan(loads(order.text), None, span, RunOptions(at=at, **options))
     if reason is not None:
         plan = replace(plan, task=replace(plan.task, method_reason=reason))
+    if asked is not None:
+        plan = replace(plan, indicators=Indicators(tuple(asked["names"]), asked["seed"]))
     plan.prepare()
     return plan
 
 
 def suited_order(order: Order, count: int) -> Order:
     """The order with the method that suits so many runs, so that all workers take the same."""
-    task = plan_of(order).task
-    suited = suited_to_many(task, count)
+    plan = plan_of(order)
+    task = plan.task
+    if plan.indicators is not None:
+        suited = suited_to_deviations(task, plan.indicators.count, plan.is_light)
+    else:
+        suited = suited_to_many(task, count)
     if suited is task:
         return order
-    chosen = {"method": suited.method, "method_reason": suited.method_reason}
-    return replace(order, options=json.dumps(json.loads(order.options) | chosen, sort_keys=True))
+    return _with(order, {"method": suited.method, "method_reason": suited.method_reason})
+
+
+def order_with(order: Order, indicators: Indicators) -> Order:
+    """The order of runs with chaos indicators."""
+    return _with(order, {"indicators": {"names": indicators.names, "seed": indicators.seed}})
+
+
+def _with(order: Order, more: Mapping[str, Any]) -> Order:
+    options = json.loads(order.options) | dict(more)
+    return replace(order, options=json.dumps(options, sort_keys=True))
 
 
 def execute(order: Order, parameters: Array, values: Array) -> Results:

@@ -22,7 +22,7 @@ from ...model.flow_system import Flow
 from ...runtime.kernel import kernel_of
 from ...runtime.kernel_derivatives import regular_rates
 from ..events.stop_times import has_stops
-from ..events.watches import is_controlled, is_watched
+from ..events.watches import is_controlled
 from ..input_table import InputTable
 from .adaptive.taylor_programs import check_expansion
 from .groups.group_tables import action_tables
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..options import Model, RunOptions
     from ..task import Task
 
-__all__ = ["chosen_task", "suited_to_many"]
+__all__ = ["chosen_task", "suited_to_deviations", "suited_to_many"]
 
 #: Steps in the fastest period of a long run.
 STEPS_PER_PERIOD = 40.0
@@ -215,20 +215,56 @@ def suited_to_many(task: Task, count: int) -> Task:
     whole = runge_kutta_seconds(kernel, count * steps)
     if (1.0 - LANES_SHARE) * whole <= 2.0 * compile_seconds(kernel):
         return task  # one expansion for lanes, and one for runs that are made alone
-    if task.events or equations.system.unilateral or not has_short_program(kernel):
-        return task
-    expanded = replace(task, method="taylor")
-    if has_stops(kernel) or is_controlled(kernel, expanded) or is_watched(kernel):
-        return task
-    try:
-        check_expansion(equations)
-    except FormError:
+    expanded = _in_lanes(task)
+    if expanded is None:
         return task
     return replace(
         expanded,
         method_reason="taylor, because the equations are analytic and expansions go in lanes: one"
         f" of the {count} runs takes {steps} steps of dop853.",
     )
+
+
+def suited_to_deviations(task: Task, count: int, is_light: bool) -> Task:
+    """The task with the method that suits runs beside which deviations go.
+
+    `is_light` says that the runs need no decisions on their way.
+    """
+    if task.span[1] <= task.span[0]:
+        what = "Chaos indicators look forward in time"
+        raise ModelError(what, seen=f"{task.span[0]:g} to {task.span[1]:g}")
+    if not task.method_reason and task.method == "dop853":
+        return task
+    if not task.method_reason and task.method != "taylor":
+        what = "Deviations follow motions by taylor or dop853"
+        raise ModelError(what, seen=task.method, remedy="leave the method out")
+    expanded = _in_lanes(task) if is_light else None
+    if expanded is not None:
+        reason = "the equations are analytic: they are expanded in lanes with those of"
+        told = f"taylor, because {reason} {count} deviation{'s' * (count > 1)}."
+        return replace(expanded, method_reason=task.method_reason and told)
+    if not task.method_reason:
+        what = "These equations are not expanded together with deviations"
+        remedy = "leave the method out"
+        raise ModelError(what, "switches, contacts, functions or a large solve", remedy)
+    told = "dop853, because the equations are not expanded in lanes."
+    return replace(task, method="dop853", method_reason=told)
+
+
+def _in_lanes(task: Task) -> Task | None:
+    """The task by expansions, where they go in lanes; else None."""
+    equations = task.equations
+    kernel = kernel_of(equations, equations.system.parameters)
+    if task.events or equations.system.unilateral or not has_short_program(kernel):
+        return None
+    expanded = replace(task, method="taylor")
+    if has_stops(kernel) or is_controlled(kernel, expanded):
+        return None
+    try:
+        check_expansion(equations)
+    except FormError:
+        return None
+    return expanded
 
 
 def _fastest_rate(task: Task) -> float:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...runtime.kernel import Kernel
     from ..segment import Segment
 
-__all__ = ["SensitiveRun", "derivative_functions"]
+__all__ = ["SensitiveRun", "derivative_functions", "tangent_projection"]
 
 
 @lru_cache(maxsize=1)
@@ -240,6 +240,20 @@ class SensitiveRun:
                 seen=f"t = {self.times[first - 1 - status]:.9g}",
                 remedy="end the span before, or use another form",
             )
+
+
+def tangent_projection(kernel: Kernel, instant: ReferencePoint, columns: int) -> tuple[int, int]:
+    """Native code that makes columns tangent to constraints of positions and of velocities, or 0.
+
+    The rows are those that are independent at an instant.
+    """
+    derivatives = _derivatives(kernel, (), instant, None)
+    has = {"position": kernel.n_positions, "velocity": kernel.n_velocities}
+    found = [
+        _address(derivatives, "evaluate_on_constraints", level, columns) if count else 0
+        for level, count in has.items()
+    ]
+    return found[0], found[1]
 
 
 def _derivatives(

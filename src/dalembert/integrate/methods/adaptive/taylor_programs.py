@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 
 from ....codegen.native.native_module import aligned_zeros
+from ....codegen.program import straight_line
 from ....codegen.taylor.expansion import HIGHEST_ORDER, Expansion, expansion
 from ....errors import FormError
 from ....formulations.equations import Equations
 from ....runtime.context import Context
 from ....runtime.kernel import Kernel, kernel_of
+from ....runtime.kernel_derivatives import regular_rates
 from ....typing import Array, IntArray
 from ...run_fields import RunFields
 from ...tolerances import LEAST_RTOL, LOCAL_SHARE
@@ -32,6 +35,7 @@ __all__ = [
     "hold_expansion",
     "kernel_expansion",
     "taylor_order",
+    "variational_expansion",
 ]
 
 #: Lower orders are no faster.
@@ -54,6 +58,32 @@ def kernel_expansion(kernel: Kernel, lanes: int = 1) -> Expansion:
     return kernel.cache.get(
         ("expansion", lanes), lambda: expansion(kernel.program("fast"), kernel.n_state, lanes)
     )
+
+
+def variational_expansion(
+    kernel: Kernel, deviations: int, is_averaged: bool, lanes: int = 1
+) -> Expansion:
+    r"""The expansion of a motion with its variational equations, compiled once.
+
+    The unknowns are y (n_state), the deviations w_c (n_state each) and, with `is_averaged`, L:
+
+        y' = f(t, y),      w_c' = f_y w_c,      L' = 1/2 log(w_1 . w_1)
+    """
+
+    def written() -> Expansion:
+        time, y, p, u, w = kernel._inputs()
+        found = regular_rates(kernel)
+        columns = ca.SX.sym("deviation", kernel.n_state, deviations)
+        rates = [found.rates, ca.vec(ca.jtimes(found.rates, y, columns))]
+        unknowns = [y, ca.vec(columns)]
+        if is_averaged:
+            rates.append(ca.log(ca.sumsqr(columns[:, 0])) / 2)
+            unknowns.append(ca.SX.sym("integral"))
+        inputs, outputs = ca.vertcat(*unknowns), ca.densify(ca.vertcat(*rates))
+        program = straight_line("variational", [time, inputs, p, u, w], [outputs, found.health])
+        return expansion(program, int(inputs.numel()), lanes)
+
+    return kernel.cache.get(("variational", deviations, is_averaged, lanes), written)
 
 
 def hold_expansion(context: Context, order: int) -> None:
