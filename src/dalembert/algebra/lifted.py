@@ -267,16 +267,25 @@ class _Lifter:
             if k in self.tape.places:
                 made[k] = {self.tape.places[k]: _ONE}
                 continue
+            if any(a in self.tape.places for a in step.arguments):
+                # a sum that a symbol joins: without the symbol nothing is left of the sum alone
+                for a in step.arguments:
+                    made[a] = self._named(made[a])
             found: Column = {}
             for a, derivative in zip(step.arguments, step.derivatives, strict=True):
                 for unknown, entry in made[a].items():
                     add_to(found, unknown, times(derivative, entry))
-            if len(found) > 1 and (uses[k] > 1 or len(found) > WIDEST):
-                self.definitions.append(found)
-                self.form.append({})
-                found = {len(self.form) - 1: _ONE}
-            made[k] = found
+            is_shared = uses[k] > 1 or len(found) > WIDEST
+            made[k] = self._named(found) if is_shared else found
         return made
+
+    def _named(self, found: Column) -> Column:
+        """A node for a combination of several unknowns."""
+        if len(found) < 2:
+            return found
+        self.definitions.append(found)
+        self.form.append({})
+        return {len(self.form) - 1: _ONE}
 
     def _add_square(self, weight: ca.SX, base: Column) -> None:
         """weight * base^2 as a term of the scalar: its second derivatives."""

@@ -17,7 +17,7 @@ __all__ = ["LiftedFactor", "bordered"]
 #: The least number of symbols behind a constraint that are eliminated before it.
 SYMBOLS_BEHIND = 2
 
-_ONE = ca.SX(1)
+_ONE, _HALF = ca.SX(1), ca.SX(0.5)
 
 
 class LiftedFactor:
@@ -29,8 +29,13 @@ class LiftedFactor:
 
     Attributes
     ----------
-    pivots, diagonal : dicts (n,)
-        D, and the diagonal of the Hessian, by symbol.
+    pivots : dict (n,)
+        D, by symbol.
+    scales : dict (n,)
+        The size of each pivot before anything was eliminated: sums of squares that are passed on
+        through the nodes without their products. They are the diagonal of the Hessian where nodes
+        turn components into each other; velocities that N nodes add up are at most N times larger
+        there. The diagonal itself would take as many operations as the factorisation.
     """
 
     def __init__(
@@ -41,18 +46,24 @@ class LiftedFactor:
     ) -> None:
         self.n, self.budget = lifting.n, budget or Budget()
         self._after = after or {}
-        self._scales: dict[int, Any] = {}
         self._definitions = lifting.definitions
         self._form = [dict(row) for row in lifting.form]
-        self._composite = [
-            {} if i in self._after else {j: v for j, v in row.items() if j not in self._after}
-            for i, row in enumerate(lifting.form)
-        ]
+        self._sizes = [self._first_size(i, row) for i, row in enumerate(lifting.form)]
         self.pivots: dict[int, Any] = {}
-        self.diagonal: dict[int, Any] = {}
+        self.scales: dict[int, Any] = {}
         self._inverses: dict[int, Any] = {}
         self._columns: dict[int, Column] = {}
         self.order = list(self._order())
+
+    def _first_size(self, unknown: int, row: Column) -> Any:
+        """The sum of a row's magnitudes; multipliers get theirs while symbols are eliminated."""
+        size: Any = ca.SX(0)
+        if unknown not in self._after:
+            for other, entry in row.items():
+                if other not in self._after:
+                    part: Any = entry if other == unknown else ca.fabs(entry)
+                    size = plus(size, part)
+        return size
 
     def _order(self) -> Iterator[int]:
         """Eliminate, and give the unknowns in the order in which it happens."""
@@ -70,8 +81,7 @@ class LiftedFactor:
                 last = nodes.bit_length() - 1
                 nodes ^= 1 << last
                 left ^= 1 << last
-                self._put_in(self._form, self.n + last)
-                self._put_in(self._composite, self.n + last)
+                self._put_in(self.n + last)
                 yield self.n + last
             self._eliminate(symbol)
             yield symbol
@@ -85,13 +95,17 @@ class LiftedFactor:
                 found[i] |= here
         return found
 
-    def _put_in(self, form: list[Column], node: int) -> None:
+    def _put_in(self, node: int) -> None:
         """Q with the definition of a node in place of it."""
+        form = self._form
         row, form[node] = form[node], {}
         own = row.pop(node, None)
         for other in row:
             del form[other][node]
         parents = list(self._definitions[node - self.n].items())
+        for i, coefficient in parents:
+            own_part = times(times(coefficient, coefficient), self._sizes[node])
+            self._sizes[i] = plus(self._sizes[i], own_part)
         self.budget.spend(len(parents) * (len(row) + len(parents)))
         others = [
             (j, entry) for j, entry in row.items() if j not in self._definitions[node - self.n]
@@ -115,29 +129,25 @@ class LiftedFactor:
     def _eliminate(self, symbol: int) -> None:
         row, self._form[symbol] = self._form[symbol], {}
         self.pivots[symbol] = pivot = row.pop(symbol, ca.SX(0))
-        composite, self._composite[symbol] = self._composite[symbol], {}
-        self.diagonal[symbol] = (
-            self._scales.pop(symbol, ca.SX(0))
-            if symbol in self._after
-            else composite.pop(symbol, ca.SX(0))
-        )
-        for other in composite:
-            del self._composite[other][symbol]
-        inverse = self._inverses[symbol] = over(_ONE, pivot)
+        self.scales[symbol] = self._sizes[symbol]
+        # so written, products with it are not taken for quotients, which take longer
+        inverse = self._inverses[symbol] = over(_HALF, times(_HALF, pivot))
+        others = [(other, entry, ca.is_equal(entry, pivot)) for other, entry in row.items()]
         column = self._columns[symbol] = {
-            other: times(entry, inverse) for other, entry in row.items()
+            other: _ONE if is_pivot else times(entry, inverse) for other, entry, is_pivot in others
         }
-        others = list(row.items())
         self.budget.spend(len(others) * (len(others) + 3) // 2 + 1)
-        for number, (i, entry) in enumerate(others):
+        for number, (i, entry, is_pivot) in enumerate(others):
             del self._form[i][symbol]
             if i in self._after and symbol not in self._after:
-                add_to(self._scales, i, times(entry, column[i]))
-            for j, _ in others[number:]:
-                value = times(entry, column[j])
-                known = self._form[i].get(j)
+                self._sizes[i] = plus(self._sizes[i], times(entry, column[i]))
+            for j, other, _ in others[number:]:
+                value = other if is_pivot else times(entry, column[j])
+                known = self._form[i].pop(j, None)
+                self._form[j].pop(i, None)
                 value = -value if known is None else minus(known, value)
-                self._form[i][j] = self._form[j][i] = value
+                if not value.is_zero():
+                    self._form[i][j] = self._form[j][i] = value
 
     def forward(self, right: Column) -> Column:
         """L^-1 of a column over the symbols; entries that are missing are zero."""
@@ -189,11 +199,11 @@ class LiftedFactor:
 
     @cached_property
     def health(self) -> ca.SX:
-        """The least |pivot / diagonal entry|, as one scalar; 1 at best."""
+        """The least |pivot / scale|, as one scalar; 1 at best."""
         largest = _ONE
-        for symbol, entry in self.diagonal.items():
-            if not ca.is_equal(self.pivots[symbol], entry, 1):
-                largest = ca.fmax(largest, ca.fabs(times(entry, self._inverses[symbol])))
+        for symbol, size in self.scales.items():
+            if not ca.is_equal(self.pivots[symbol], size, 1):
+                largest = ca.fmax(largest, ca.fabs(times(size, self._inverses[symbol])))
         return over(_ONE, largest)
 
 

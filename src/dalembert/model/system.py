@@ -28,6 +28,7 @@ from .system_reader import Reader
 
 if TYPE_CHECKING:
     from ..analysis.overview.description import Description
+    from .bodies.body_tree import BodyTree
     from .builders.repeat import Repetition
 
 __all__ = ["System"]
@@ -110,6 +111,8 @@ class System:
     home: Mapping[Coordinate, float] = field(default_factory=FrozenTable, repr=False, compare=False)
     #: What the equal parts of a system that `repeat` stated have in common.
     repetition: Repetition | None = field(default=None, init=False, repr=False, compare=False)
+    #: The tree of bodies whose energies are in the Lagrangian, of a system that a mechanism made.
+    body_tree: BodyTree | None = field(default=None, init=False, repr=False, compare=False)
     #: The SymPy symbols behind the names of a system that `from_sympy` made: a `SympyNames`.
     sympy_names: Any = field(default=None, init=False, repr=False, compare=False)
     #: Equations, constraint Jacobians and other results that are computed once from the system.
@@ -289,6 +292,10 @@ class System:
         yield from (value for value in self.inputs.values() if value is not None)
         for constraint in self.constraints:
             yield from constraint.expressions()
+
+    def with_body_tree(self, tree: BodyTree) -> System:
+        """The same system, with the tree of bodies behind its Lagrangian."""
+        return System.of_checked(self.__getstate__() | {"body_tree": tree})
 
     def with_sympy_names(self, names: Any) -> System:
         """The same system, with the SymPy symbols behind its names."""

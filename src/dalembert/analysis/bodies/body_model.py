@@ -30,6 +30,7 @@ from ...codegen.passes.unrolled import (
 )
 from ...errors import ModelError, SingularError
 from ...formulations.forms.lagrange import applied_force
+from ...formulations.newton_euler import inertial_force
 from ...formulations.registry import derive
 from ...model.bodies.body import Frame, Place, as_frame
 from ...model.bodies.mechanism import Coordinates, Mechanism
@@ -397,14 +398,20 @@ class BodyModel:
         return self._algebra.scalar(self.system.energy_function)
 
     def _inverse(self) -> Any:
-        return self._force_of(self._lagrangian())
+        tree = self.system.body_tree
+        if tree is None:
+            return self._force_of(self._lagrangian())
+        moving = inertial_force(self._algebra, tree, self._q, self._v, self._a)
+        return -moving - self._applied()
 
     def _force_of(self, lagrangian: Any) -> Any:
         """d/dt L_v - L_q - Q for a part of the Lagrangian and all applied forces Q."""
-        momenta = ca.gradient(self._lagrangian(), self._v)
-        applied = applied_force(self.system, self._algebra, momenta)
         part = ca.gradient(lagrangian, self._v)
-        return self._rate(part) - ca.gradient(lagrangian, self._q) - applied
+        return self._rate(part) - ca.gradient(lagrangian, self._q) - self._applied()
+
+    def _applied(self) -> Any:
+        momenta = ca.gradient(self._lagrangian(), self._v)
+        return applied_force(self.system, self._algebra, momenta)
 
     def _inverse_derivatives(self) -> Any:
         """d tau / d(q, v, a), (n x 3 n)."""
@@ -422,12 +429,12 @@ class BodyModel:
 
     def _derivative_terms(self) -> tuple[TreeColumns, Any] | None:
         """Derivatives of the forces of all bodies, and of the others (springs, rotors, ...)."""
-        edges, mechanism = self.kinematics.edges, self.mechanism
-        if not is_fixed_in_time(edges.values()):
+        stated = self.mechanism.tree(self._coordinates)
+        if not is_fixed_in_time(stated.edges.values()):
             return None
-        tree = SpatialTree(self._algebra, edges, mechanism.bodies, mechanism.gravity)
+        tree = SpatialTree(self._algebra, stated)
         columns, rest = tree_columns(tree, self._q, self._v, self._rate(tree.rates))
-        others = self._algebra.scalar(mechanism.energy_beside_bodies(self._coordinates))
+        others = self._algebra.scalar(stated.others)
         state = ca.vertcat(self._q, self._v, self._a)
         return columns, ca.sparsify(rest + ca.jacobian(self._force_of(others), state))
 

@@ -19,7 +19,7 @@ dynamics algorithms", RSS 2018), which `tree_columns` collects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -29,10 +29,9 @@ import sympy
 from ...algebra.graph import GraphAlgebra
 from ...model.atoms import leaves
 from ...model.bodies.body import GROUND, Body
+from ...model.bodies.body_tree import BodyTree
 from ...model.bodies.kinematics import Edge
-from ...model.bodies.steps import Ball, Fixed, Shift, Slide, Turn, rotation_of
-from ...model.bodies.vectors import Triple
-from ...model.forces import rate
+from ...model.bodies.steps import Ball, Fixed, Shift, Slide, Turn, rates_along, rotation_of
 from ...model.symbols import t
 
 __all__ = ["SpatialTree", "StepColumns", "cross_force", "is_fixed_in_time"]
@@ -124,9 +123,8 @@ class SpatialTree:
 
     Parameters
     ----------
-    edges : mapping of body name to Edge
-        Parents come before their children.
-    gravity : three expressions
+    algebra : GraphAlgebra
+    tree : BodyTree
 
     Attributes
     ----------
@@ -134,17 +132,10 @@ class SpatialTree:
         The rates along all steps, as functions of coordinates and velocities.
     """
 
-    def __init__(
-        self,
-        algebra: GraphAlgebra,
-        edges: Mapping[str, Edge],
-        bodies: Sequence[Body],
-        gravity: Triple,
-    ) -> None:
-        self._algebra, self._edges, self._bodies = algebra, edges, bodies
-        self._gravity = algebra.vector(list(gravity))
-        found = [each for edge in edges.values() for step in edge.steps for each in _rates(step)]
-        self.rates = algebra.vector(found)
+    def __init__(self, algebra: GraphAlgebra, tree: BodyTree) -> None:
+        self._algebra, self._edges, self._bodies = algebra, tree.edges, tree.bodies
+        self._gravity = algebra.vector(list(tree.gravity))
+        self.rates = algebra.vector(tree.rates)
 
     def units(self, rates: Block, accelerations: Block) -> list[StepColumns]:
         """The steps that move, for rates and accelerations along the steps, (s x 1) each."""
@@ -158,7 +149,7 @@ class SpatialTree:
         for name, edge in self._edges.items():
             place = places[edge.parent]
             for step in edge.steps:
-                size = len(_rates(step))
+                size = len(rates_along(step))
                 own = slice(count, count + size)
                 place = self._after(step, place, count, rates[own], accelerations[own])
                 if size:
@@ -249,18 +240,6 @@ def _driven(
     chi = 2 * psi if is_single else psi + _cross_motion(velocity) @ columns
     unit = StepColumns(before.last, first, columns, psi, alpha, chi, _Sum())
     return _FrameMotion(after.axes, after.position, velocity, acceleration, unit, after.is_straight)
-
-
-def _rates(step: object) -> tuple[sympy.Expr, ...]:
-    """The rates along a step: none, one, or the spin of a ball."""
-    match step:
-        case Slide(_, distance):
-            return (rate(distance),)
-        case Turn(_, angle):
-            return (rate(angle),)
-        case Ball():
-            return step.spin
-    return ()
 
 
 def _cross(a: Block, b: Block) -> Block:

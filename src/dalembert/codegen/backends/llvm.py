@@ -36,7 +36,7 @@ def module_text(programs: Sequence[Program]) -> str:
 
 
 #: Longer programs are cut into functions of this size, as code generation is not linear.
-PIECE = 256
+PIECE = 2048
 
 
 def _function_text(program: Program) -> list[str]:

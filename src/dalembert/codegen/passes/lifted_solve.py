@@ -47,7 +47,7 @@ SPARSE = 3
 #: Most unknowns for which G is formed to count operations; beyond, operations assumed per entry.
 COUNTED, OPERATIONS_PER_ENTRY = 24, 3
 #: Pivots are sequential, so that operations are worth less than in a dense solve.
-WORTH = 0.8
+WORTH = 1.0
 #: The same where operations of the elimination are bounded, not counted: products with 0 and 1 fall
 #: away there. A humanoid of 53 unknowns with 0.8 of the ordinary operations takes 0.4 of the time.
 BOUNDED_WORTH = 1.5

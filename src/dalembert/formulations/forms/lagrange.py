@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from ...algebra.graph import GraphAlgebra
 from ...errors import FormError
 from ...model.constraints.on_velocities import TangentConstraint
 from ...model.legendre import conjugate
@@ -28,6 +29,7 @@ from ..constraint_equations import VelocityLevel, row_names, velocity_level
 from ..contact_friction import SlidingForces, sliding_friction
 from ..equations import Equations
 from ..form import Form
+from ..newton_euler import inertial_force
 
 if TYPE_CHECKING:
     from ...algebra.protocol import Algebra, Block, Scalar
@@ -96,12 +98,15 @@ def derive_with(system: System, algebra: Algebra) -> GaussBlocks:
     lagrangian, momenta = lagrangian_and_momenta(system, algebra)
     level = velocity_level(system, algebra, momenta)
     derivative = algebra.gradient(lagrangian, v)
-    force = (
-        applied_force(system, algebra, momenta)
-        + algebra.gradient(lagrangian, q)
-        - algebra.along(derivative, q, v)
-        - algebra.jacobian(derivative, time)
-    )
+    if system.body_tree is not None and isinstance(algebra, GraphAlgebra):
+        moving = inertial_force(algebra, system.body_tree, q, v)
+    else:
+        moving = (
+            algebra.gradient(lagrangian, q)
+            - algebra.along(derivative, q, v)
+            - algebra.jacobian(derivative, time)
+        )
+    force = applied_force(system, algebra, momenta) + moving
     return assemble(
         system, algebra, lagrangian, momenta, level, Hessian(algebra, lagrangian, v), force
     )

@@ -18,12 +18,13 @@ from ..symbols import Input
 from ..system import System
 from .body import GROUND, Body, Frame, Place, as_frame
 from .body_starts import JointStart, expanded_start
+from .body_tree import BodyTree
 from .closures import HAS_CLOSURE, closing, numbered, welding
 from .contributions import Contribution, Element, along_axes, of_body, summed, total
 from .joints import Joint, free
 from .kinematics import Edge, Kinematics
 from .shapes import mechanism_drawing
-from .steps import Step, inverted, placing
+from .steps import Step, inverted, placing, with_plane_turns
 from .vectors import Triple, as_triple
 
 if TYPE_CHECKING:
@@ -167,10 +168,9 @@ class Mechanism:
         """Twists and poses in joint or in maximal coordinates."""
         return self._plan(coordinates).kinematics
 
-    def energy_beside_bodies(self, coordinates: Coordinates) -> sympy.Expr:
-        """The Lagrangian of springs, rotors and all else but the bodies themselves."""
-        found = total(self._plan(coordinates).beside_bodies(self))
-        return summed(found.kinetic) - summed(found.potential)
+    def tree(self, coordinates: Coordinates) -> BodyTree:
+        """The tree of bodies in joint or in maximal coordinates."""
+        return self._plan(coordinates).tree(self)
 
     def position(self, place: Place) -> Triple:
         """The position of a point in space, in joint coordinates."""
@@ -273,16 +273,12 @@ class Mechanism:
         """
         plan = self._plan(coordinates)
         found = total(plan.contributions(self))
+        stated = sympy.Tuple(*found.forces.values(), *found.dissipation, *found.potential)
         inputs = sorted(
-            {
-                symbol
-                for value in (*found.forces.values(), *found.dissipation, *found.potential)
-                for symbol in leaves(value)
-                if isinstance(symbol, Input)
-            },
+            (symbol for symbol in leaves(stated) if isinstance(symbol, Input)),
             key=lambda symbol: symbol.name,
         )
-        return System(
+        system = System(
             found.coordinates,
             kinetic=summed(found.kinetic),
             potential=summed(found.potential),
@@ -295,6 +291,8 @@ class Mechanism:
             name=self.name,
             drawing=self._drawing(plan, found.drawn),
         )
+        tree = plan.tree(self)
+        return system.with_body_tree(tree) if tree.is_plain else system
 
 
 @dataclass(frozen=True)
@@ -312,6 +310,12 @@ class _Plan:
         bodies = [of_body(body, self.kinematics) for body in mechanism.bodies]
         count, others = len(self.moving), self.beside_bodies(mechanism)
         return [*others[:count], *bodies, *others[count:]]
+
+    def tree(self, mechanism: Mechanism) -> BodyTree:
+        """The bodies, how they hang together, and the Lagrangian of all else."""
+        found = total(self.beside_bodies(mechanism))
+        others = summed(found.kinetic) - summed(found.potential)
+        return BodyTree(self.kinematics.edges, mechanism.bodies, mechanism.gravity, others)
 
     def beside_bodies(self, mechanism: Mechanism) -> list[Contribution]:
         """What all but the inertia and the weight of bodies adds; moving joints come first."""
@@ -393,7 +397,8 @@ def _ends(joint: Joint) -> set[str]:
 
 def _steps(joint: Joint) -> list[Step]:
     """The steps from the parent to the child."""
-    return [*placing(joint.parent), *joint.steps, *inverted(placing(joint.child))]
+    steps = [*placing(joint.parent), *joint.steps, *inverted(placing(joint.child))]
+    return list(with_plane_turns(steps))
 
 
 def _named(name: str, among: Sequence[Any], what: str) -> Any:

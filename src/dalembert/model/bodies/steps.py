@@ -11,6 +11,7 @@ where Omega is the angular velocity of the step in the new axes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,10 +25,13 @@ from .vectors import IDENTITY, Rotation, Triple, add, cosine_and_sine, cross, do
 if TYPE_CHECKING:
     from .body import Frame
 
-__all__ = ["Ball", "Fixed", "Shift", "Slide", "Step", "Turn", "inverted", "named_triple", "placing"]
+__all__ = ["Ball", "Fixed", "Shift", "Slide", "Step", "Turn"]
+__all__ += ["inverted", "named_triple", "placing", "rates_along", "with_plane_turns"]
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 AXES = "xyz"
+#: The least sine between the axis of a turn and the axis in front of it that fixes a plane.
+LEAST_TILT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,18 @@ class Ball:
 Step: TypeAlias = Shift | Fixed | Slide | Turn | Ball
 
 
+def rates_along(step: Step) -> tuple[sympy.Expr, ...]:
+    """The rates along a step: none, one, or the spin of a ball."""
+    match step:
+        case Slide(_, distance):
+            return (rate(distance),)
+        case Turn(_, angle):
+            return (rate(angle),)
+        case Ball():
+            return step.spin
+    return ()
+
+
 def named_triple(stem: str, vector: Triple) -> Triple:
     """A vector whose components have names."""
     x, y, z = (define(f"{stem}_{axis}", part) for axis, part in zip(AXES, vector, strict=True))
@@ -141,6 +157,56 @@ def placing(frame: Frame) -> list[Step]:
     if frame.rotation != IDENTITY:
         found.append(Fixed(frame.rotation))
     return found
+
+
+def with_plane_turns(steps: Sequence[Step]) -> Iterator[Step]:
+    """Steps in which skew axes in front of a turn about a coordinate axis are turns in planes.
+
+    With numbers, E = E_z(a) E_x(b) E_z(c) for a turn about z, and c joins its angle: three turns of
+    two components each take fewer operations than nine entries and a turn.
+    """
+    waiting: Step | None = None
+    for step in steps:
+        parts = _plane_turns(waiting, step) if isinstance(waiting, Fixed) else None
+        if parts is not None:
+            yield from parts
+            waiting = None
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = step
+    if waiting is not None:
+        yield waiting
+
+
+def _plane_turns(fixed: Fixed, step: Step) -> list[Step] | None:
+    """Turns in planes for a skew rotation and the turn behind it; None for others."""
+    entries = [entry for row in fixed.rotation.rows for entry in row]
+    places = (
+        [k for k, entry in enumerate(step.axis) if entry != 0] if isinstance(step, Turn) else []
+    )
+    if not isinstance(step, Turn) or len(places) != 1:
+        return None
+    if not all(isinstance(entry, sympy.Float) for entry in entries):
+        return None
+    along = places[0]
+    first, second = (along + 1) % 3, (along + 2) % 3
+    rows = [[float(entry) for entry in row] for row in fixed.rotation.rows]
+    across = math.hypot(rows[along][first], rows[along][second])
+    if across < LEAST_TILT:
+        return None
+    angles = (
+        math.atan2(rows[first][along], -rows[second][along]),
+        math.atan2(across, rows[along][along]),
+        math.atan2(rows[along][first], rows[along][second]),
+    )
+    units = [(ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE)]
+    planes: list[Step] = [
+        Fixed(turn(units[axis], *cosine_and_sine(sympy.Float(angle))))
+        for axis, angle in zip((along, first), angles, strict=False)
+    ]
+    angle = step.angle + step.axis[along] * sympy.Float(angles[2])
+    return [*planes, Turn(step.axis, angle)]
 
 
 def rotation_of(step: Fixed | Turn | Ball) -> Rotation:

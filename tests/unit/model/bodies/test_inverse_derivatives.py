@@ -32,6 +32,52 @@ def test_random_trees_of_turning_sliding_and_screwing_joints(seed: int, reverse:
     assert worst(b.BodyModel(mechanism(links, reverse))) < 1e-12
 
 
+def limbs() -> b.Mechanism:
+    """Quaternions, angles, a screw, springs, rotors and parameters."""
+    m, k = da.parameters("m k")
+    base, arm, hand, tip, nut = (
+        b.Body(name, m * (1 + n), (0.1, 0.2, -0.3), (0.1, 0.2, 0.25))
+        for n, name in enumerate(("base", "arm", "hand", "tip", "nut"))
+    )
+    return b.Mechanism(
+        [
+            b.free("base", b.ground(), base),
+            b.spherical("s", base, arm, at=(0.2, 0, 0.4), stiffness=2.0, armature=0.1),
+            b.spherical("e", hand, arm, at=(0, 0.3, 0.1), angles="zxy"),
+            b.cylindrical("c", hand, tip, (1, 2, 3), armature=(0.2, 0.1)),
+            b.screw("n", tip, nut, "x", lead=0.2),
+            b.spring("w", base.point((0, 0, 1)), tip.point((0, 1, 0)), stiffness=k, length=0.5),
+        ],
+        gravity=GRAVITY,
+    )
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "maximal"])
+def test_recursive_newton_euler_equations_give_the_derivatives_of_the_energies(coordinates):
+    model = b.BodyModel(limbs(), GIVEN, coordinates)
+    assert model.system.body_tree is not None
+    q, v, a = np.random.default_rng(4).uniform(-1, 1, (3, 2, len(model.names)))
+    found = model.inverse_dynamics(q, v, a)
+    by_energy = model.evaluate("energy", lambda: model._force_of(model._lagrangian()), q, v, a)
+    assert np.allclose(found, by_energy[..., 0], rtol=1e-12, atol=1e-12)
+
+
+def test_a_changed_system_or_a_driven_joint_takes_the_energies():
+    x, load = da.coordinates("x"), b.Body("load", 2, (0.1, 0, 0))
+    swing = b.Mechanism([b.revolute("q", b.ground(), load, "y")], gravity=GRAVITY).system()
+    assert swing.body_tree is not None
+    heavier = swing.replacing(kinetic=2 * swing.kinetic, potential=swing.potential)
+    assert heavier.body_tree is None
+    first, second = (
+        da.derive(system, "lagrange").compile().rates(0.0, np.array([0.3, 0.2]))[1]
+        for system in (swing, heavier)
+    )
+    assert first == pytest.approx(2 * second)
+    stray = b.Body("stray", 1, (x, 0, 0))
+    moved = b.Mechanism([b.prismatic("x", b.ground(), load, "x"), b.revolute("a", load, stray)])
+    assert moved.system().body_tree is None
+
+
 @pytest.mark.parametrize("native", [False, True])
 def test_quaternions_angles_springs_rotors_and_parameters(
     native: bool, monkeypatch: pytest.MonkeyPatch
