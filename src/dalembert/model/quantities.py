@@ -67,8 +67,8 @@ class Quantity(sympy.Expr):
     def __getnewargs__(self) -> tuple[Str, sympy.Expr]:
         return (Str(self.name), self.definition)
 
-    def _hashable_content(self) -> tuple[Str, sympy.Expr]:
-        return self.__getnewargs__()
+    def _hashable_content(self) -> tuple[str, sympy.Expr]:
+        return (self.name, self.definition)  # SymPy sorts long sums by it, again and again
 
     @property
     def func(self) -> Any:
