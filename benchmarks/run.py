@@ -184,29 +184,32 @@ def selected(workload: Workload, names: Sequence[str]) -> list[Entry]:
 
 
 def measure_entry(workload: Workload, entry: Entry, options: argparse.Namespace) -> list[Row]:
-    """Every size of one entry; after the first that fails the harder ones are reported as not
-    tried.
+    """Every size of one entry; after the first of a family that fails, its harder ones are reported
+    as not tried.
     """
     usual = usual_sizes(workload, options)
     sizes = usual if usual != workload.sizes and len(entry.sizes) != 1 else entry.sizes or usual
     rows: list[Row] = []
-    obstacle = entry.missing()
+    missing, failed = entry.missing(), dict[str, str]()
     if (
-        obstacle is None
+        missing is None
         and tables.is_ours(entry.name)
         and not entry.first_run
         and not os.listdir(options.loops)
     ):
-        _, obstacle = one_process(["prime.py"], options.loops, options.core, options.limit)
+        _, missing = one_process(["prime.py"], options.loops, options.core, options.limit)
     for size in sizes:
         name = workload.row_name(size)
-        if obstacle is None:
+        family = size.rpartition("-")[0]
+        known = missing or failed.get(family)
+        if known is None:
             found, obstacle = repeated(workload, entry, size, options)
             if obstacle is not None:
+                tried = f"{workload.label}={size}" if workload.label else size
                 found.append(status(name, entry.name, obstacle))
-                obstacle = f"not tried after {workload.label}={size} {obstacle}"
+                failed[family] = f"not tried after {tried} {obstacle}"
         else:
-            found = [status(name, entry.name, obstacle)]
+            found = [status(name, entry.name, known)]
         rows += found
         if not any(row["value"] == found[-1]["value"] for row in rows[:-1]):
             print(f"  {name:<14} {entry.name:<28} {short(found)}", flush=True)

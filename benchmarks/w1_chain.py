@@ -8,6 +8,9 @@ the closed form.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import w1_peers as peers
 from harness import Clock, Entry, Workload, cpu_seconds, per_call, report, serve
@@ -18,13 +21,24 @@ LARGEST_ERROR = 1e-8
 
 
 def dalembert(n: int) -> RightSide:
+    return _compiled(n, lambda name, value: value)
+
+
+def dalembert_defined(n: int) -> RightSide:
+    """The same with names for the velocities and heights of links, which SymPy keeps whole."""
+    import dalembert as da
+
+    return _compiled(n, da.define)
+
+
+def _compiled(n: int, named: Callable[[str, Any], Any]) -> RightSide:
     import sympy
 
     import dalembert as da
 
     clock = Clock()
     q = da.coordinates(f"q0:{n}")
-    kinetic, potential = energies(sympy, q, [angle.dot for angle in q])
+    kinetic, potential = energies(sympy, q, [angle.dot for angle in q], named)
     written, _ = clock.read()
     kernel = da.derive(da.System(coordinates=q, kinetic=kinetic, potential=potential)).compile()
     kernel.address("fast")
@@ -47,6 +61,7 @@ OURS = (
 MECHANICS = ("sympy", "sympy.physics.mechanics")
 ENTRIES = (
     Entry("dalembert", NATIVE, dalembert, OURS),
+    Entry("dalembert-defined", NATIVE, dalembert_defined, OURS),
     Entry("dalembert-first-run", NATIVE, dalembert, OURS, sizes=("10",), first_run=True),
     Entry("jax", NATIVE, peers.jax_jit, ("jax", "jax.scipy.linalg")),
     Entry("heyoka", NATIVE, peers.heyoka_cfunc, ("heyoka",)),

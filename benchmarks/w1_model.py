@@ -41,13 +41,21 @@ def closed_form(state: np.ndarray) -> np.ndarray:
     return np.concatenate([rate, np.linalg.solve(carried * np.cos(between), force)])
 
 
-def energies(functions: Any, q: Any, w: Any) -> tuple[Any, Any]:
-    """T and V the way a user writes them, with the sin and cos of any package."""
+def energies(
+    functions: Any,
+    q: Any,
+    w: Any,
+    named: Callable[[str, Any], Any] = lambda name, value: value,
+) -> tuple[Any, Any]:
+    """T and V the way a user writes them, with the sin and cos of any package.
+
+    `named` may give what the links share a name.
+    """
     vx = vy = height = kinetic = potential = 0
     for i in range(len(q)):
-        vx = vx + functions.cos(q[i]) * w[i]
-        vy = vy + functions.sin(q[i]) * w[i]
-        height = height - functions.cos(q[i])
+        vx = named(f"vx{i}", vx + functions.cos(q[i]) * w[i])
+        vy = named(f"vy{i}", vy + functions.sin(q[i]) * w[i])
+        height = named(f"h{i}", height - functions.cos(q[i]))
         kinetic = kinetic + (vx**2 + vy**2) / 2
         potential = potential + GRAVITY * height
     return kinetic, potential

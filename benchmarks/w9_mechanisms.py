@@ -24,7 +24,9 @@ import w9_models
 from harness import Clock, Entry, Workload, cpu_seconds, per_call, report, serve
 
 LARGEST_ERROR = 1e-7
-STEP, STEPS = 1e-4, 40
+STEP = 1e-4
+#: Steps are timed in runs of at least this long, and of at most so many steps.
+LEAST_SECONDS, MOST_STEPS = 0.1, 16384
 FAMILIES = {"rods": w9_models.four_bars, "braced": w9_models.braced_four_bars, "net": w9_models.net}
 BODIES = {"m": 1.0, "l": 1.0, "g": w9_models.GRAVITY}
 
@@ -139,9 +141,15 @@ def _per_evaluation(task: Callable[[], Any], calls: int) -> float:
 
 
 def _per_step(spent: Callable[[int], float]) -> float:
-    """Microseconds of a step: what a longer run takes beyond a short one, the median of three."""
-    spent(STEPS)
-    found = [(spent(6 * STEPS) - spent(STEPS)) / (5 * STEPS) for _ in range(3)]
+    """Microseconds of a step: what a longer run takes beyond a short one, the median of three.
+
+    The short one takes long beside the resolution of the clock.
+    """
+    spent(2)
+    steps = 2
+    while spent(steps) < LEAST_SECONDS and steps < MOST_STEPS:
+        steps *= 2
+    found = [(spent(3 * steps) - spent(steps)) / (2 * steps) for _ in range(3)]
     return 1e6 * float(np.median(found))
 
 
@@ -157,8 +165,11 @@ def hand_c(size: str) -> Built:
     )
     library = ctypes.CDLL("./f.so")
     state, found = rods.state, np.zeros(rods.places.size)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (state, found)]
-    library.rhs(*pointers)
+
+    def pointers() -> list[ctypes.c_void_p]:  # refers to the arrays, which live as long
+        return [ctypes.c_void_p(array.ctypes.data) for array in (state, found)]
+
+    library.rhs(*pointers())
     calls = max(20, 200_000 // len(state))
 
     def spent(steps: int) -> float:
@@ -174,7 +185,7 @@ def hand_c(size: str) -> Built:
         rods.accelerations(),
         {
             "native_us": lambda: _per_evaluation(
-                lambda: library.loop(*pointers, ctypes.c_long(calls)), calls
+                lambda: library.loop(*pointers(), ctypes.c_long(calls)), calls
             ),
             "step_us": lambda: _per_step(spent),
         },
@@ -344,6 +355,60 @@ def mujoco(size: str) -> Built:
     return Built(None, None, {"step_us": lambda: _per_step(spent)}, stages)
 
 
+def drake(size: str) -> Built:
+    """Masses on slides and distance constraints, steps of the SAP solver.
+
+    Fixed points are bodies that are welded to the world: a constraint that names the world's own
+    body ends Drake 1.51 with a segmentation fault in its first step.
+    """
+    from pydrake.math import RigidTransform
+    from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
+    from pydrake.multibody.tree import PrismaticJoint, SpatialInertia, UnitInertia
+    from pydrake.systems.analysis import Simulator
+
+    family, number = family_of(size)
+    rods = FAMILIES[family](number)
+    begin = time.process_time()
+    kept = [0, 1, 2] if rods.places.shape[1] == 3 else [0, 2]
+    plant = MultibodyPlant(STEP)
+    plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSap)
+    solid = [SpatialInertia(m, np.zeros(3), UnitInertia.SolidSphere(0.01)) for m in (1e-9, 1.0)]
+    bodies = []
+    for k in range(len(rods.places)):
+        frame = plant.world_frame()
+        for axis in kept:
+            inertia = solid[axis == kept[-1]]
+            body = plant.AddRigidBody(f"b{k}_{axis}", inertia)
+            joint = PrismaticJoint(f"j{k}_{axis}", frame, body.body_frame(), np.eye(3)[axis])
+            plant.AddJoint(joint)
+            frame = body.body_frame()
+        bodies.append(body)
+    for k, place in enumerate(rods.fixed):
+        foot, where = plant.AddRigidBody(f"foot{k}", solid[1]), np.zeros(3)
+        where[kept] = place
+        plant.WeldFrames(plant.world_frame(), foot.body_frame(), RigidTransform(where))
+        bodies.append(foot)
+    for (i, j), length in zip(rods.ends.tolist(), rods.lengths.tolist(), strict=True):
+        ends = bodies[i], np.zeros(3), bodies[j], np.zeros(3)
+        plant.AddDistanceConstraint(*ends, length**0.5)
+    plant.Finalize()
+    simulator = Simulator(plant)
+    context = simulator.get_mutable_context()
+
+    def spent(steps: int) -> float:
+        context.SetTime(0.0)
+        plant.SetPositions(context, rods.places.ravel())
+        plant.SetVelocities(context, rods.speeds.ravel())
+        simulator.Initialize()
+        begin = time.process_time()
+        simulator.AdvanceTo(steps * STEP)
+        return time.process_time() - begin
+
+    spent(1)
+    stages = {"compile_s": time.process_time() - begin}
+    return Built(None, None, {"step_us": lambda: _per_step(spent)}, stages)
+
+
 def _text(numbers: list[float]) -> str:
     return " ".join(map(repr, numbers))
 
@@ -362,6 +427,13 @@ ENTRIES = (
     Entry("hand-C", FLOOR, hand_c, ("scipy.sparse.linalg",), compiler=True, sizes=(*RODS, *NETS)),
     Entry("exudyn", STEPPED, exudyn, ("exudyn",), sizes=(*RODS, *NETS)),
     Entry("mujoco", STEPPED, mujoco, ("mujoco",), sizes=(*RODS, *NETS)),
+    Entry(
+        "drake",
+        STEPPED,
+        drake,
+        ("pydrake.multibody.plant", "pydrake.systems.analysis"),
+        sizes=(*RODS, *NETS),
+    ),
 )
 WORKLOAD = Workload(
     key="W9",
