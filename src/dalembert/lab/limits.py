@@ -36,6 +36,8 @@ class Limits:
         After this long a run that nobody asks about is cancelled.
     portrait_points : int
         Orbits of one portrait.
+    study_points : int
+        Runs that one request for a sweep, a diagram or a map may ask for.
 
     Examples
     --------
@@ -58,3 +60,4 @@ class Limits:
     queued: int = 64
     unwatched_seconds: float = 60.0
     portrait_points: int = 24
+    study_points: int = 64

@@ -56,7 +56,7 @@ def assert_accessible(page: Any) -> None:
 def test_axe_finds_nothing_in_any_view(lab: Lab, device: str) -> None:  # noqa: F811
     page = lab.open(device)
     page.locator("#time:enabled").wait_for()
-    for view in ("setup", "motion", "equations", "portrait", "model"):
+    for view in ("setup", "motion", "equations", "portrait", "study", "model"):
         show(page, view)
         if view == "equations":
             page.locator("#equation-lines math").first.wait_for()
@@ -125,4 +125,40 @@ def test_the_default_panels_teach_and_a_driven_system_has_a_balance(lab: Lab) ->
     place = page.locator('[data-kind="phase"] canvas').nth(1).bounding_box()
     page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 3)
     assert page.inner_text("#time-value") != "t = 0.00"
+    lab.assert_quiet()
+
+
+@pytest.mark.long
+def test_the_page_speaks_the_language_of_the_reader(lab: Lab) -> None:  # noqa: F811
+    page = lab.open("laptop-light")
+    page.locator("#time:enabled").wait_for()
+    set_field(page, '[data-parameter="m"]', "2")
+    for code, motion, parameters in (("de", "Bewegung", "Parameter"), ("zh", "运动", "参数")):
+        with page.expect_navigation():
+            page.select_option("#language", code)
+        page.locator("#time:enabled").wait_for()
+        assert page.inner_text("#tab-motion") == motion
+        assert page.text_content("#parameters-title").strip().startswith(parameters)
+        assert page.evaluate("document.documentElement.lang") == code
+        assert page.input_value('[data-parameter="m"]') == "2"
+        assert page.text_content("#model-name") == "Snakeboard"
+        playwright.expect(page.locator("#outcome")).not_to_contain_text("The motion was followed")
+    assert_accessible(page)
+    lab.assert_quiet()
+
+
+@pytest.mark.long
+def test_a_bifurcation_diagram_grows_and_its_values_are_taken_over(lab: Lab) -> None:  # noqa: F811
+    page = lab.open("laptop-light")
+    page.locator("#time:enabled").wait_for()
+    show(page, "study")
+    page.select_option("#study-kind", "bifurcation")
+    page.fill("#study-x-from", "1")
+    page.fill("#study-x-to", "2")
+    page.fill("#study-x-count", "5")
+    page.click("#study-run")
+    playwright.expect(page.locator("#study-state")).to_have_text("5 / 5")
+    box = page.locator("#study-canvas canvas").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 35, box["y"] + box["height"] / 2)
+    playwright.expect(page.locator('[data-parameter="m"]')).to_have_value("2")
     lab.assert_quiet()

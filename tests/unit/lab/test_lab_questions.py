@@ -358,6 +358,27 @@ def test_orbits_begin_where_they_were_asked_to() -> None:
         ask("portrait", x="theta", y="theta_dott", points=points)
 
 
+def test_studies_look_at_many_runs() -> None:
+    def values(kind: str, names: list[str], points: list[list[float]], **more: Any) -> list[Any]:
+        asked = {"quantity": "theta", "skip": 0.0, "start": {"theta": 0.01}} | more
+        answer = ask("study", study=kind, names=names, points=points, **asked)["points"]
+        return [one["values"] for one in answer]
+
+    lengths = [[1.0], [4.0]]
+    for least, largest, last in values("sweep", ["theta"], [[0.01], [0.02]]):
+        assert abs(largest + least) < 1e-4 * largest
+        assert least <= last <= largest
+    one, two = values("bifurcation", ["l"], lengths, span=[0, 20])
+    assert len(one) == pytest.approx(2 * len(two), abs=1)  # half the period, twice the maxima
+    assert np.array(one) == pytest.approx(0.01, rel=1e-7)
+    rows = values("chaos", ["theta", "l"], [[3.0, 1.0], [0.1, 1.0]], span=[0, 40], skip=0.5)
+    assert all(abs(row[0]) < 0.5 for row in rows)  # no chaos with one degree of freedom
+    with pytest.raises(DalembertError, match="did you mean theta"):
+        values("sweep", ["thetta"], [[1.0]])
+    found = ask("study", study="sweep", names=["l"], points=[[1.0]], quantity="heat", skip=0.0)
+    assert found["points"][0]["values"] == [] and "heat" in found["points"][0]["message"]
+
+
 def download(format: str, **request: Any) -> bytes:
     return base64.b64decode(ask("download", format=format, label="My run", **request)["content"])
 

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { byId, setIcon } from "./dom.js";
 import { wireEditor } from "./editor.js";
 import { showEquations, wireEquations } from "./equations.js";
+import { wireLanguage } from "./language.js";
 import { openFile, openSystem, orNotice } from "./models.js";
 import { wireMotion } from "./motion.js";
 import { wirePanels } from "./panels.js";
@@ -11,12 +12,13 @@ import { wirePicker } from "./picker.js";
 import { showPortrait, wirePortrait } from "./portrait.js";
 import { run, wireRunning } from "./running.js";
 import { wireSetup } from "./setup.js";
-import { restore, wireSharing } from "./sharing.js";
+import { keepState, restore, wireSharing } from "./sharing.js";
 import { isEdited, state } from "./state.js";
+import { showStudy, wireStudy } from "./study.js";
 import { isDark, onTheme, toggleTheme } from "./theme.js";
 import { wireUndo } from "./undo.js";
 
-const VIEWS = ["setup", "motion", "equations", "portrait", "model"];
+const VIEWS = ["setup", "motion", "equations", "portrait", "study", "model"];
 const narrow = matchMedia("(max-width: 960px)");
 
 function show(view) {
@@ -30,6 +32,7 @@ function show(view) {
   }
   if (wanted === "equations") showEquations();
   if (wanted === "portrait") showPortrait();
+  if (wanted === "study") showStudy();
 }
 
 function wireTabs() {
@@ -65,12 +68,14 @@ async function openFirst() {
 export async function open() {
   wireTabs();
   wireTheme();
+  wireLanguage(byId("language"), keepState);
   wireSetup();
   wireEditor();
   wireEquations();
   wireMotion();
   wirePanels();
   wirePortrait();
+  wireStudy();
   wireRunning(() => show("motion"));
   wireSharing();
   wireUndo();

@@ -56,7 +56,7 @@ function show() {
       h("li", { id: `completion-${k}`, role: "option", "aria-selected": k === chosen, onpointerdown: (event) => {
         event.preventDefault();
         take(word);
-      } }, h("b", {}, word), h("span", {}, told)),
+      } }, h("b", { translate: "no" }, word), h("span", {}, told)),
     ),
   );
   list.hidden = !offered.length;
@@ -123,7 +123,7 @@ function follow() {
 
 function section(title, entries, action) {
   const row = ([word, told, snippet]) => h("li", {},
-    h("button", { type: "button", class: "link", onclick: () => action(snippet ?? `${word}(`) }, word), told ? ` ${told}` : "");
+    h("button", { type: "button", class: "link", translate: told ? "no" : null, onclick: () => action(snippet ?? `${word}(`) }, word), told ? ` ${told}` : "");
   return h("section", {}, h("h3", {}, title), h("ul", {}, ...entries.map(row)));
 }
 

@@ -113,9 +113,11 @@ function pageState() {
   };
 }
 
+/** Put the state of the page into its address. */
+export const keepState = async () => history.replaceState(null, "", await encode(pageState()));
+
 async function copyLink() {
-  const fragment = await encode(pageState());
-  history.replaceState(null, "", fragment);
+  await keepState();
   await copyText(location.href, "Link");
 }
 

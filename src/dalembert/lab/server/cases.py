@@ -21,6 +21,7 @@ __all__ = [
     "read_label",
     "read_modified",
     "read_points",
+    "read_study",
     "read_text",
 ]
 
@@ -135,6 +136,40 @@ def read_points(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
         "x": x,
         "y": y,
         "points": [[_number(value, "points") for value in point] for point in points],
+    }
+
+
+#: What a study may ask for.
+STUDIES = ("sweep", "bifurcation", "chaos")
+
+
+def read_study(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """What is varied, the points asked for, and what is looked at."""
+    kind, names, points = body.get("study"), body.get("names"), body.get("points")
+    if kind not in STUDIES:
+        raise RequestError(400, f"A study is one of {', '.join(STUDIES)}", seen=_short(kind))
+    if not isinstance(names, list) or not 1 <= len(names) <= 2:
+        raise RequestError(400, "A study varies one or two quantities", seen=_short(names))
+    names = [_name(name, "names") for name in names]
+    if not isinstance(points, list) or not 1 <= len(points) <= limits.study_points:
+        raise RequestError(
+            400,
+            f"A study asks for 1 to {limits.study_points} points at a time",
+            remedy='send "points": [[value], ...]',
+        )
+    if not all(isinstance(point, list) and len(point) == len(names) for point in points):
+        raise RequestError(400, "A point of a study has a number for each varied quantity")
+    skip = _number(body.get("skip", 0.5), "skip")
+    if not 0 <= skip < 1:
+        raise RequestError(400, "`skip` is a part of the run from 0 to below 1", seen=skip)
+    period = body.get("period")
+    return {
+        "study": kind,
+        "names": names,
+        "points": [[_number(value, "points") for value in point] for point in points],
+        "quantity": _name(body.get("quantity"), "quantity"),
+        "skip": skip,
+        "period": None if period is None else _positive(period, "period"),
     }
 
 

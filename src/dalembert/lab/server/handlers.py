@@ -27,6 +27,7 @@ from .cases import (
     read_label,
     read_modified,
     read_points,
+    read_study,
     read_text,
 )
 from .folder import ModelFolder
@@ -97,6 +98,7 @@ class Lab:
             ("POST", "/api/start", self.start),
             ("POST", "/api/equations", self.equations),
             ("POST", "/api/portrait", self.portrait),
+            ("POST", "/api/study", self.study),
             ("POST", "/api/runs", self.begin_run),
             ("GET", "/api/runs/{id}", self.run_state),
             ("DELETE", "/api/runs/{id}", self.cancel_run),
@@ -216,6 +218,12 @@ class Lab:
         body = read_body(await request.body())
         case = read_case(body, self.limits) | read_points(body, self.limits)
         return await self._ask(request, "portrait", case, self.limits.equations_seconds)
+
+    async def study(self, request: Request) -> Response:
+        """A few points of a sweep, a bifurcation diagram or a map."""
+        body = read_body(await request.body())
+        case = read_case(body, self.limits) | read_study(body, self.limits)
+        return await self._ask(request, "study", case, self.limits.equations_seconds)
 
     async def _ask(
         self, request: Request, kind: str, case: dict[str, Any], seconds: float, quick: bool = False

@@ -7,7 +7,16 @@ from contextlib import suppress
 from typing import Any
 
 from ...errors import DalembertError
-from ..answers import checking, downloading, gallery_list, portraits, running, starting, writing
+from ..answers import (
+    checking,
+    downloading,
+    gallery_list,
+    portraits,
+    running,
+    starting,
+    studies,
+    writing,
+)
 from ..job_progress import JobProgress
 
 __all__ = ["ANSWERS", "warm_up"]
@@ -20,6 +29,7 @@ ANSWERS: dict[str, Callable[[dict[str, Any], JobProgress], dict[str, Any]]] = {
     "run": running.run,
     "download": downloading.file,
     "portrait": portraits.portrait,
+    "study": studies.study,
     "gallery": gallery_list.listed,
 }
 
