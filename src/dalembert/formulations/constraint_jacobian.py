@@ -17,7 +17,6 @@ import numpy as np
 from ..algebra.graph import GraphAlgebra
 from ..algebra.structure import numeric_rank
 from ..model.system import System
-from ..model.values import median
 from .constraint_equations import velocity_level
 from .forms import lagrange
 
@@ -30,6 +29,7 @@ __all__ = [
     "constraint_rows",
     "generic_rank",
     "independent_rows",
+    "median",
     "rank_is_assumed",
 ]
 
@@ -245,6 +245,18 @@ def _units(derivatives: ca.Function) -> Array:
     lengths = np.linalg.norm(np.asarray(derivatives(point), dtype=float), axis=1)
     usable = np.isfinite(lengths) & (lengths > 0)
     return 1000.0 ** np.round(np.log10(np.where(usable, lengths, 1.0)) / 3)
+
+
+def median(values: Any) -> Any:
+    """The median along the first axis, as `np.median` gives it, without loading `numpy.ma`.
+
+    >>> float(median(np.array([3.0, 1.0, 2.0, 7.0])))
+    2.5
+    """
+    ordered = np.sort(values, axis=0)
+    last = len(ordered) - 1
+    middle = 0.5 * (ordered[last // 2] + ordered[(last + 1) // 2])
+    return np.where(np.isnan(ordered[-1]), np.nan, middle)
 
 
 def _largest_rank(samples: list[Any], most: int) -> int:

@@ -12,8 +12,7 @@ from ..errors import FormError
 from ..model.cache import Cache
 from ..model.symbols import t
 from ..model.system import System
-from ..model.values import median
-from .constraint_jacobian import constraint_rows, independent_rows
+from .constraint_jacobian import constraint_rows, independent_rows, median
 
 __all__ = ["Split", "check_agreement", "choose_split", "steady_columns"]
 

@@ -63,7 +63,6 @@ class RadauFields(Record):
     # What is counted, and what is known: whether the Jacobian is that of the state where the step
     # begins, the step that the matrices are factored for (0: none), iterations and contraction of
     # the last Newton solve.
-    n_jacobians: int
     n_factored: int
     n_iterations: int
     is_fresh: int

@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
     from ..typing import Numbers
 
-__all__ = [
-    "check_sign",
-    "median",
-    "numbers_by_name",
-    "real_array",
-    "real_number",
-    "used_parameters",
-]
+__all__ = ["check_sign", "numbers_by_name", "real_array", "real_number", "used_parameters"]
 
 Value = TypeVar("Value")
 
@@ -107,18 +100,6 @@ def real_array(values: Any) -> Any:
     elif array.dtype.kind not in "fiub":
         raise TypeError(f"no real numbers: {array.dtype}")
     return np.array(array, dtype=float)
-
-
-def median(values: Any) -> Any:
-    """The median along the first axis, as `np.median` gives it, without loading `numpy.ma`.
-
-    >>> float(median(np.array([3.0, 1.0, 2.0, 7.0])))
-    2.5
-    """
-    ordered = np.sort(values, axis=0)
-    last = len(ordered) - 1
-    middle = 0.5 * (ordered[last // 2] + ordered[(last + 1) // 2])
-    return np.where(np.isnan(ordered[-1]), np.nan, middle)
 
 
 def check_sign(symbol: sympy.Symbol, values: Numbers) -> None:

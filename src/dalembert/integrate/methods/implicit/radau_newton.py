@@ -57,7 +57,6 @@ def make_jacobian(context: RunFields, t: float, y: Reals, rate: Reals) -> int:
     """The entries of f_y at (t, y), where `rate` is f; 0 or a status."""
     ns, radau, counts = context.n_state, context.radau, context.counts
     values, clock = radau.values, context.time
-    radau.n_jacobians += 1
     radau.h_factored = 0.0
     clock[0] = t
     if context.inputs != 0:
