@@ -40,7 +40,9 @@ def written(name: str) -> str:
         _inertial(
             ET.SubElement(root, "link", name=f"link{number}"), "1.0", "0.01", "0.012", "0.003"
         )
-        joint = ET.SubElement(root, "joint", name=f"joint{number}", type="continuous")
+        # not "continuous": Pinocchio would be given cosines and sines that others have to find
+        joint = ET.SubElement(root, "joint", name=f"joint{number}", type="revolute")
+        ET.SubElement(joint, "limit", lower="-9", upper="9", effort="1e6", velocity="1e6")
         turn = number % 3
         angles = " ".join(repr(factor * turn) for factor in (0.3, -0.2, 0.1))
         ET.SubElement(joint, "origin", xyz="0 0 0" if parent == 0 else "0 0 0.3", rpy=angles)

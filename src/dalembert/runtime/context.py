@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..codegen.native.language import address_of
 from ..codegen.passes.solve_limits import MOST_DENSE
 from ..errors import SingularError
-from ..typing import Array, ArrayLike, IntArray
+from ..typing import Array, IntArray
 from . import projection as native
 from .gauss.gauss_problem import order_size, work_size
 from .gauss.solve_status import CONTRADICTORY, SINGULAR
@@ -52,6 +55,8 @@ class Context:
         fast = kernel.address("fast") if kernel.has_fast else None
         numbers, lengths, self.work_size = kernel_layout(kernel)
         self._is_projecting = False
+        self._out = np.empty(kernel.n_state + 1)
+        self._out_address = address_of(self._out)
         self.callback: Any = None
         self.fields: Any = record()
         for name, value in numbers.items():
@@ -129,6 +134,13 @@ class Context:
             )
         self.fields.bind("work", np.zeros(self.work_size))
 
+    @cached_property
+    def _evaluate(self) -> Callable[..., int]:
+        """`evaluate` by addresses; MISSING where native functions run as Python."""
+        evaluate = functions()["evaluate"]
+        found: Callable[..., int] = getattr(evaluate, "by_address", lambda *_: native.MISSING)
+        return found
+
     # -- one state ---------------------------------------------------------------------------------
 
     def evaluate(self, time: float, y: Array, out: Array) -> int:
@@ -175,20 +187,24 @@ class Context:
         self.prepare_projection()
         return self._call("project", time, y, first, last, most)
 
-    def rates(self, time: float, y: Array, inputs: ArrayLike = ()) -> Array:
-        """The rates at one state; raises where they are not determined."""
-        values = np.asarray(inputs, dtype=float).ravel()
-        self.fields.arrays["input_values"][: len(values)] = values
-        out = np.zeros(self.kernel.n_state + 1)
-        choice = self.fields.arrays["active_rows"]
-        chosen, choice[0] = choice[0], 0  # by a run, for its own states
-        status = self.evaluate(time, y, out)
+    def rates(self, time: float, y: Array, inputs: Array | tuple[()] = ()) -> Array:
+        """The rates at one state and free inputs; raises where they are not determined."""
+        arrays = self.fields.arrays
+        if len(inputs):
+            arrays["input_values"][: len(inputs)] = inputs
+        choice = arrays["active_rows"]
+        chosen = choice.item(0)
+        choice[0] = 0  # what a run has chosen is for its own states
+        out = self._out
+        status = self._evaluate(self.fields.address, time, address_of(y), self._out_address)
+        if status == native.MISSING:
+            status = self.evaluate(time, y, out)
         choice[0] = chosen
         if status in (SINGULAR, CONTRADICTORY):
             from .diagnosis import explain
 
             raise explain(self.kernel, status, time, y, self.parameters, self.info)
-        return out[:-1]
+        return out[:-1].copy()
 
     def events(self, time: float, y: Array, count: int) -> Array:
         """The event functions at a state."""

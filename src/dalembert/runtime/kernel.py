@@ -424,7 +424,8 @@ define void @fast(ptr %t, ptr %y, ptr %p, ptr %u, ptr %w, ptr %out) nounwind {{
         if context is None:
             context = self._local.context = Context(self, p)
         context.parameters[:] = p
-        context.fields.arrays["input_values"][:] = 0.0
+        if self.free_inputs:
+            context.fields.arrays["input_values"][:] = 0.0
         context.forget_choices()
         return context
 

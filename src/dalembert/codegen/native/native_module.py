@@ -102,6 +102,8 @@ class NativeModule:
         call.__doc__, call.__name__ = entry.__doc__, entry.__name__
         # The code lives as long as someone can call it.
         call.library = self._library  # type: ignore[attr-defined]
+        #: The same with addresses instead of arrays and records.
+        call.by_address = function  # type: ignore[attr-defined]
         return call
 
 

@@ -194,8 +194,8 @@ function showStart() {
   for (const row of rows) row.show();
   const answer = state.values;
   const told = [];
-  const how = isBound() ? "Completed by the constraints" : "Not given";
-  if (answer?.completed?.length) told.push(`${how}: ${answer.completed.map(plain).join(", ")}.`);
+  if (answer?.completed?.length && isBound()) told.push(`Completed by the constraints: ${answer.completed.map(plain).join(", ")}.`);
+  else if (answer?.completed?.length) told.push("Values in dashed fields are not given.");
   if (answer?.moved?.length) told.push(`Moved onto the constraints: ${answer.moved.map((entry) => plain(entry.name)).join(", ")}.`);
   note.textContent = told.join(" ");
 }

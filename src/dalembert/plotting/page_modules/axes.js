@@ -146,7 +146,10 @@ function writeLabels(pen, box, x, y, colours) {
   if (x.label) {
     pen.textAlign = "left";
     pen.textBaseline = "middle";
-    writeName(pen, x.label, box.right + 7, box.bottom, 8.5);
+    // beside the axis, or above its end where the name is too long for the margin
+    const width = pen.measureText(x.label).width;
+    const fits = box.right + 9 + width <= (pen.canvas?.clientWidth || Infinity);
+    writeName(pen, x.label, fits ? box.right + 7 : box.right - width - 2, box.bottom - (fits ? 0 : 10), 8.5);
   }
   if (y.label) {
     pen.textAlign = "left";
