@@ -292,7 +292,8 @@ class LaneFields(RunFields):
     progress: Integers
     # Constraint rows that are watched in each lane, as `row_reversed` leaves them.
     lane_watch: Reals
-    # Deviations: how many, whether the first is averaged, programs that make them tangent.
+    # Deviations: how many, whether the logarithm of the first is integrated (1) and averaged (2),
+    # programs that make them tangent.
     n_full: int
     n_deviations: int
     is_averaged: int

@@ -4,6 +4,7 @@ asked for by name.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,35 @@ def test_many_runs_of_kinked_or_stiff_equations_are_not_expanded() -> None:
     assert runs.statistics["method"] == "dop853"
     damped = da.simulate(spring(1e5), {"x": [1.0, 1.01]}, (0, 2), rtol=1e-6)
     assert damped.statistics["method"] == "radau9" and damped.success
+
+
+def test_what_is_tried_first_of_many_runs_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of one run, however long it is; Ctrl-C within it ends the call."""
+    from dalembert.integrate import task as tasks
+
+    tried: list[int] = []
+
+    def followed(task: Any) -> da.Motion:
+        motion = tasks.Driver(task).execute()
+        tried.append(int(motion.statistics["steps"]))
+        return motion
+
+    monkeypatch.setattr(tasks, "followed", followed)
+    runs = da.simulate(pendulum(), {"angle": [2.0, 2.1]}, (0, 40_000))
+    assert runs.success and 7000 < tried[0] <= 8192
+    steps = int(runs.statistics["method_reason"].split("takes ")[1].split(" steps")[0])
+    alone = da.simulate(pendulum(), {"angle": 2.0}, (0, 40_000), at=[40_000.0])
+    assert tried[0] < alone.statistics["steps"] == pytest.approx(steps, rel=0.02)
+
+    def stopped(task: Any) -> da.Motion:
+        def stop(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        return tasks.Driver(replace(task, progress=stop)).execute()
+
+    monkeypatch.setattr(tasks, "followed", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        da.simulate(pendulum(), {"angle": [2.0, 2.1]}, (0, 40_000))
 
 
 @pytest.mark.long

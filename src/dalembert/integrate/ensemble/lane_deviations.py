@@ -112,7 +112,7 @@ def bound_deviations(
             for lane in range(LANES):
                 most[lane] = max(most[lane], abs(last[i * LANES + lane]) * sizes[lane])
                 before[lane] = max(before[lane], abs(other[i * LANES + lane]) * sizes[lane])
-    if context.is_averaged != 0:
+    if context.is_averaged > 0:
         i = (count + 1) * ns
         for lane in range(LANES):
             size = 1.0 / (max(rtol, MEAN_ERROR) * (1.0 + abs(states[i * LANES + lane])))
@@ -154,8 +154,9 @@ def look_at(context: LaneFields, lane: int, elapsed: float, y: Reals, found: Rea
         found[c] = powers[c * LANES + lane]
     found[count] = max(largest[lane], squared(ns, y + ns))
     found[count + 1] = 0.0
-    if context.is_averaged != 0:
+    if context.is_averaged > 1:
         found[count + 1] = means[lane] + mean_integral(context, lane, elapsed)
+    if context.is_averaged > 0:
         y[context.n_full - 1] += LOG_TWO * powers[lane] * elapsed
     return True
 

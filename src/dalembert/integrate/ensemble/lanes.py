@@ -210,7 +210,8 @@ class _Chunk:
     def _deviate(self, plan: RunPlan, asked: Indicators, parameters: Array, start: Array) -> None:
         """Let deviations go along, tangent to the constraints."""
         count, fields = asked.count, self.context.fields
-        fields.n_deviations, fields.is_averaged = count, int(asked.is_averaged)
+        fields.n_deviations = count
+        fields.is_averaged = int(asked.is_averaged) + int("mean_megno" in asked.names)
         for name, size in (
             ("lane_powers", count * lanes.LANES),
             ("lane_largest", lanes.LANES),

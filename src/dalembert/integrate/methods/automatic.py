@@ -3,8 +3,9 @@ r"""``method="auto"``, the default: the method that suits a task, and a sentence
 With a step, or with goal="long", the first method of a list whose hypotheses hold is taken, from
 the one that keeps most to the one that asks for least. Without one, a run takes Runge-Kutta steps;
 the driver notices where stability holds them short (`MethodWatch`), and makes the run again by an
-implicit method. For many runs, one of them is made first: its steps tell what all of them cost, and
-whether expansions in vector lanes save more than they take to compile.
+implicit method. For many runs, one of them is made first, as far as some thousand steps go: they
+tell what all of them cost, and whether expansions in vector lanes save more than they take to
+compile.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ...runtime.kernel_derivatives import regular_rates
 from ..events.stop_times import has_stops
 from ..events.watches import is_controlled
 from ..input_table import InputTable
+from ..outcome import Outcome
 from .adaptive.taylor_programs import check_expansion
 from .groups.group_tables import action_tables
 from .run_costs import compile_seconds, has_short_program, runge_kutta_seconds
@@ -42,6 +44,8 @@ STEPS_PER_PERIOD = 40.0
 LANES_SHARE = 0.2
 #: The largest state whose eigenvalues are looked at.
 MOST_SYMBOLS = 200
+#: Steps of the run that is made first of many: enough to notice stiffness, and soon done.
+SAMPLE = 8192
 
 
 class Candidate(NamedTuple):
@@ -206,12 +210,20 @@ def suited_to_many(task: Task, count: int) -> Task:
     equations = task.equations
     kernel = kernel_of(equations, equations.system.parameters)
     try:
-        sample = followed(replace(task, progress=None)).statistics
+        most = min(task.max_steps, SAMPLE)
+        sample = followed(replace(task, progress=None, max_steps=most))
     except DalembertError:
         return task  # the runs themselves will say what is wrong
-    steps, method, reason = (sample[key] for key in ("steps", "method", "method_reason"))
+    if sample.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    method, reason = (sample.statistics[key] for key in ("method", "method_reason"))
     if method != task.method:
         return replace(task, method=method, method_reason=reason)
+    reached = float(sample.segments[-1].step_t[-1]) if sample.segments else task.span[0]
+    part = abs(reached - task.span[0]) / abs(task.span[1] - task.span[0])
+    if part == 0.0:
+        return task
+    steps = round(sample.statistics["steps"] / part)
     whole = runge_kutta_seconds(kernel, count * steps)
     if (1.0 - LANES_SHARE) * whole <= 2.0 * compile_seconds(kernel):
         return task  # one expansion for lanes, and one for runs that are made alone
