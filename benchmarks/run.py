@@ -36,6 +36,7 @@ import w6_robots
 import w7_contact
 import w8_trajectories
 import w9_mechanisms
+import w10_chaos
 from harness import Entry, Workload, parse_rows
 
 HERE = Path(__file__).parent
@@ -52,6 +53,7 @@ WORKLOADS = {
         w7_contact,
         w8_trajectories,
         w9_mechanisms,
+        w10_chaos,
     )
 }
 #: A measurement that took longer than this is not repeated.
