@@ -49,6 +49,13 @@ RTol = Annotated[float | None, Option("--rtol", help="Relative tolerance.")]
 ATol = Annotated[float | None, Option("--atol", help="Absolute tolerance.")]
 Method = Annotated[str | None, Option("--method", metavar="M", help="The method of integration.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
+JsonLines = Annotated[
+    bool,
+    Option(
+        "--json-lines",
+        help="Print JSON lines: the progress while it runs, then what --json prints.",
+    ),
+]
 Form = Annotated[
     str | None, Option("--form", metavar="F", help="The form of the equations of motion.")
 ]
@@ -143,6 +150,7 @@ def run(
         int | None, Option("--every", metavar="K", help="Store every K-th of the fixed steps.")
     ] = None,
     as_json: AsJson = False,
+    json_lines: JsonLines = False,
     project_start: Annotated[
         bool,
         Option(
@@ -158,7 +166,8 @@ def run(
     options |= {"step": step, "every": every, "project_start": project_start}
     animation = {"fps": fps, "size": size}
     given = system, tuple(settings or ()), at, span, options
-    return run_command(Request(*given, output, plot, animate, as_json, report, live, animation))
+    wanted = output, plot, animate, as_json or json_lines, report, live, animation, json_lines
+    return run_command(Request(*given, *wanted))
 
 
 @app.command()
@@ -233,6 +242,7 @@ def sweep(
         ),
     ] = None,
     as_json: AsJson = False,
+    json_lines: JsonLines = False,
 ) -> int:
     """Simulate a system many times, over parameters and starts."""
     from .sweep_command import SweepRequest, sweep_command
@@ -241,7 +251,7 @@ def sweep(
     options["step"] = step
     request = SweepRequest(
         system, tuple(over or ()), samples, sample, seed, output, resume, tuple(settings or ()), at,
-        span, options, workers, scheduler, chunk, as_json
+        span, options, workers, scheduler, chunk, as_json or json_lines, json_lines
     )  # fmt: skip
     return sweep_command(request)
 

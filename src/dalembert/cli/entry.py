@@ -138,7 +138,7 @@ def _status(given: Sequence[str], signals: Signals) -> int:
         ending = _ending(given, signals)
     if isinstance(ending, int):
         return ending
-    if "--json" in given:
+    if {"--json", "--json-lines"} & set(given):
         with suppress(OSError):
             document = json.dumps({"error": ending.to_json()}, ensure_ascii=False)
             sys.stdout.write(f"{document}\n")

@@ -17,7 +17,7 @@ from .entry import Failure, one_line, tell
 from .run_report import report_motion, reported
 from .stored_command import keep_call
 from .systems import check_inputs, configured, read_span, read_times, without_times
-from .terminal import Progress, collected_warnings, print_json
+from .terminal import Progress, ProgressLines, collected_warnings, print_json
 
 if TYPE_CHECKING:
     from ..integrate.motion import Motion
@@ -41,6 +41,7 @@ class Request:
     report: Path | None = None
     live: Path | None = None
     animation: dict[str, Any] = field(default_factory=dict)
+    json_lines: bool = False
 
     @property
     def picture(self) -> Path | None:
@@ -60,7 +61,7 @@ def run_command(request: Request) -> int:
         span = read_span(request.span, times, scenario.simulate.get("span"))
         scenario = without_times(scenario, request.span)
         try:
-            motion = _simulated(scenario, span, times, request.options)
+            motion = _simulated(scenario, span, times, request)
         except RunError as error:
             if not request.as_json:
                 raise
@@ -76,12 +77,15 @@ def _simulated(
     scenario: Scenario,
     span: tuple[float, float],
     times: list[float] | None,
-    options: dict[str, Any],
+    request: Request,
 ) -> Motion:
     from ..integrate.simulate import simulate
 
-    with Progress("Simulating") as progress:
-        motion: Motion = simulate(scenario, span=span, at=times, progress=progress, **options)
+    shown = ProgressLines if request.json_lines else Progress
+    with shown("Simulating") as progress:
+        motion: Motion = simulate(
+            scenario, span=span, at=times, progress=progress, **request.options
+        )
     return motion
 
 

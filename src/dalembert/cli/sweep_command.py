@@ -24,7 +24,7 @@ from .systems import (
     read_times,
     without_times,
 )
-from .terminal import Progress, print_json, show
+from .terminal import Progress, ProgressLines, print_json, show
 
 if TYPE_CHECKING:
     from ..integrate.ensemble.ensemble import Ensemble
@@ -59,6 +59,7 @@ class SweepRequest:
     scheduler: str | None
     chunk: int | None
     as_json: bool
+    json_lines: bool = False
 
 
 def sweep_command(request: SweepRequest) -> int:
@@ -80,7 +81,8 @@ def sweep_command(request: SweepRequest) -> int:
     asked = {"t": request.span, "at": request.at}
     stated = {*(key for key, value in asked.items() if value is not None), *options}
     derived = derived_axes(request.system, request.settings, scenario, over, paired, stated)
-    with Progress("Sweeping") as progress:
+    shown = ProgressLines if request.json_lines else Progress
+    with shown("Sweeping") as progress:
         ensemble = sweep(
             scenario,
             over,
@@ -92,7 +94,7 @@ def sweep_command(request: SweepRequest) -> int:
             workers=request.workers,
             scheduler=request.scheduler,
             chunk=request.chunk,
-            progress=None if request.as_json else progress,
+            progress=None if request.as_json and not request.json_lines else progress,
             derived=derived,
             **options,
         )

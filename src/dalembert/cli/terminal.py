@@ -17,12 +17,22 @@ from .signals import held
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["Progress", "collected_warnings", "plain", "print_json", "show", "waiting"]
+__all__ = [
+    "Progress",
+    "ProgressLines",
+    "collected_warnings",
+    "plain",
+    "print_json",
+    "show",
+    "waiting",
+]
 
 #: A value of JSON.
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 #: Work that takes longer than this, in seconds, shows its progress.
 PATIENCE = 1.0
+#: Seconds between two lines of progress.
+BETWEEN_LINES = 0.5
 #: The width of text that goes to a file or another program, where lines should not be broken.
 PIPED_WIDTH = 400
 
@@ -43,6 +53,34 @@ def show(*parts: RenderableType) -> None:
 def print_json(value: object) -> None:
     """One JSON document; numbers to the last digit, and null for what is not a finite number."""
     sys.stdout.write(json.dumps(plain(value), allow_nan=False, ensure_ascii=False) + "\n")
+
+
+class ProgressLines:
+    """Progress as JSON lines on stdout, at most two a second, for programs that watch a long run.
+
+    >>> with ProgressLines("Simulating") as progress:
+    ...     progress(0.5, 2.0)
+    ...     progress(0.6, 2.4)  # too soon after the line before
+    {"progress": 0.5, "t": 2.0}
+    """
+
+    def __init__(self, title: str) -> None:
+        self.last = -math.inf
+
+    def __call__(self, fraction: float, *time_reached: float) -> None:
+        now = time.perf_counter()
+        if now - self.last < BETWEEN_LINES:
+            return
+        self.last = now
+        reached = {"t": time_reached[0]} if time_reached else {}
+        print_json({"progress": min(max(fraction, 0.0), 1.0)} | reached)
+        sys.stdout.flush()
+
+    def __enter__(self) -> ProgressLines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 def plain(value: object) -> Json:
