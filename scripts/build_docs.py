@@ -351,8 +351,16 @@ def reference_pages() -> None:
     write_reference(GENERATED / "reference")
 
 
+def notebooks() -> None:
+    """The tutorials as Jupyter notebooks."""
+    from tutorial_notebooks import write_notebooks
+
+    write_notebooks(DOCS / "tutorials", GENERATED / "notebooks")
+
+
 PAGES: dict[str, Callable[[], None]] = {
     "documents": root_documents,
+    "notebooks": notebooks,
     "reference": reference_pages,
     "gallery": gallery_page,
     "gavin": gavin_page,

@@ -166,8 +166,10 @@ def run(
     options |= {"step": step, "every": every, "project_start": project_start}
     animation = {"fps": fps, "size": size}
     given = system, tuple(settings or ()), at, span, options
-    wanted = output, plot, animate, as_json or json_lines, report, live, animation, json_lines
-    return run_command(Request(*given, *wanted))
+    told = as_json or json_lines
+    return run_command(
+        Request(*given, output, plot, animate, told, report, live, animation, json_lines)
+    )
 
 
 @app.command()
