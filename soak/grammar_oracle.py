@@ -14,7 +14,7 @@ import sympy
 
 from .grammar_trees import DIGITS, Statement
 
-__all__ = ["Answer", "NotGenericError", "Oracle"]
+__all__ = ["SWITCHES", "Answer", "NotGenericError", "Oracle", "square"]
 
 #: Relative rounding of what the library reads and computes, with which the oracle is disturbed.
 ROUNDING = 2.2e-16
@@ -133,10 +133,10 @@ class Oracle:
 
         # M v = p - m is solved with a matrix that is rounded as well.
         speeds = exact[n + 1 :]
-        lost = _square([rounded(entry) for entry in mass], n) * mpmath.matrix(speeds)
+        lost = square([rounded(entry) for entry in mass], n) * mpmath.matrix(speeds)
         change = mpmath.matrix([rounded(p) for p in momenta]) + lost
         try:
-            moved = mpmath.lu_solve(_square(mass, n), change)
+            moved = mpmath.lu_solve(square(mass, n), change)
         except ZeroDivisionError as error:
             raise NotGenericError("the momenta do not determine the velocities") from error
         return [*exact[: n + 1], *(v + dv for v, dv in zip(exact[n + 1 :], moved, strict=True))]
@@ -152,7 +152,7 @@ class Oracle:
 
         def solved(column: Any) -> Any:
             disturbed = [x * (1 + ROUNDING * chance.uniform(-1, 1)) for x in mass]
-            return mpmath.lu_solve(_square(disturbed, n), column)
+            return mpmath.lu_solve(square(disturbed, n), column)
 
         try:
             width = n + 3
@@ -208,7 +208,8 @@ class Oracle:
             raise NotGenericError("singular") from error
 
 
-def _square(entries: list[Any], n: int) -> Any:
+def square(entries: list[Any], n: int) -> Any:
+    """A matrix (n, n) of mpmath from its entries by rows."""
     return mpmath.matrix([[entries[i * n + j] for j in range(n)] for i in range(n)])
 
 

@@ -17,7 +17,7 @@ import sympy
 
 import dalembert as da
 
-from .grammar_oracle import SWITCHES, Oracle
+from .grammar_oracle import SWITCHES, Oracle, square
 from .grammar_trees import DIGITS
 from .structure import questions
 
@@ -41,11 +41,11 @@ def compared_verdicts(oracle: Oracle, system: da.System) -> tuple[Counter[str], 
     for (name, verdict), (own, block, full) in zip(asked, looked, strict=False):
         if name != own:
             raise AssertionError(f"questions in another order: {name} and {own}")
-        is_zero = _vanishes(oracle, block)
+        is_zero = _vanishes(oracle, block, full)
         if is_zero is None:
             counts["verdicts: no finite value"] += 1
             continue
-        if full:  # the block is a determinant that vanishes where the rank is not full
+        if full:  # the determinant vanishes where the rank is not full
             claim = "full" if verdict.value == full else "lower"
             truth = "lower" if is_zero else "full"
             is_wrong = verdict.status == "proved" and claim != truth
@@ -64,7 +64,7 @@ def compared_verdicts(oracle: Oracle, system: da.System) -> tuple[Counter[str], 
 
 def _truths(oracle: Oracle) -> Iterator[tuple[str, list[sympy.Expr], int]]:
     """For each question, in the order of `questions`: what vanishes where the answer is yes, and 0;
-    or a determinant, and the full rank.
+    or the entries of a square matrix, and its full rank.
     """
     n = len(oracle.found.names)
     t, q, v = oracle.symbols[0], oracle.symbols[1 : 1 + n], oracle.symbols[1 + n :]
@@ -77,7 +77,7 @@ def _truths(oracle: Oracle) -> Iterator[tuple[str, list[sympy.Expr], int]]:
     yield "energy free of time", [oracle.lagrangian.diff(t)], 0
     for x in q:
         yield "coordinate cyclic", [oracle.lagrangian.diff(x)], 0
-    yield "rank of the mass matrix", [oracle.mass.det(method="berkowitz")], n
+    yield "rank of the mass matrix", list(oracle.mass), n
     if not oracle.level:
         return
     for k, own in enumerate(oracle.level):
@@ -87,19 +87,20 @@ def _truths(oracle: Oracle) -> Iterator[tuple[str, list[sympy.Expr], int]]:
         yield "constraint affine in the velocities", affine, 0
         yield "constraint homogeneous in the velocities", [rest], 0
     gram = oracle.rows * oracle.rows.T
-    yield "rank of the constraint Jacobian", [gram.det(method="berkowitz")], len(oracle.level)
+    yield "rank of the constraint Jacobian", list(gram), len(oracle.level)
 
 
-def _vanishes(oracle: Oracle, block: list[sympy.Expr]) -> bool | None:
-    """Whether a block is zero at all of some random points; None where it has no finite value."""
-    block = [entry for entry in block if entry != 0]
-    if not block:
+def _vanishes(oracle: Oracle, block: list[sympy.Expr], full: int) -> bool | None:
+    """Whether a block, or the determinant of a matrix of so many rows, is zero at all of some
+    random points; None where it has no finite value.
+    """
+    if all(entry == 0 for entry in block):
         return True
     function = sympy.lambdify(oracle.symbols, block, [SWITCHES, "mpmath"], cse=True)
     chance, seen = Random(7), 0
     for _ in range(DRAWS):
         point = [chance.choice((1, 1, 1e-3, 50.0)) * chance.uniform(-2, 2) for _ in oracle.symbols]
-        values = [_values(function, point, digits) for digits in (DIGITS, 2 * DIGITS)]
+        values = [_values(function, point, digits, full) for digits in (DIGITS, 2 * DIGITS)]
         if values[0] is None or values[1] is None:
             continue
         seen += 1
@@ -113,11 +114,13 @@ def _vanishes(oracle: Oracle, block: list[sympy.Expr]) -> bool | None:
     return True if seen else None
 
 
-def _values(function: Any, point: list[float], digits: int) -> list[Any] | None:
+def _values(function: Any, point: list[float], digits: int, full: int) -> list[Any] | None:
     with mpmath.workdps(digits):
         try:
             found = function(*map(mpmath.mpf, point))
         except (ZeroDivisionError, ValueError, OverflowError, TypeError, NameError):
             return None
         is_real = all(not isinstance(x, mpmath.mpc) and mpmath.isfinite(x) for x in found)
+        if is_real and full:
+            return [mpmath.det(square(found, full))]
         return list(found) if is_real else None

@@ -30,6 +30,8 @@ PARTS: dict[str, tuple[str, float]] = {
     "speeds": ("soak.speeds", 30.0),
     "degenerate": ("soak.degenerate", 5.0),
     "contacts": ("soak.contacts", 60.0),
+    "mechanisms": ("soak.mechanisms", 60.0),
+    "optimal-control": ("soak.optimal_control", 30.0),
     "differential": ("soak.differential", 20.0),
     "bad-input": ("soak.bad_input", 30.0),
     "edges": ("soak.edges", 10.0),
