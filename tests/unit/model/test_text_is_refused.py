@@ -13,6 +13,7 @@ import sympy
 import dalembert as da
 from dalembert.errors import DalembertError
 from dalembert.model.io.expressions import format as written
+from dalembert.model.io.files import loads
 from dalembert.model.symbols import as_expression, as_matrix
 
 X, Y = da.coordinates("x y")
@@ -78,3 +79,15 @@ def test_numbers_of_all_kinds_are_expressions() -> None:
     for wrong in (None, [1], 1j, object()):
         with pytest.raises(DalembertError):
             as_expression(wrong)
+
+
+@pytest.mark.parametrize("hidden", ["\\u001b]0;title\\u0007", "\\u202e", "\\u0000", "\\u009b31m"])
+@pytest.mark.parametrize("key", ["name", "summary", "constraint"])
+def test_a_text_that_a_terminal_would_obey_is_refused(key: str, hidden: str) -> None:
+    """The title of the terminal was changed by the name of a model that somebody sent."""
+    own = f'{key} = "a {hidden}"\n' if key != "constraint" else ""
+    row = f'{{expression = "x_dot = 0", name = "a {hidden}"}}' if not own else '"x_dot = 0"'
+    text = f'{own}coordinates = ["x", "y"]\nkinetic = "x_dot**2 + y_dot**2"\nconstraints = [{row}]'
+    with pytest.raises(DalembertError, match="control character") as refused:
+        loads(text)
+    assert "\x1b" not in str(refused.value) and "\u202e" not in str(refused.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +28,24 @@ __all__ = ["TableReader", "UnreadableError"]
 
 MOST_ENTRIES = 5000
 MOST_FAULTS = 30
+#: Classes of characters that turn the direction of what follows.
+_TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 class UnreadableError(Exception):
     """Reading ends, because of its faults."""
+
+
+def is_control(character: str) -> bool:
+    """Whether a terminal would obey a character, or show what follows in another order; ends of
+    lines and tabs are text.
+
+    >>> [is_control(chr(code)) for code in (27, 0x202E, 97, 10)]
+    [True, True, False, False]
+    """
+    if unicodedata.category(character) == "Cc":
+        return ord(character) not in (9, 10, 13)
+    return unicodedata.bidirectional(character) in _TURNS
 
 
 class TableReader:
@@ -79,6 +94,10 @@ class TableReader:
 
     def _text(self, value: Toml, where: str) -> str:
         if isinstance(value, str):
+            hidden = [c for c in value if is_control(c)]
+            if hidden:
+                remedy = "leave out what a terminal would obey"
+                self._wrong(f"The {where} has a control character", repr(hidden[0]), remedy)
             return value
         self._wrong(f"The {where} must be text", seen=shortened(value), remedy="put it into quotes")
         return ""
