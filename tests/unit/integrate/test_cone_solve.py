@@ -10,7 +10,7 @@ import pytest
 from dalembert.codegen.native.plain import plain_call
 from dalembert.integrate.contact_fields import ContactFields
 from dalembert.integrate.methods.contact import cone_solve
-from dalembert.integrate.methods.contact.cone_solve import MIXED, coulomb_sweeps
+from dalembert.integrate.methods.contact.cone_solve import MIXED, coulomb_sweeps, solve_in_plane
 from dalembert.typing import Array
 
 CONTACTS, SIZE = 8, 9
@@ -59,3 +59,12 @@ def test_more_sweeps_never_end_with_a_worse_iterate(monkeypatch: pytest.MonkeyPa
     assert residuals[-1] < 0.1 * residuals[0]
     for (before, impulses), (after, later) in pairwise(found):
         assert (before == after) == bool(np.all(impulses == later))
+
+
+def test_a_contact_without_tangential_response_has_its_normal_impulse_only() -> None:
+    """A point on a slider that moves along the normal: the tangent does not respond."""
+    w, b = np.zeros(9), np.array([-4.0, 1.0, 0.0])
+    w[0] = 2.0
+    p = np.array([9.0, 9.0, 9.0])  # the third is not the function's to write
+    plain_call(solve_in_plane)(w, b, 0.5, 0.5, p)
+    assert p == pytest.approx([2.0, 0.0, 9.0])

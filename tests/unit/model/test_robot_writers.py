@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.errors import FileError, ModelError, UnreadPartsWarning
+from dalembert.model.io.robots.relations import actuators
 
 b = da.bodies
 ROBOTS = Path(__file__).parents[3] / "examples" / "robots"
@@ -185,3 +188,14 @@ def test_refusals(tmp_path: Path) -> None:
     screw = b.Mechanism([b.screw("q", b.ground(), body, lead=1)], gravity=(0, 0, -9.81))
     with pytest.raises(ModelError, match="`q` cannot be written"):
         b.save_mechanism(screw, tmp_path / "arm.urdf", {m: 1})
+
+
+@pytest.mark.parametrize("factor", ["x", "x_dot", "u"])
+def test_a_force_that_is_not_affine_is_no_actuator(factor: str) -> None:
+    """u q has nothing left over beside its gain, which is no number."""
+    x, u = da.coordinates("x"), da.inputs("u")
+    other = {"x": x, "x_dot": x.dot, "u": u}[factor]
+    tree: Any = SimpleNamespace(values={})
+    assert actuators(u * other, x, tree) is None
+    (motor,) = actuators(3 * u, x, tree) or ()
+    assert motor.kind == "motor"
