@@ -20,6 +20,22 @@ place = (
     y + back * sin(heading) - height * sin(lean) * cos(heading),
     height * cos(lean),
 )
+lengthways, up = (
+    (cos(heading), sin(heading), 0),
+    (
+        sin(lean) * sin(heading),
+        -sin(lean) * cos(heading),
+        cos(lean),
+    ),
+)
+hubs = [
+    tuple(
+        start + arm * along + 0.3 * high
+        for start, along, high in zip((x, y, 0), lengthways, up, strict=True)
+    )
+    for arm in (0, wheelbase)
+]
+front = (cos(heading + steer), sin(heading + steer), 0)
 speeds = [sum(part.diff(q) * q.dot for q in (x, y, heading, lean)) for part in place]
 ahead = x.dot * cos(heading) + y.dot * sin(heading)
 bicycle = da.System(
@@ -32,6 +48,14 @@ bicycle = da.System(
     ],
     forces={steer: torque, x: push * cos(heading), y: push * sin(heading)},
     inputs=[torque, push],
+    drawing=[
+        da.draw.trace((x, y, 0)),
+        da.draw.circle(hubs[0], 0.3, axes=[lengthways, up], color="link"),
+        da.draw.circle(hubs[1], 0.3, axes=[front, up], color="link"),
+        da.draw.link(*hubs),
+        da.draw.link((x + back * cos(heading), y + back * sin(heading), 0), place),
+        da.draw.point(place),
+    ],
     name="bicycle",
 )
 upright = dict.fromkeys([y, heading, lean, steer, heading.dot, lean.dot, steer.dot, y.dot], 0)

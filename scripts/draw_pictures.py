@@ -38,6 +38,10 @@ PICTURES: tuple[Callable[[], None], ...] = (
     trajectories.trailers_animation,
     trajectories.walker_animation,
     trajectories.racer_animation,
+    trajectories.snakeboard_animation,
+    trajectories.bicycle_animation,
+    trajectories.cart_animations,
+    trajectories.disk_animation,
     pages.tracked_swing_up,
     pages.page_of_pictures,
 )

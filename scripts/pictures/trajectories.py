@@ -52,11 +52,36 @@ def racer_animation() -> None:
     _animate("roller-racer.gif", "roller_racer_gait", duration=3.0, size=(480, 220))
 
 
+def snakeboard_animation() -> None:
+    """A cycle of a snakeboard."""
+    _animate("snakeboard.gif", "snakeboard_gait", duration=4.0, size=(480, 300))
+
+
+def bicycle_animation() -> None:
+    """A bicycle changes its lane."""
+    _animate("lane-change.gif", "bicycle_lane_change", duration=2.4, size=(280, 210), follow=True)
+
+
+def cart_animations() -> None:
+    """One pendulum in the least time, and two by the least effort."""
+    _animate("least-time.gif", "cart_pole_swing_up", duration=3.0, size=(360, 300), of="fast")
+    _animate("two-pendulums.gif", "cart_with_pendulums", "2", size=(360, 400))
+
+
+def disk_animation() -> None:
+    """A rolling disk rides in the least time without slip."""
+    _animate("disk-without-slip.gif", "disk_without_slip", size=(400, 260), of="held")
+
+
 def _animate(
-    name: str, example: str, *arguments: str, duration: float = 3.0, size: tuple[int, int]
-) -> None:
-    motion = _example(example, *arguments)["motion"]
-    motion.animate(FOLDER / name, duration=duration, fps=12.5, size=size)
+    name: str, example: str, *arguments: str, duration: float = 3.0, size: tuple[int, int],
+    of: str = "", follow: bool = False,
+) -> None:  # fmt: skip
+    """The animation of the motion of an example, or of one of its trajectories."""
+    found = _example(example, *arguments)
+    motion = found[of].motion if of else found["motion"]
+    options = {"follow": found["place"]} if follow else {}
+    motion.animate(FOLDER / name, duration=duration, fps=12.5, size=size, **options)
 
 
 def _example(name: str, *arguments: str) -> dict[str, Any]:
