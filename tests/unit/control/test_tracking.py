@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 import scipy.optimize
 import sympy
+from sympy import cos, sin
 
 import dalembert as da
 from dalembert.control import kalman_filter, mpc, sampled, track
@@ -288,3 +289,48 @@ def at_rest():
 def test_what_cannot_be_done_is_said(call, words):
     with pytest.raises(ModelError, match=words):
         call()
+
+
+def test_loops_of_a_reduced_model_do_not_see_the_pose():
+    """A sleigh on D/SE(2) has the momenta p_1' = u and p_2' = w: scalar Riccati recursions.
+
+    Loops of the equations on the quotient control the sleigh from any pose.
+    """
+    x, y, theta = da.coordinates("x y theta")
+    u, w = da.inputs("u w")
+    sleigh = da.System(
+        [x, y, theta], kinetic=(x.dot**2 + y.dot**2 + theta.dot**2) / 2,
+        constraints=[da.velocity(x.dot * sin(theta) - y.dot * cos(theta), name="blade")],
+        forces={x: u * cos(theta), y: u * sin(theta), theta: w}, inputs=[u, w],
+    )  # fmt: skip
+    se2 = {
+        "ahead": {x: cos(theta), y: sin(theta)},
+        "aside": {x: -sin(theta), y: cos(theta)},
+        "turn": {theta: 1},
+    }
+    reduced = da.symmetry.reduce(sleigh, se2)
+    push = {u: da.control.input_table([0, 2], [1, -1]), w: 0.2}
+    plan = da.simulate(reduced, {"p_1": 0.5, "p_2": 0.1}, (0, 2), inputs=push)
+    period, count = 0.1, 20
+    law = da.control.track(plan, period, weights={"p_1": 3}, effort=0.5, end_weight=2)
+    P, gains = 3.0 * 2, []
+    for _ in range(count):
+        gains.append(P * period / (0.5 * period + period**2 * P))
+        P = 3.0 * period + P * (1 - period * gains[-1])
+    off = 0.3
+    for gain in reversed(gains):
+        off *= 1 - period * gain
+    whole = da.symmetry.reduce(sleigh, se2, reconstruct=True)
+    for turned in (0.0, 2.0):
+        start = {"p_1": 0.8, "p_2": 0.1, theta: turned, x: 5.0}
+        moved = da.simulate(whole, start, (0, 2), inputs=law, rtol=1e-10)
+        assert moved["p_1"][-1] - plan["p_1"][-1] == pytest.approx(off, abs=1e-9)
+        assert moved["theta"][-1] - turned == pytest.approx(0.2 + 0.4, abs=1e-9)
+    seen = da.control.kalman_filter(
+        reduced, period, ["p_1"], noise={"p_1": 0.01}, process={u: 0.1, w: 0.1}
+    )
+    ahead = da.control.mpc(
+        reduced, period, 20, {"p_1": 1.0}, bounds={u: (-1, 1)}, estimator=seen, noise={"p_1": 0.01}
+    )
+    ended = da.simulate(reduced, {"p_1": 0.0, "p_2": 0.0}, (0, 4), inputs=ahead)
+    assert ended["p_1"][-1] == pytest.approx(1.0, abs=0.05)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from scipy.integrate import solve_ivp
+from scipy.integrate import simpson, solve_ivp
 from scipy.optimize import brentq
 from sympy import cos, pi, sin
 
@@ -375,6 +375,33 @@ def test_reactions_may_be_bounded() -> None:
     force = da.control.reaction("rod", x)
     again = swung(bounds={tension: (None, most - 2.0), force: (-1e3, 1e3)})
     assert again.cost == pytest.approx(bound.cost, rel=1e-5)
+
+
+def test_reactions_may_cost() -> None:
+    """The cost is that of another run of `simulate`, by Simpson's rule; reactions cost nothing."""
+    ends = ({x: 0, y: -1}, {x: np.sin(1), y: -np.cos(1)}, (0, 1.5))
+    squares = sum(da.control.reaction("rod", q) ** 2 for q in (x, y))
+    found = optimise(ROD, integral(u**2 + squares / 10), *ends, at_rest=True)
+    again = da.simulate(
+        ROD, {x: 0, y: -1}, (0, 1.5), inputs=found.inputs, rtol=1e-11, at=np.linspace(0, 1.5, 2001)
+    )
+    force = np.sum(again.reactions["rod"].force[:2] ** 2, axis=0)
+    total = simpson(found.inputs["u"].at(again.t) ** 2 + force / 10, x=again.t)
+    assert found.cost == pytest.approx(total, rel=1e-8)
+    cheap = optimise(ROD, integral(u**2), *ends, at_rest=True)
+    weight = simpson(cheap.inputs["u"].at(cheap.motion.t) ** 2, x=cheap.motion.t)
+    assert weight < simpson(found.inputs["u"].at(again.t) ** 2, x=again.t)
+
+
+def test_start_and_end_times_may_both_be_free() -> None:
+    """T + 12 / T^3 is least at T^4 = 36."""
+    found = optimise(
+        BLOCK, integral(u**2) + at_end(da.t) - at_start(da.t), {x: 0}, {x: 1}, ((-3, 0), (0.5, 9)),
+        at_rest=True, guess={da.t: 2},
+    )  # fmt: skip
+    first, last = found.span
+    assert last - first == pytest.approx(36**0.25, rel=1e-6)
+    assert found.cost == pytest.approx(36**0.25 + 12 / 36**0.75, rel=1e-9)
 
 
 def test_the_top_of_a_circle_is_not_its_bottom() -> None:
