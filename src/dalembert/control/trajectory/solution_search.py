@@ -35,6 +35,8 @@ NEARBY = 0.2
 BESIDE = 2
 #: One of several starts is given up after so many iterations: those that converge take fewer.
 MOST_ITERATIONS = 300
+#: Meshes of more intervals begin with a solution on one with as many times fewer.
+MOST_AT_ONCE, COARSER = 60, 4
 #: A cost below minus this falls without limit.
 UNBOUNDED = 1e10
 
@@ -177,10 +179,26 @@ class Search:
             iterate, program = self._warm(warm, warm.layout.edges)
             if iterate.converged or iterate.is_stopped:
                 return iterate, program
+        if len(edges) - 1 > MOST_AT_ONCE:
+            # Fine meshes take many more iterations from a guess than from a coarse solution.
+            return self._warmed(course, edges, is_brief)
         iterate, program = self._solved(course, edges, is_brief=is_brief)
         if iterate.converged and self._is_still(iterate, course, edges):
             iterate, program = self._left(iterate, program, course, edges)
         if not iterate.converged and not iterate.is_stopped and not is_brief:
+            iterate, program = self._relaxed(iterate, program)
+        return iterate, program
+
+    def _warmed(
+        self, course: Course, edges: Array, is_brief: bool
+    ) -> tuple[Iterate, NonlinearProgram]:
+        """The solution on a fine mesh from that on a coarser one."""
+        every = np.linspace(0, len(edges) - 1, (len(edges) - 1) // COARSER + 1).round().astype(int)
+        iterate, program = self._begun(course, edges[every], None, is_brief)
+        if not iterate.converged:
+            return iterate, program
+        iterate, program = self._warm(WarmStart.of(program, iterate), edges)
+        if not iterate.converged and not iterate.is_stopped:
             iterate, program = self._relaxed(iterate, program)
         return iterate, program
 
