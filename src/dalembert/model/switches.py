@@ -136,7 +136,9 @@ def narrow_functions(system: System | Flow) -> list[sympy.Expr]:
             if isinstance(node, NARROW) and _may_be_narrow(node, node.free_symbols - fixed):
                 found[node.args[0]] = None
             elif (
-                isinstance(node, sympy.Pow) and node.exp.is_negative and t in node.base.free_symbols
+                isinstance(node, sympy.Pow)
+                and node.exp.is_negative
+                and any(part == t for part in distinct_nodes(node.base))
             ):
                 found[sympy.log(node.base)] = None
     return list(found)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import product
+from itertools import islice, product
 
 import sympy
 
+from ...model.quantities import distinct_nodes
 from .quotients import AngleSubstitution, Generators
 from .trigonometric_ring import TooMuchWorkError, Work
 
@@ -31,9 +32,7 @@ def helpful_turns(
     """
     turns: tuple[AngleSubstitution, ...] = ()
     fixed = frozenset(constants)
-    expressions = [
-        with_constants(e, fixed, {}) if e.count_ops() > LONG_STATEMENT else e for e in expressions
-    ]
+    expressions = [with_constants(e, fixed, {}) if _is_long(e) else e for e in expressions]
     fewest = _terms(expressions, turns)
     for _ in range(MOST_TURNS):
         candidates = [
@@ -49,9 +48,18 @@ def helpful_turns(
     return turns
 
 
+def _is_long(expression: sympy.Expr) -> bool:
+    """Whether an expression has more than LONG_STATEMENT operations, without counting them all."""
+    nodes = sympy.preorder_traversal(expression)
+    some = next(islice(nodes, 8 * LONG_STATEMENT, None), None)
+    return some is not None or expression.count_ops() > LONG_STATEMENT
+
+
 def _angles(expressions: Sequence[sympy.Expr]) -> list[sympy.Symbol]:
     """Symbols that occur together with others inside sines and cosines."""
-    arguments = {node.args[0] for e in expressions for node in e.atoms(sympy.sin, sympy.cos)}
+    functions = (sympy.sin, sympy.cos)
+    nodes = (node for e in expressions for node in distinct_nodes(e))
+    arguments = {node.args[0] for node in nodes if isinstance(node, functions)}
     found = {
         s
         for argument in arguments
@@ -87,6 +95,19 @@ def with_constants(
 ) -> sympy.Expr:
     """Name the largest parts of an expression that are sums of constants, or products with such."""
     names = {meaning: name for name, meaning in meanings.items()}
+    # Long expressions share their parts: each is looked at once.
+    known: dict[sympy.Basic, bool] = {}
+    results: dict[sympy.Basic, sympy.Basic] = {}
+
+    def is_fixed(node: sympy.Basic) -> bool:
+        if node not in known:
+            is_plain = node.is_Add or node.is_Mul or node.is_Pow or node.is_Function
+            known[node] = (
+                all(is_fixed(argument) for argument in node.args)
+                if is_plain
+                else node.free_symbols <= constants
+            )
+        return known[node]
 
     def named(part: sympy.Expr) -> sympy.Expr:
         if not part.has(sympy.Add):
@@ -100,19 +121,20 @@ def with_constants(
         return sign * names[sign * part]
 
     def changed(node: sympy.Expr) -> sympy.Expr:
+        if node not in results:
+            results[node] = rewritten(node)
+        return results[node]
+
+    def rewritten(node: sympy.Expr) -> sympy.Expr:
         if not node.args:
             return node
-        if node.free_symbols <= constants:
+        if is_fixed(node):
             return named(node)
         if not (node.is_Add or node.is_Mul):
             return node.func(*map(changed, node.args))
-        fixed = node.func(
-            *(argument for argument in node.args if argument.free_symbols <= constants)
-        )
+        fixed = node.func(*(argument for argument in node.args if is_fixed(argument)))
         number, rest = fixed.as_coeff_Mul(rational=True) if node.is_Mul else (node.identity, fixed)
-        moving = (
-            changed(argument) for argument in node.args if not argument.free_symbols <= constants
-        )
+        moving = (changed(argument) for argument in node.args if not is_fixed(argument))
         return node.func(number, named(rest), *moving)
 
     return changed(expression)
