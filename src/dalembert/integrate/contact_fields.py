@@ -14,6 +14,8 @@ class ContactFields(Record):
     `member_first` and `row_first`; its blocks of M and G begin at the k-th of `matrix_first` and
     `rows_first`. A stated contact c has `stated_rows` rows on the coordinates of `stated_dofs`,
     and its numbers begin at `stated_first`. A contact of a step has rows of `width` entries.
+    Friction limits are contacts without a normal row: `stated_loads` has the stated contact whose
+    impulse is the load, and `loads` that of the step, or what it is else.
     """
 
     matrix_program: int
@@ -60,8 +62,11 @@ class ContactFields(Record):
     stated_dofs: Integers
     stated_dof_first: Integers
     stated_values: Reals
+    stated_loads: Integers
+    active_of: Integers
     # The contacts of a step.
     key: Integers
+    loads: Integers
     n_contact_rows: Integers
     dof_count: Integers
     dofs: Integers

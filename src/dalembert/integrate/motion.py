@@ -249,7 +249,8 @@ class Motion(ReadOnlyArrays, MotionPictures):
         forces = self._forces
         never = dict.fromkeys((c.name for c in self.system.unilateral), np.zeros((1, len(self.t))))
         if self.system.unilateral and self.stepped_forces is not None:
-            never = {name: -force[:1] for name, force in self.stepped_forces.items()}
+            normal = {c.name for c in self.system.unilateral if c.is_one_sided}
+            never |= {name: -self.stepped_forces[name][:1] for name in normal}
         multipliers = {
             name: observed.get(f"multiplier {name}", never.get(name, none)) for name in forces
         }

@@ -10,7 +10,12 @@ import pytest
 from dalembert.codegen.native.plain import plain_call
 from dalembert.integrate.contact_fields import ContactFields
 from dalembert.integrate.methods.contact import cone_solve
-from dalembert.integrate.methods.contact.cone_solve import MIXED, coulomb_sweeps, solve_in_plane
+from dalembert.integrate.methods.contact.cone_solve import (
+    CONTACT,
+    MIXED,
+    coulomb_sweeps,
+    solve_in_plane,
+)
 from dalembert.typing import Array
 
 CONTACTS, SIZE = 8, 9
@@ -34,6 +39,7 @@ def solved(sweeps: int, monkeypatch: pytest.MonkeyPatch) -> tuple[float, Array]:
         "speed_bound": np.zeros(CONTACTS),
         "offsets": np.zeros(3 * CONTACTS),
         "friction": np.tile([0.9, 0.9, 0.0], CONTACTS),
+        "loads": np.full(CONTACTS, CONTACT),
         "local": np.zeros(32),
         "history": np.zeros((MIXED + 1) * (6 * CONTACTS + SIZE)),
         "best": np.zeros(3 * CONTACTS + SIZE),

@@ -219,6 +219,49 @@ def test_extreme_coefficients_and_masses():
     assert told or abs(motion["z"][-1]) < 1e-9
 
 
+def test_friction_of_a_given_size_as_with_events():
+    phi = da.coordinates("phi")
+    hinge = da.friction_loss(phi.dot, 0.15, name="hinge")
+    rotor = da.System(
+        [phi], kinetic=phi.dot**2 / 2, potential=phi**2 / 2, constraints=[hinge]
+    )  # turns at -0.7, 0.4, and stops at -0.1
+    motion = moved(rotor, {phi: 1.0}, (0, 12), 1e-3)
+    assert motion["phi"][-1] == pytest.approx(-0.1, abs=1e-6)
+    assert motion["phi_dot"][-1] == 0
+    assert motion.contacts["hinge"].friction[0, 1000] == pytest.approx(0.15, rel=1e-12)
+    assert motion.contacts["hinge"].friction[0, -2] == pytest.approx(-0.1, abs=1e-6)
+    assert motion.reactions["hinge"].force[0, 1000] == pytest.approx(0.15, rel=1e-12)
+
+
+def test_two_directions_share_a_limit():
+    x, y = da.coordinates("x y")
+    limit = da.velocity((x.dot, y.dot), friction=0.3, load=G, name="table")
+    puck = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=[limit])
+    motion = moved(puck, {x.dot: 0.8, y.dot: 0.6}, (0, 1), 1e-3)
+    assert motion["x"][-1] == pytest.approx(0.8 / (2 * 0.3 * G), abs=1e-6)
+    assert motion["y"][-1] == pytest.approx(0.6 / (2 * 0.3 * G), abs=1e-6)
+
+
+def test_resistance_to_rolling_has_the_impulse_of_its_contact_as_load():
+    x, y, turn = da.coordinates("x y turn")
+    limits = [  # the limit is stated before its load
+        da.velocity(turn.dot, friction=0.002, normal="floor", name="resistance"),
+        da.unilateral(y >= 0.1, friction=0.3, tangent=x.dot - 0.1 * turn.dot, name="floor"),
+    ]
+    ball = da.System(
+        [x, y, turn],
+        kinetic=(x.dot**2 + y.dot**2 + 0.004 * turn.dot**2) / 2,
+        potential=G * y,
+        constraints=limits,
+    )
+    start = {x.dot: 1.0, turn.dot: 10.0, y: 0.1}
+    motion = moved(ball, start, (0, 1), 1e-3)
+    assert motion["x_dot"][-1] == pytest.approx(1 - 0.002 * G / (0.1 * 1.4), abs=1e-12)
+    flying = moved(ball, start | {y: 2.0}, (0, 0.5), 1e-3)
+    assert flying["turn_dot"][-1] == 10
+    assert np.all(flying.contacts["resistance"].friction == 0)
+
+
 def test_what_time_steps_refuse():
     x = da.coordinates("x")
     ball = da.System([x], kinetic=x.dot**2 / 2, constraints=[da.unilateral(x >= 0, name="wall")])
@@ -233,3 +276,8 @@ def test_what_time_steps_refuse():
     pendulum = da.System([x], kinetic=x.dot**2 / 2, potential=sqrt(1 + x**2))
     with pytest.raises(FormError, match="positions and velocities"):
         da.simulate(pendulum, {x: 0.1}, (0, 1), method="moreau", form="hamilton", step=0.1)
+    y = da.coordinates("y")
+    rail = [da.holonomic(y, name="rail"), da.velocity(x.dot, friction=0.1, normal="rail", name="f")]
+    bead = da.System([x, y], kinetic=(x.dot**2 + y.dot**2) / 2, constraints=rail)
+    with pytest.raises(FormError, match="reaction of a two-sided constraint"):
+        da.simulate(bead, {x.dot: 1.0}, (0, 1), method="moreau", step=0.1)

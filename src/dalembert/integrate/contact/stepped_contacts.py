@@ -47,7 +47,7 @@ class SteppedContacts:
         self.sentences: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.constraints) or self.has_shapes
+        return bool(self.values.stated) or self.has_shapes
 
     def check_start(self, driver: Driver) -> None:
         """Reject coefficients that are none, and runs backwards in time."""
@@ -58,7 +58,7 @@ class SteppedContacts:
                 seen=f"span {first:g} to {last:g}",
                 remedy="start at the earlier time",
             )
-        if self.constraints:
+        if self.values.stated:
             self.values.check(driver, first)
 
     def consistent_values(self, driver: Driver, t: float) -> Termination | None:

@@ -9,7 +9,9 @@ If b_n >= 0 the contact opens. Else it sticks where W P = -b lies in the cone, a
 u_n = 0 gives P_n, (W_t + s) P_t = -b_t' with the Schur complement W_t of W, and the scalar s >= 0
 solves |P_t(s)| = mu P_n(s), which changes its sign between s = 0 and infinity. The velocities of
 the whole system are kept up to date by v += P J^T dP, so that a sweep costs what the rows have
-entries. Between sweeps the last impulses are combined (`mix_impulses`). Where a heap has more
+entries. A friction limit has a load in the place of P_n: an impulse that is given, or that of
+another contact. Its normal row is zero, and its W_nn as good as that: what is left is P_n = load.
+Between sweeps the last impulses are combined (`mix_impulses`). Where a heap has more
 contacts than its motion needs, sweeps converge slower than any power of a rate: the result is the
 best of the iterates that were met.
 """
@@ -22,7 +24,8 @@ from ....codegen.native.language import Reals, native, rare
 from ....runtime.gauss.factorisations import cholesky, solve_lower, solve_upper
 from ...contact_fields import ContactFields
 
-__all__ = ["MIXED", "MOST_SWEEPS", "SOLVED_LATE", "coulomb_sweeps", "gap_sweeps"]
+__all__ = ["CONTACT", "GIVEN", "LOADED", "MIXED", "MOST_SWEEPS", "SOLVED_LATE"]
+__all__ += ["coulomb_sweeps", "gap_sweeps"]
 
 #: Sweeps that change no relative velocity by more than this part of the largest one are the last;
 #: after some sweeps a larger part is enough.
@@ -36,6 +39,8 @@ MOST_SWEEPS = 300
 MIXED, WORSE, REGULAR = 10, 1.5, 1e-12
 #: The most trials of a slip.
 MOST_TRIALS = 100
+#: `loads` of a contact, and of a friction limit with a given load; W_nn of a limit.
+CONTACT, GIVEN, LOADED = -1, -2, 1e-30
 
 
 @native
@@ -138,6 +143,9 @@ def sweep_contact(c: ContactFields, k: int, v: Reals) -> float:
         for s in range(rows):
             b[r] -= w[3 * r + s] * p[s]
     b[0] -= c.speed_bound[k]
+    if c.loads[k] != CONTACT:
+        b[0] = -c.speed_bound[k] if c.loads[k] == GIVEN else -c.impulses[3 * c.loads[k]]
+        b[0] *= w[0]
     found[0], found[1], found[2] = 0.0, 0.0, 0.0
     if b[0] < 0.0 and w[0] > 0.0:
         kinetic, static = c.friction[3 * k], c.friction[3 * k + 1]

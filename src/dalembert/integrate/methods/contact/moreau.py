@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import casadi as ca
 import numpy as np
+import sympy
 
 from ....codegen.program import Program, straight_line
 from ....errors import FormError
@@ -14,11 +15,10 @@ from ....formulations.equations import Equations
 from ....model.constraints import FrictionLimit, UnilateralConstraint
 from ....model.flow_system import Flow
 from ....model.symbols import t
-from ....model.system import System
 from ....runtime.kernel import Kernel, kernel_of
 from ..fixed.fixed_steps import method_step
 from ..method import FixedStep, Method
-from .cone_solve import MIXED
+from .cone_solve import CONTACT, GIVEN, MIXED
 from .moreau_steps import moreau_step
 from .shape_arrays import prepare_shapes
 
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "Components", "StatedContacts"]
 
-
-def one_sided(system: System) -> tuple[UnilateralConstraint, ...]:
-    """The stated contacts of a system."""
-    return tuple(c for c in system.unilateral if isinstance(c, UnilateralConstraint))
+ZERO = sympy.Integer(0)
+Stated: TypeAlias = UnilateralConstraint | FrictionLimit
 
 
 def check_time_stepping(equations: Equations, method: str) -> None:
@@ -42,14 +40,18 @@ def check_time_stepping(equations: Equations, method: str) -> None:
             seen=f'the form "{equations.form}"',
             remedy='use form="lagrange", for a system stated by its Lagrangian',
         )
-    limits = [c.name for c in system.unilateral if isinstance(c, FrictionLimit)]
-    if limits:
+    contacts = [c for c in system.unilateral if isinstance(c, UnilateralConstraint)]
+    pressing = {c.name for c in contacts}
+    limits = [c for c in system.unilateral if isinstance(c, FrictionLimit)]
+    held = [c for c in limits if c.normal and (len(c.normal) > 1 or c.normal[0] not in pressing)]
+    if held:
         raise FormError(
-            f"The method {method} has no friction limits such as `{limits[0]}`",
-            seen=", ".join(limits),
-            remedy="use method dop853",
+            f"The method {method} has no friction limits such as `{held[0].name}`, whose load is"
+            " the reaction of a two-sided constraint",
+            seen=f"normal = {', '.join(held[0].normal)}",
+            remedy="use method dop853, or name a contact in its place, or give the load",
         )
-    poisson = [c.name for c in one_sided(system) if c.law == "poisson"]
+    poisson = [c.name for c in contacts if c.law == "poisson"]
     if poisson:
         raise FormError(
             f"The method {method} has Moreau's law of impact, and `{poisson[0]}` has Poisson's",
@@ -123,45 +125,51 @@ class Components:
 
 @dataclass(frozen=True)
 class StatedContacts:
-    """One-sided constraints as numbers: gap, offsets, coefficients and rows of each.
+    """Contacts and friction limits as numbers: gap, offsets, coefficients and rows of each.
 
     With u = J v + offset the velocities that open the contact and that slide it, the block of a
     contact is gap, offset (r), restitution, tangential restitution, friction, static friction,
-    J (r x w) on the coordinates `dofs`.
+    J (r x w) on the coordinates `dofs`. A friction limit has a row of zeros in the place of the
+    normal one, and its load in that of the restitution; `loads` has the number of the contact whose
+    impulse is its load, GIVEN, or CONTACT for contacts themselves.
     """
 
     columns: tuple[ca.SX, ...]
     dofs: tuple[list[int], ...]
     rows: tuple[int, ...]
+    loads: tuple[int, ...]
 
     @classmethod
     def of(
-        cls, kernel: Kernel, contacts: tuple[UnilateralConstraint, ...], components: Components
+        cls, kernel: Kernel, contacts: tuple[Stated, ...], components: Components
     ) -> StatedContacts:
-        """The blocks of contacts."""
+        """The blocks of contacts and of friction limits."""
         system = kernel.equations.system
         vector = kernel.algebra.vector
         q, v = vector(system.coordinates), vector(system.velocities)
         time, still = vector([t]), ca.SX.zeros(v.numel())
-        columns, dofs, counts = [], [], []
+        columns, dofs, counts, loads = [], [], [], []
+        names = [contact.name for contact in contacts]
         for contact in contacts:
-            gap, slip = -kernel.lower([contact.expression]), kernel.lower(list(contact.tangent))
+            is_limit = isinstance(contact, FrictionLimit)
+            gap = ca.SX(0) if is_limit else -kernel.lower([contact.expression])
+            slip = kernel.lower(list(contact.tangent))
             rows = ca.vertcat(ca.jacobian(gap, q), ca.jacobian(slip, v))
             offset = ca.vertcat(ca.jacobian(gap, time), ca.substitute(slip, v, still))
-            coefficients = kernel.lower(
-                [
-                    contact.restitution,
-                    contact.tangential_restitution,
-                    contact.friction,
-                    contact.static_friction,
-                ]
+            first = (
+                (contact.load, ZERO)
+                if isinstance(contact, FrictionLimit)
+                else (contact.restitution, contact.tangential_restitution)
             )
+            coefficients = kernel.lower([*first, contact.friction, contact.static_friction])
+            owner = contact.normal if isinstance(contact, FrictionLimit) else ()
+            loads.append(names.index(owner[0]) if owner else GIVEN if is_limit else CONTACT)
             own = components.spanned(set(ca.sparsify(rows).sparsity().get_triplet()[1]))
             block = ca.vec(rows[:, own].T)
             columns.append(ca.densify(ca.vertcat(gap, offset, coefficients, block)))
             dofs.append(own)
             counts.append(rows.shape[0])
-        return cls(tuple(columns), tuple(dofs), tuple(counts))
+        return cls(tuple(columns), tuple(dofs), tuple(counts), tuple(loads))
 
 
 @dataclass(frozen=True)
@@ -171,7 +179,7 @@ class _Programs:
     addresses: tuple[int, int, int, int]
 
 
-def _compiled(kernel: Kernel, contacts: tuple[UnilateralConstraint, ...]) -> _Programs:
+def _compiled(kernel: Kernel, contacts: tuple[Stated, ...]) -> _Programs:
     graph, system = kernel.graph, kernel.equations.system
     rows = ca.sparsify(graph.velocity.rows)
     components = Components.of(graph.metric, rows)
@@ -213,7 +221,7 @@ def _flat(parts: Any) -> Any:
 def prepare(run: FixedRun) -> None:
     """Bind the programs and arrays of time steps with contacts."""
     kernel, n = run.kernel, run.kernel.n_state // 2
-    contacts = one_sided(run.task.equations.system)
+    contacts = run.task.equations.system.unilateral
     programs: _Programs = kernel.cache.get(
         ("moreau", contacts), lambda: _compiled(kernel, contacts)
     )
@@ -255,6 +263,8 @@ def prepare(run: FixedRun) -> None:
         "stated_first": _firsts([column.numel() for column in stated.columns]),
         "stated_dofs": _flat(stated.dofs),
         "stated_dof_first": _firsts([len(part) for part in stated.dofs]),
+        "stated_loads": np.array([*stated.loads, 0], dtype=np.int64),
+        "active_of": np.zeros(len(contacts) + 1, np.int64),
         "stated_values": np.zeros(sum(column.numel() for column in stated.columns) + 1),
         "local": np.zeros(max(32, n)),
         "remembered_impulses": np.zeros(3 * len(contacts) + 3),
@@ -272,6 +282,7 @@ def prepare(run: FixedRun) -> None:
         arrays[name] = np.zeros(n + m)
     for name, size in (
         ("key", 1),
+        ("loads", 1),
         ("n_contact_rows", 1),
         ("dof_count", 1),
         ("dofs", width),

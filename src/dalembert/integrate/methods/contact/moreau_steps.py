@@ -26,7 +26,7 @@ from ...contact_fields import ContactFields
 from ...run_fields import FixedFields
 from ..fixed.fixed_fields import UNSOLVABLE
 from .component_solve import constrained_change, factor_components, solve_component
-from .cone_solve import SOLVED_LATE, coulomb_sweeps, gap_sweeps
+from .cone_solve import CONTACT, LOADED, SOLVED_LATE, coulomb_sweeps, gap_sweeps
 from .shape_steps import gather_shapes, remembered_slot, shape_gap, update_poses
 
 __all__ = ["moreau_step"]
@@ -83,6 +83,8 @@ def respond(c: ContactFields, k: int) -> None:
             for j in range(count):
                 total += jacobian[r * width + j] * response[s * width + j]
             w[3 * r + s] = total
+    if c.loads[k] != CONTACT:
+        w[0] = LOADED
 
 
 @rare
@@ -116,6 +118,18 @@ def bound_speed(
     return speed
 
 
+@native
+def bound_limit(c: ContactFields, k: int, h: float, values: Reals, before: Reals) -> float:
+    """Set the load and the friction of limit k from its coefficients; returns its slip."""
+    jacobian, count, speed = c.jacobian_rows + 3 * k * c.width, c.dof_count[k], 0.0
+    c.speed_bound[k] = h * values[0]
+    c.friction[3 * k], c.friction[3 * k + 1] = values[2], values[3]
+    for r in range(1, c.n_contact_rows[k]):
+        slip = c.offsets[3 * k + r] + row_times(count, jacobian + r * c.width, k, c, before)
+        speed = max(speed, abs(slip))
+    return speed
+
+
 @rare
 def gather_stated(context: FixedFields, h: float, before: Reals, free: Reals) -> float:
     """Take the stated contacts that may close in this step; returns their largest speed."""
@@ -133,12 +147,21 @@ def gather_stated(context: FixedFields, h: float, before: Reals, free: Reals) ->
             then += entry * free[dof]
         reach = max(reach, max(abs(now), abs(then)))
     speed = 0.0
-    for i in range(c.n_stated):
+    for number in range(2 * c.n_stated):  # contacts, and then friction limits
+        i = number % c.n_stated
+        if (number < c.n_stated) != (c.stated_loads[i] == CONTACT):
+            continue
         values, rows = c.stated_values + c.stated_first[i], c.stated_rows[i]
         first, count = c.stated_dof_first[i], c.stated_dof_first[i + 1] - c.stated_dof_first[i]
-        if not values[0] <= 2.0 * h * reach:
+        k, width, load = c.n_active, c.width, c.stated_loads[i]
+        c.active_of[i] = -1
+        if load >= 0:
+            load = c.active_of[load]
+            if load < 0:
+                continue
+        elif load == CONTACT and not values[0] <= 2.0 * h * reach:
             continue
-        k, width = c.n_active, c.width
+        c.active_of[i], c.loads[k] = k, load
         c.key[k], c.n_contact_rows[k], c.dof_count[k], c.gaps[k] = i, rows, count, values[0]
         dofs, jacobian = c.dofs + k * width, c.jacobian_rows + 3 * k * width
         for j in range(count):
@@ -149,7 +172,11 @@ def gather_stated(context: FixedFields, h: float, before: Reals, free: Reals) ->
                 jacobian[r * width + j] = values[5 + rows + r * count + j]
         c.n_active += 1
         respond(c, k)
-        speed = max(speed, bound_speed(c, k, h, values + 1 + rows, before, free))
+        if load == CONTACT:
+            speed = max(speed, bound_speed(c, k, h, values + 1 + rows, before, free))
+        else:
+            speed = max(speed, bound_limit(c, k, h, values + 1 + rows, before))
+            speed = max(speed, bound_limit(c, k, h, values + 1 + rows, free))
     return speed
 
 

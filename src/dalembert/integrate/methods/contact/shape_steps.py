@@ -16,6 +16,7 @@ from ....codegen.native.language import Reals, native, rare
 from ....runtime.projection import run_program
 from ...contact_fields import ContactFields, ShapeFields
 from ...run_fields import FixedFields
+from .cone_solve import CONTACT
 from .solid_distances import BALLS, FACE_OF_FIRST, PLANE, RECORD, meet_solids
 
 __all__ = ["gather_shapes", "remembered_slot", "shape_gap", "update_poses"]
@@ -193,7 +194,7 @@ def add_contact(context: FixedFields, a: int, b: int, number: int) -> bool:
         normal[j] = holder[j] * n[0] + holder[3 + j] * n[1] + holder[6 + j] * n[2]
     s.radius[2 * k], s.radius[2 * k + 1] = found[9], found[10]
     key = (a * s.n_solids + b) * FEATURES + marks[1]
-    c.key[k] = c.n_stated + key
+    c.key[k], c.loads[k] = c.n_stated + key, CONTACT
     c.n_contact_rows[k] = 3 if scene[3] > 0.0 else 1
     ways, point = c.local + 9, c.local + 18
     set_directions(n, ways)
