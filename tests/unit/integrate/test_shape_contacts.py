@@ -54,6 +54,35 @@ def test_a_ball_on_a_plane_is_the_same_by_formula_and_in_numbers():
         assert motion["b0_z"] == pytest.approx(0.1, abs=1e-7)
 
 
+def test_a_leg_in_a_plane_rubs_in_that_plane_only():
+    """A slider on a vertical rail with a leg: no motion across the plane of the hinge."""
+    hip = b.Body("hip", 2, inertia=(0.01, 0.01, 0.01))
+    foot = b.ball(0.02, at=(0, 0, -0.3))
+    leg = b.Body("leg", 1, com=(0, 0, -0.15), inertia=(0.01, 0.01, 0.001), shapes=[foot])
+    ground = b.ground([b.half_space()])
+    joints = [
+        b.prismatic("rail", ground, hip, axis="z", friction_loss=1.0),
+        b.revolute("turn", hip, leg, axis="y", friction_loss=0.05),
+    ]
+    touches = b.contact("foot", leg, ground, friction=0.6)
+    system = b.Mechanism([*joints, touches], gravity=(0, 0, -G)).system()
+    (contact,) = (c for c in system.unilateral if c.name == "foot")
+    assert len(contact.tangent) == 1
+    start = {"rail": 0.4, "turn": 0.3}
+    exact = da.simulate(system, start, (0, 0.4))
+    assert exact.success and {c.contact for c in exact.modes} >= {"foot", "rail_friction"}
+    motion = da.simulate(system, start, (0, 0.4), method="moreau", step=2.5e-4)
+    for name in ("rail", "turn"):
+        assert motion[name][-1] == pytest.approx(exact[name][-1], abs=2e-3)
+    pole = b.Body("pole", 1, shapes=[b.ball(0.1)])
+    falls = [
+        b.prismatic("fall", ground, pole, axis="z"),
+        b.contact("end", pole, ground, friction=1),
+    ]
+    dropped = b.Mechanism(falls, gravity=(0, 0, -G)).system()
+    assert da.simulate(dropped, {"fall": 0.2}, (0, 1))["fall"][-1] == pytest.approx(0.1, abs=1e-9)
+
+
 def test_two_balls_exchange_their_velocities():
     mechanism = scene(free_bodies([b.ball(0.1), b.ball(0.1)]), gravity=0, restitution=1.0)
     start = {"b0_z": 1, "b1_z": 1, "b1_x": 0.3051, "b0_x_dot": 1.0}

@@ -85,8 +85,8 @@ class BodyContacts:
                 -each.gap,
                 name=name,
                 restitution=self.restitution,
-                friction=self.friction,
-                static_friction=self.static_friction,
+                friction=self.friction if each.slip else ZERO,
+                static_friction=self.static_friction if each.slip else ZERO,
                 tangent=each.slip,
                 tangential_restitution=self.tangential_restitution,
                 law=self.law,
@@ -220,8 +220,10 @@ def _touches(
             carried = add(kinematics.velocity(base), cross(kinematics.spin(base), touching))
             slip = add(slip, scale(-ONE, carried))
         point = add(kinematics.position(corner), scale(-radius, normal))
-        rubs = tuple(dot(tangent, slip) for tangent in tangents) if rough else ()
-        yield _Touch(gap, rubs, point, (normal, *tangents[: len(rubs)]))
+        slips = [(dot(tangent, slip), tangent) for tangent in tangents] if rough else []
+        moving = [pair for pair in slips if pair[0] != 0]  # a mechanism may move in a plane
+        rubs, ways = tuple(rub for rub, _ in moving), tuple(way for _, way in moving)
+        yield _Touch(gap, rubs, point, (normal, *ways))
 
 
 def _has_formula(one: Geometry, two: Geometry, rough: bool) -> bool:
