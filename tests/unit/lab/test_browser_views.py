@@ -4,6 +4,7 @@ in every view, undo by keys, forms side by side, the plane of phases, the camera
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -161,4 +162,39 @@ def test_a_bifurcation_diagram_grows_and_its_values_are_taken_over(lab: Lab) -> 
     box = page.locator("#study-canvas canvas").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 35, box["y"] + box["height"] / 2)
     playwright.expect(page.locator('[data-parameter="m"]')).to_have_value("2")
+    lab.assert_quiet()
+
+
+#: The pixel of a point of the plane, by the page's own projection.
+PIXEL = """async ([x, y]) => {
+    const { plane } = await import('/page/camera.js');
+    const { state } = await import('/page/state.js');
+    const box = document.querySelector('canvas.scene').getBoundingClientRect();
+    const [px, py] = plane(state.result.scene.limits, box.width, box.height).project(x, y);
+    return [box.left + px, box.top + py];
+}"""
+STARTS = "async () => (await import('/page/state.js')).state.start"
+
+
+@pytest.mark.long
+def test_the_start_is_dragged_in_the_drawing(lab: Lab) -> None:  # noqa: F811
+    page = lab.open("laptop-light")
+    page.locator("#time:enabled").wait_for()
+    page.click("#pick")
+    page.click("#new-model")
+    playwright.expect(page.locator("#model-name")).to_have_text("Pendulum on a cart")
+    show(page, "motion")
+    run(page)
+    page.click("#grab")
+    bob = [math.sin(math.pi / 3), -math.cos(math.pi / 3)]
+    begin, end = (page.evaluate(PIXEL, place) for place in (bob, [0.6, -0.8]))
+    page.mouse.move(*begin)
+    page.mouse.down()
+    with page.expect_response("**/api/place"):
+        page.mouse.move(*end)
+    page.wait_for_function("() => !document.querySelector('#run.cancel')")
+    page.mouse.up()
+    start = page.evaluate(STARTS)
+    x, theta = start["x"], start["theta"]
+    assert abs(x + math.sin(theta) - 0.6) < 0.02 and abs(math.cos(theta) - 0.8) < 0.02
     lab.assert_quiet()

@@ -358,6 +358,28 @@ def test_orbits_begin_where_they_were_asked_to() -> None:
         ask("portrait", x="theta", y="theta_dott", points=points)
 
 
+CART = """coordinates = ["x", "theta"]
+kinetic = "x_dot**2/2 + ((x_dot + cos(theta)*theta_dot)**2 + (sin(theta)*theta_dot)**2)/2"
+potential = "-9.81*cos(theta)"
+[start]
+theta = 0.5
+[simulate]
+t = [0, 10]
+[[drawing]]
+link = [["x", 0], ["x + sin(theta)", "-cos(theta)"]]
+"""
+
+
+def test_a_dragged_point_is_brought_to_its_place() -> None:
+    given = {"shape": 0, "text": CART, "system": None}
+    found = ask("place", point=1, to=[1.3, -0.4], **given)["start"]
+    x, theta = found["x"], found["theta"]
+    assert [x + np.sin(theta), -np.cos(theta)] == pytest.approx([1.3, -0.4], abs=1e-7)
+    assert ask("place", point=0, to=[0.7, 5.0], **given)["start"] == {"x": pytest.approx(0.7)}
+    with pytest.raises(DalembertError, match="no such point"):
+        ask("place", point=7, to=[0.0, 0.0], **given)
+
+
 def test_studies_look_at_many_runs() -> None:
     def values(kind: str, names: list[str], points: list[list[float]], **more: Any) -> list[Any]:
         asked = {"quantity": "theta", "skip": 0.0, "start": {"theta": 0.01}} | more

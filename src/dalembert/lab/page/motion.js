@@ -3,6 +3,7 @@
 import { camera, resetCamera } from "./camera.js";
 import { clock, fittingSpeed, forget, onTime, pause, playFirst, seek, setTimes, SPEEDS, step, toggle } from "./clock.js";
 import { byId, errorNodes, h, rich, setIcon } from "./dom.js";
+import { grabIn, wireGrab } from "./grab.js";
 import { attempt, openCase } from "./models.js";
 import { number } from "./names.js";
 import { readScene, SceneView, unite } from "./scene.js";
@@ -71,6 +72,7 @@ function showScenes(keepTime) {
   const alike = scenes.every((scene) => scene.dimension === scenes[0].dimension && scene.drawn === scenes[0].drawn);
   if (views.length !== results.length) {
     views = results.map((_, k) => new SceneView(results.length > 1 ? "AB"[k] : null, redraw));
+    grabIn(views.at(-1));
     box.replaceChildren(...views.map((view) => view.element));
   }
   box.dataset.count = String(results.length);
@@ -174,6 +176,7 @@ export function wireMotion() {
   setIcon(byId("back"), "back");
   setIcon(byId("forth"), "forth");
   setIcon(byId("loop"), "loop");
+  wireGrab();
   setIcon(byId("follow"), "follow");
   byId("follow").addEventListener("click", () => {
     camera.follows = !camera.follows;

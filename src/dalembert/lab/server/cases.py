@@ -20,6 +20,7 @@ __all__ = [
     "read_frames",
     "read_label",
     "read_modified",
+    "read_place",
     "read_points",
     "read_study",
     "read_text",
@@ -28,6 +29,7 @@ __all__ = [
 #: Names of systems, forms and methods; names of symbols may be any short text.
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 LONGEST_NAME = 120
+MOST_SHAPES = 100_000
 
 
 def read_body(body: bytes) -> dict[str, Any]:
@@ -171,6 +173,22 @@ def read_study(body: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
         "skip": skip,
         "period": None if period is None else _positive(period, "period"),
     }
+
+
+def read_place(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A point of the drawing, and where it is dragged to."""
+    to = body.get("to")
+    if not isinstance(to, list) or len(to) != 2:
+        raise RequestError(400, "A place has two numbers", remedy='send "to": [x, y]')
+    found: dict[str, Any] = {"to": [_number(value, "to") for value in to]}
+    for key in ("shape", "point"):
+        number = _number(body.get(key), key)
+        if not (0 <= number < MOST_SHAPES and number.is_integer()):
+            raise RequestError(
+                400, f"`{key}` must be the number of one", seen=_short(body.get(key))
+            )
+        found[key] = int(number)
+    return found
 
 
 def read_label(body: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from .cases import (
     read_frames,
     read_label,
     read_modified,
+    read_place,
     read_points,
     read_study,
     read_text,
@@ -97,6 +98,7 @@ class Lab:
             ("POST", "/api/check", self.check),
             ("POST", "/api/start", self.start),
             ("POST", "/api/equations", self.equations),
+            ("POST", "/api/place", self.place),
             ("POST", "/api/portrait", self.portrait),
             ("POST", "/api/study", self.study),
             ("POST", "/api/runs", self.begin_run),
@@ -218,6 +220,12 @@ class Lab:
         body = read_body(await request.body())
         case = read_case(body, self.limits) | read_points(body, self.limits)
         return await self._ask(request, "portrait", case, self.limits.equations_seconds)
+
+    async def place(self, request: Request) -> Response:
+        """The start at which a point of the drawing is where it is dragged to."""
+        body = read_body(await request.body())
+        case = read_case(body, self.limits) | read_place(body)
+        return await self._ask(request, "place", case, self.limits.check_seconds)
 
     async def study(self, request: Request) -> Response:
         """A few points of a sweep, a bifurcation diagram or a map."""

@@ -102,8 +102,30 @@ export class SceneView {
     const at = locate(this.result.t, clock.time);
     const limits = (camera.follows && followed(this.scene, at)) || this.limits;
     if (this.scene.dimension === 3) drawSpace(pen, this.scene, limits, at, width, height);
-    else drawPlane(pen, this.scene, limits, at, width, height);
+    else this.view = drawPlane(pen, this.scene, limits, at, width, height);
   }
+}
+
+/** The drawn point nearest to a pixel of a plane scene, within reach: {shape, point}, or null. */
+export function pointNear(view, px, py, reach = 22) {
+  if (!view.scene?.drawn || view.scene.dimension !== 2 || !view.view) return null;
+  let [best, found] = [reach, null];
+  const at = locate(view.result.t, clock.time);
+  view.scene.shapes.forEach((shape, index) => {
+    if (shape.size3[0] < 2 || ["trace", "text", "spring", "arrow"].includes(shape.kind)) return;
+    pointsAt(shape, at).forEach(([x, y], point) => {
+      const [sx, sy] = view.view.project(x, y);
+      const away = Math.hypot(sx - px, sy - py);
+      if (away < best) [best, found] = [away, { shape: index, point }];
+    });
+  });
+  return found;
+}
+
+/** Where a pixel of a plane scene lies in the plane. */
+export function placeAt(view, px, py) {
+  const [[left, right], [bottom, top]] = view.view.window;
+  return [left + (px / view.element.clientWidth) * (right - left), top - (py / view.element.clientHeight) * (top - bottom)];
 }
 
 /** Shapes that move: what the camera follows. */
@@ -275,6 +297,7 @@ function drawPlane(pen, scene, limits, at, width, height) {
     if (shape.kind === "trace" || (shape.color === "ground" && isArea(shape))) continue;
     paint(pen, shape, pointsAt(shape, at).map(([x, y]) => view.project(x, y)));
   }
+  return view;
 }
 
 /** Axes with scales of their own, for quantities that are not lengths. */
