@@ -35,8 +35,9 @@ def module_text(programs: Sequence[Program]) -> str:
     return "\n".join(lines)
 
 
-#: Longer programs are cut into functions of this size, as code generation is not linear.
-PIECE = 2048
+#: Programs of more operations than `WHOLE` are cut into functions of `PIECE`, as code generation is
+#: not linear; values between them pass through memory.
+WHOLE, PIECE = 8192, 2048
 
 
 def _function_text(program: Program) -> list[str]:
@@ -49,7 +50,7 @@ def _function_text(program: Program) -> list[str]:
     steps = [step for step in program.instructions if step.operation not in ("input", "constant")]
     pieces = (
         [steps]
-        if len(steps) <= 3 * PIECE
+        if len(steps) <= WHOLE
         else [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)]
     )
     home = {step.target: number for number, piece in enumerate(pieces) for step in piece}
@@ -61,7 +62,7 @@ def _function_text(program: Program) -> list[str]:
                     shared.setdefault(argument, len(shared))
     writer = _PieceWriter(program, shared)
     bodies = [*(writer.body(piece) for piece in pieces), *writer.rest()]
-    if len(bodies) == 1 or (len(steps) <= 3 * PIECE and len(bodies) == 2):
+    if len(bodies) == 1 or (len(steps) <= WHOLE and len(bodies) == 2):
         body = [line for lines in bodies for line in lines]
         return [
             f"define void @{program.name}({signature}) #1 {{",
@@ -274,7 +275,7 @@ class NativeLibrary:
 
 
 #: Above this many operations code generation favours its own speed.
-LARGE_PROGRAM = 1500
+LARGE_PROGRAM = 5000
 #: Stands in the identity of keyed data where that of a text has its level of optimisation.
 _KEYED = 20
 
