@@ -260,7 +260,7 @@ REASONS = {
     ),
     "W1 call_us": "arguments are checked and converted in Python, whatever N is",
     "W6 call_us": (
-        "6 µs of checks and conversions; the same call on one joint is subtracted from a peer's"
+        "3 µs of checks and conversions; the same call on one joint is subtracted from a peer's"
     ),
     "W6-chain200 derivatives_us": "measured before derivatives were written as native loops",
     "W8 first_total_s": "SymPy and modules are loaded once, and loops compiled or read",
