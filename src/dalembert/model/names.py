@@ -11,15 +11,29 @@ import unicodedata
 
 from ..errors import ExpressionError
 
-__all__ = ["LONGEST_NAME", "check_name", "shortened"]
+__all__ = ["LONGEST_NAME", "check_name", "is_control", "shortened"]
 
 #: The longest name, in characters.
 LONGEST_NAME = 100
+#: Classes of characters that turn the direction of what follows.
+_TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 _LOOK_ALIKES = {
     **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEZHIKMNOPTYXo", strict=True)),
     **dict(zip("АВЕКМНОРСТУХЅІЈаеорсухѕіјԁһԛԝ", "ABEKMHOPCTYXSIJaeopcyxsijdhqw", strict=True)),
 }
+
+
+def is_control(character: str) -> bool:
+    """Whether a terminal would obey a character, or show what follows in another order; ends of
+    lines and tabs are text.
+
+    >>> [is_control(chr(code)) for code in (27, 0x202E, 97, 10)]
+    [True, True, False, False]
+    """
+    if unicodedata.category(character) == "Cc":
+        return ord(character) not in (9, 10, 13)
+    return unicodedata.bidirectional(character) in _TURNS
 
 
 def shortened(value: object, width: int = 60) -> str:

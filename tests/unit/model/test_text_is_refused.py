@@ -91,3 +91,11 @@ def test_a_text_that_a_terminal_would_obey_is_refused(key: str, hidden: str) -> 
     with pytest.raises(DalembertError, match="control character") as refused:
         loads(text)
     assert "\x1b" not in str(refused.value) and "\u202e" not in str(refused.value)
+
+
+def test_the_name_of_a_robot_has_nothing_that_a_terminal_would_obey() -> None:
+    """XML has no escape character, but the control sequence introducer of one byte."""
+    text = """<robot name="a&#x9b;31m&#x202e;b"><link name="w"/><link name="arm"><inertial>
+    <mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="q" type="continuous"><parent link="w"/><child link="arm"/></joint></robot>"""
+    assert loads(text).system.name == "a31mb"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from ...errors import (
     ModelError,
     nearest,
 )
-from ..names import shortened
+from ..names import is_control, shortened
 from ..symbols import t
 from .expressions import evaluate, parse
 
@@ -28,24 +27,10 @@ __all__ = ["TableReader", "UnreadableError"]
 
 MOST_ENTRIES = 5000
 MOST_FAULTS = 30
-#: Classes of characters that turn the direction of what follows.
-_TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 class UnreadableError(Exception):
     """Reading ends, because of its faults."""
-
-
-def is_control(character: str) -> bool:
-    """Whether a terminal would obey a character, or show what follows in another order; ends of
-    lines and tabs are text.
-
-    >>> [is_control(chr(code)) for code in (27, 0x202E, 97, 10)]
-    [True, True, False, False]
-    """
-    if unicodedata.category(character) == "Cc":
-        return ord(character) not in (9, 10, 13)
-    return unicodedata.bidirectional(character) in _TURNS
 
 
 class TableReader:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ....errors import FileError, ModelError, RenamedPartsWarning, UnreadPartsWarning, warn
 from ...bodies.mechanism import Mechanism
-from ...names import shortened
+from ...names import is_control, shortened
 from ...scenario import Scenario
 from ..plain_file import read_plain
 from .robot_options import ReadOptions, Robot
@@ -159,7 +159,8 @@ def _mechanism(robot: Robot, gravity: Sequence[Expression] | None) -> Mechanism:
             )
         )
     acceleration = gravity if gravity is not None else robot.gravity or GRAVITY
-    return Mechanism(robot.joints, gravity=acceleration, name=robot.name)
+    name = "".join(c for c in robot.name if not is_control(c))
+    return Mechanism(robot.joints, gravity=acceleration, name=name)
 
 
 def _read(content: bytes, options: ReadOptions) -> Robot:
