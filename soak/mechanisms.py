@@ -4,11 +4,9 @@ size, in joint and in maximal coordinates, beside Newton and Euler's recursion, 
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ import newton_euler
 from dalembert import bodies as b
 from dalembert.errors import DalembertError, StartError
 
+from .comparisons import Found, look_at_cases
 from .harness import Options, Report
 from .random_worker import TooLongError, time_limit
 
@@ -59,42 +58,9 @@ class Specimen:
     loops: int = 0
 
 
-@dataclass
-class Found:
-    """What one mechanism showed."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    gaps: dict[str, float] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
-
-    def note(self, name: str, gap: float, limit: float) -> None:
-        """A difference, and a fault where it is beyond the limit."""
-        self.gaps[name] = max(self.gaps.get(name, 0.0), gap)
-        self.counts[f"compared: {name}"] += 1
-        if not gap <= limit:
-            self.faults.append(f"{name} differs by {gap:.1e} (limit {limit:.1e})")
-
-
 def run(options: Options, report: Report) -> None:
     """Looks at mechanisms until the time is over or all of them are done."""
-    deadline = options.deadline
-    counts: Counter[str] = Counter()
-    gaps: dict[str, float] = {}
-    first = 1_000_000 * (options.seed - 1)
-    for number in range(first, first + (8 if options.quick else SYSTEMS)):
-        if time.monotonic() > deadline:
-            break
-        found = look(number)
-        counts.update(found.counts)
-        counts["mechanisms"] += 1
-        for name, gap in found.gaps.items():
-            gaps[name] = max(gaps.get(name, 0.0), gap)
-        for fault in found.faults:
-            report.fault(f"mechanism {number}: {fault}")
-    for name, count in sorted(counts.items()):
-        report.figure(name, count)
-    for name, gap in sorted(gaps.items()):
-        report.figure(f"largest difference: {name}", f"{gap:.1e}")
+    look_at_cases(options, report, look, SYSTEMS, "mechanism")
 
 
 def specimen(number: int) -> Specimen:

@@ -6,10 +6,8 @@ Found inputs are replayed by SciPy on the matrices that the model was made of.
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ import dalembert as da
 from dalembert.control import integral, optimise
 from dalembert.errors import DalembertError
 
+from .comparisons import Found, look_at_cases
 from .harness import Options, Report
 from .random_worker import TooLongError, time_limit
 
@@ -61,42 +60,9 @@ class Problem:
         return a, np.vstack([np.zeros((n, self.inputs.shape[1])), inverse @ self.inputs])
 
 
-@dataclass
-class Found:
-    """What one problem showed."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    gaps: dict[str, float] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
-
-    def note(self, name: str, gap: float, limit: float) -> None:
-        """A difference, and a fault where it is beyond the limit."""
-        self.gaps[name] = max(self.gaps.get(name, 0.0), gap)
-        self.counts[f"compared: {name}"] += 1
-        if not gap <= limit:
-            self.faults.append(f"{name} differs by {gap:.1e} (limit {limit:.1e})")
-
-
 def run(options: Options, report: Report) -> None:
     """Looks at problems until the time is over or all of them are done."""
-    deadline = options.deadline
-    counts: Counter[str] = Counter()
-    gaps: dict[str, float] = {}
-    first = 1_000_000 * (options.seed - 1)
-    for number in range(first, first + (6 if options.quick else SYSTEMS)):
-        if time.monotonic() > deadline:
-            break
-        found = look(number)
-        counts.update(found.counts)
-        counts["problems"] += 1
-        for name, gap in found.gaps.items():
-            gaps[name] = max(gaps.get(name, 0.0), gap)
-        for fault in found.faults:
-            report.fault(f"problem {number}: {fault}")
-    for name, count in sorted(counts.items()):
-        report.figure(name, count)
-    for name, gap in sorted(gaps.items()):
-        report.figure(f"largest difference: {name}", f"{gap:.1e}")
+    look_at_cases(options, report, look, SYSTEMS, "problem")
 
 
 def problem(number: int) -> Problem:
