@@ -51,10 +51,12 @@ class RunRecord:
 
     def __init__(self, task: Task) -> None:
         times = np.zeros(0) if task.at is None else task.at
-        order = np.argsort(times, kind="stable")
         self.forward = task.span[1] >= task.span[0]
-        self.order = order if self.forward else order[::-1]
-        self.at = np.ascontiguousarray(times[self.order])
+        ahead = times if self.forward else -times
+        is_sorted = bool((ahead[1:] >= ahead[:-1]).all())
+        #: Where the run meets each of the times; None if it meets them as they were given.
+        self._places = None if is_sorted else np.argsort(np.argsort(ahead, kind="stable"))
+        self.at = times if is_sorted else times[np.argsort(ahead, kind="stable")]
         self.at_states = np.full((len(self.at), len(reported_symbols(task.equations))), np.nan)
         self.at_segment = np.zeros(len(self.at), np.int64)
         self.reached = 0
@@ -161,8 +163,8 @@ class RunRecord:
             owner = [np.full(len(s.step_t), k) for k, s in enumerate(self.segments)]
             states = np.concatenate([s.full_y for s in self.segments])
             return np.concatenate([s.step_t for s in self.segments]), states, np.concatenate(owner)
-        place = np.argsort(self.order, kind="stable")
-        kept = place[place < self.reached]
+        places = self._places
+        kept = slice(self.reached) if places is None else places[places < self.reached]
         return self.at[kept], self.at_states[kept], self.at_segment[kept]
 
 

@@ -22,7 +22,8 @@ def even_places(count: int, most: int) -> IntArray:
     >>> even_places(10, 4).tolist(), even_places(2, 4).tolist()
     ([0, 3, 6, 9], [0, 1])
     """
-    return np.linspace(0, count - 1, min(count, most)).astype(int)
+    parts = max(1, min(count, most) - 1)
+    return np.arange(min(count, most)) * (count - 1) // parts
 
 
 @dataclass(frozen=True, eq=False)
