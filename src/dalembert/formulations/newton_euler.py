@@ -57,7 +57,7 @@ def inertial_force(
 
 
 @dataclass(frozen=True)
-class _FrameMotion:
+class _MovingFrame:
     """Angular velocity, its rate, and the acceleration of the origin, in the frame's own axes."""
 
     spin: Vector
@@ -92,7 +92,7 @@ class _Recursion:
         zero = ca.SX(0)
         still: Vector = (zero, zero, zero)
         weight = self._vector(self._tree.gravity)
-        motions = {GROUND: _FrameMotion(still, still, (-weight[0], -weight[1], -weight[2]))}
+        motions = {GROUND: _MovingFrame(still, still, (-weight[0], -weight[1], -weight[2]))}
         firsts: dict[str, list[int]] = {}
         count = 0
         for name, edge in self._tree.edges.items():
@@ -130,8 +130,8 @@ class _Recursion:
         return _scaled(self._algebra.scalar(step.distance), self._vector(step.direction))
 
     def _after(
-        self, step: Step, motion: _FrameMotion, rates: list[Scalar], drift: list[Scalar]
-    ) -> _FrameMotion:
+        self, step: Step, motion: _MovingFrame, rates: list[Scalar], drift: list[Scalar]
+    ) -> _MovingFrame:
         """The motion of the frame behind a step."""
         if isinstance(step, Shift | Slide):
             moved = _sum(motion.acceleration, _applied(motion.rows, self._shift(step)))
@@ -139,7 +139,7 @@ class _Recursion:
                 along = self._vector(step.direction)
                 sliding = _scaled(times(_TWO, rates[0]), along)
                 moved = _sum(moved, _cross(motion.spin, sliding), _scaled(drift[0], along))
-            return _FrameMotion(motion.spin, motion.turning, moved)
+            return _MovingFrame(motion.spin, motion.turning, moved)
         spin, turning, acceleration = (
             self._turned_back(step, vector)
             for vector in (motion.spin, motion.turning, motion.acceleration)
@@ -152,9 +152,9 @@ class _Recursion:
                 own = (rates[0], rates[1], rates[2])
                 rate = (drift[0], drift[1], drift[2])
             case _:
-                return _FrameMotion(spin, turning, acceleration)
+                return _MovingFrame(spin, turning, acceleration)
         turning = _sum(turning, _cross(spin, own), rate)
-        return _FrameMotion(_sum(spin, own), turning, acceleration)
+        return _MovingFrame(_sum(spin, own), turning, acceleration)
 
     def _turned_back(self, step: Fixed | Turn | Ball, vector: Vector) -> Vector:
         first, second, third = self._rotation(step)
@@ -162,7 +162,7 @@ class _Recursion:
         x, y, z = (_dot(column, vector) for column in columns)
         return x, y, z
 
-    def _load(self, body: Body, motion: _FrameMotion) -> tuple[Vector, Vector]:
+    def _load(self, body: Body, motion: _MovingFrame) -> tuple[Vector, Vector]:
         """Torque about the origin and force that move a body."""
         moment = self._vector([body.mass * entry for entry in body.com])
         rows = motion.rows

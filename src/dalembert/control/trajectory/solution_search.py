@@ -122,7 +122,7 @@ class Search:
         fault: Exception | None = None
         for course in chain(courses, self._neighbours(found, BESIDE * len(courses))):
             try:
-                iterate, program = self._begun(course, edges, warm, is_brief=self.several)
+                iterate, program = self._begun(course, edges, warm, is_short=self.several)
                 warm = None
             except (ModelError, RunError) as error:
                 fault = fault or error
@@ -169,11 +169,11 @@ class Search:
                 yield bent_courses(self.statement, course, 1, (self.seed, k), NEARBY)[0]
 
     def _begun(
-        self, course: Course, edges: Array, warm: WarmStart | None, is_brief: bool = False
+        self, course: Course, edges: Array, warm: WarmStart | None, is_short: bool = False
     ) -> tuple[Iterate, NonlinearProgram]:
         """A solution on the first mesh, or from the solution of another problem on its mesh.
 
-        A brief one is given up where it does not converge soon.
+        A short one is given up where it does not converge soon.
         """
         if warm is not None:
             iterate, program = self._warm(warm, warm.layout.edges)
@@ -181,20 +181,20 @@ class Search:
                 return iterate, program
         if len(edges) - 1 > MOST_AT_ONCE:
             # Fine meshes take many more iterations from a guess than from a coarse solution.
-            return self._warmed(course, edges, is_brief)
-        iterate, program = self._solved(course, edges, is_brief=is_brief)
+            return self._warmed(course, edges, is_short)
+        iterate, program = self._solved(course, edges, is_short=is_short)
         if iterate.converged and self._is_still(iterate, course, edges):
             iterate, program = self._left(iterate, program, course, edges)
-        if not iterate.converged and not iterate.is_stopped and not is_brief:
+        if not iterate.converged and not iterate.is_stopped and not is_short:
             iterate, program = self._relaxed(iterate, program)
         return iterate, program
 
     def _warmed(
-        self, course: Course, edges: Array, is_brief: bool
+        self, course: Course, edges: Array, is_short: bool
     ) -> tuple[Iterate, NonlinearProgram]:
         """The solution on a fine mesh from that on a coarser one."""
         every = np.linspace(0, len(edges) - 1, (len(edges) - 1) // COARSER + 1).round().astype(int)
-        iterate, program = self._begun(course, edges[every], None, is_brief)
+        iterate, program = self._begun(course, edges[every], None, is_short)
         if not iterate.converged:
             return iterate, program
         iterate, program = self._warm(WarmStart.of(program, iterate), edges)
@@ -203,7 +203,7 @@ class Search:
         return iterate, program
 
     def _solved(
-        self, course: Course, edges: Array, warm: WarmStart | None = None, is_brief: bool = False
+        self, course: Course, edges: Array, warm: WarmStart | None = None, is_short: bool = False
     ) -> tuple[Iterate, NonlinearProgram]:
         unknowns = on_mesh(self.statement, self.scheme, edges, course)
         ends = consistent_ends(self.statement, unknowns)
@@ -212,8 +212,8 @@ class Search:
             self.statement, self.scheme, edges, ends, scale=scale, solver=self.solver
         )
         lam = None if warm is None else multipliers_on_mesh(warm, program)
-        brief = {"max_iter": MOST_ITERATIONS} if is_brief else {}
-        program.options |= {"ipopt": brief | (WARM if lam is not None else {})}
+        short = {"max_iter": MOST_ITERATIONS} if is_short else {}
+        program.options |= {"ipopt": short | (WARM if lam is not None else {})}
         program.check_finite(unknowns)
         if program.excess > 0:
             raise self._overdetermined(program, unknowns)
