@@ -262,7 +262,6 @@ REASONS = {
     "W6 call_us": (
         "3 µs of checks and conversions; the same call on one joint is subtracted from a peer's"
     ),
-    "W6-chain200 derivatives_us": "measured before derivatives were written as native loops",
     "W8 first_total_s": "SymPy and modules are loaded once, and loops compiled or read",
     "W8 solve_s": "building the program is part of it; `total_s` has both for all",
     "W6 derive_compile_s": "we write and compile code for the robot, peers interpret its tree",

@@ -34,8 +34,9 @@ class LiftedFactor:
     scales : dict (n,)
         The size of each pivot before anything was eliminated: sums of squares that are passed on
         through the nodes without their products. They are the diagonal of the Hessian where nodes
-        turn components into each other; velocities that N nodes add up are at most N times larger
-        there. The diagonal itself would take as many operations as the factorisation.
+        turn components into each other. Velocities that N nodes add up can make that N times
+        larger; where they cancel, the scale is larger and the pivot looks worse than it is. The
+        diagonal itself would take as many operations as the factorisation.
     """
 
     def __init__(

@@ -193,9 +193,7 @@ def test_pivots_and_solutions_on_random_trees_are_those_of_the_hessian(data: st.
     G, f, z, pivots, scales = (
         np.array(value) for value in graph.function(*wanted)(*random.uniform(-3, 3, (2, n)))
     )
-    diagonal = np.diag(G)
-    assert (scales.ravel() > 0.99 * diagonal / n).all()
-    assert (scales.ravel() < 1.01 * n * diagonal).all()
+    assert (scales.ravel() > 0.99 * np.diag(G) / n).all()
     assert (pivots > 0).all()
     assert np.sum(np.log(pivots)) == pytest.approx(np.linalg.slogdet(G)[1], abs=1e-8)
     assert np.max(np.abs(G @ z - f)) < 1e-10 * (
