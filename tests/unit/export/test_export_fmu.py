@@ -297,7 +297,7 @@ def test_without_a_compiler_it_is_a_source_unit(
     from fmpy.validation import validate_fmu
 
     equations, values = pendulum()
-    monkeypatch.setattr(fmu_module.shutil, "which", lambda word: None)
+    monkeypatch.setattr(fmu_module, "program_path", lambda word: None)
     unit = equations.to_fmu(tmp_path / "pendulum.fmu", parameters=values, start=START)
     assert unit.platforms == () and "source code only" in str(unit)
     assert validate_fmu(str(unit.path)) == []

