@@ -244,6 +244,30 @@ WORKLOADS: tuple[tuple[str, str, str, tuple[Table, ...]], ...] = (
             by_case("W9", ("bricard", "stewart"), "step_us", "Platforms, one step, µs"),
         ),
     ),
+    (
+        "W10",
+        "Chaos indicators of many orbits",
+        "4 096 orbits of Henon and Heiles to t = 1000 with the exponent of a deviation, on one "
+        "core; ours and `heyoka-batch-tangent-hand` compute MEGNO too. Errors of log|w| are "
+        "medians over 64 orbits against SciPy's DOP853 at 3e-14.",
+        (
+            Table(
+                "Integration at equal median error, seconds",
+                tuple(
+                    ("W10", f"integrate_s at {e}", f"error {e}")
+                    for e in ("1e-06", "1e-07", "1e-08")
+                ),
+                1,
+            ),
+            Table(
+                "Everything at equal median error, seconds",
+                tuple(
+                    ("W10", f"total_s at {e}", f"error {e}") for e in ("1e-06", "1e-07", "1e-08")
+                ),
+                1,
+            ),
+        ),
+    ),
 )
 
 #: Why a peer is faster, where it is known: by workload and metric, by its kind, by metric. Times of
