@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 from ...integrate.ensemble.sweep import sweep
-from ...typing import ArrayLike, BySymbol, Span
+from ...integrate.options import MethodOptions
+from ...typing import ArrayLike, BySymbol, Span, Values
 
 if TYPE_CHECKING:
     from ...integrate.ensemble.ensemble import Ensemble
     from ...integrate.options import Model
 
-__all__ = ["chaos_indicators"]
+__all__ = ["SweepKeywords", "chaos_indicators"]
+
+
+class SweepKeywords(MethodOptions, total=False):
+    """What else `sweep` is told of the runs; see there."""
+
+    start: Values | None
+    parameters: Values | None
+    inputs: Values | None
+    at: ArrayLike | None
+    paired: bool
+    sample: int | None
+    store: Path | None
+    resume: bool
+    workers: int | None
+    client: object
+    scheduler: str | None
+    chunk: int | None
+    progress: Callable[[float, float], None] | None
 
 
 def chaos_indicators(
@@ -22,7 +42,7 @@ def chaos_indicators(
     *,
     span: Span | None = None,
     seed: int = 0,
-    **options: Any,
+    **options: Unpack[SweepKeywords],
 ) -> Ensemble:
     r"""Chaos indicators of a motion or of a map of motions, from deviations along them.
 
