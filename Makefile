@@ -84,7 +84,7 @@ coverage: $(VENV)/.ready-coverage
 
 $(BENCH)/.ready-extras: pyproject.toml
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,heyoka,sundials,jax]"
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,heyoka,sundials,jax,contact-shapes]"
 	touch $@
 
 test-extras: $(BENCH)/.ready-extras

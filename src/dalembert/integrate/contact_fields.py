@@ -107,6 +107,12 @@ class ShapeFields(Record):
     """
 
     pose_program: int
+    # What answers for a pair without formula, the numbers of its solids as first * n_solids +
+    # second, its margin, and how many contacts it has.
+    pair_function: int
+    pair: int
+    n_found: int
+    pair_margin: float
     n_bodies: int
     n_solids: int
     n_order: int

@@ -199,12 +199,12 @@ def test_random_spheres_do_not_overlap_and_lose_energy():
 
 
 def test_what_contacts_between_bodies_refuse():
-    ball, cylinder = (
+    ball, rim = (
         b.Body("ball", 1, inertia=(1, 1, 1), shapes=[b.ball(0.1)]),
-        b.Body("roll", 1, inertia=(1, 1, 1), shapes=[b.cylinder(0.1, 1)]),
+        b.Body("roll", 1, inertia=(1, 1, 1), shapes=[b.rim(0.1, 0.01)]),
     )
-    with pytest.raises(ModelError, match="distance of a ball and a cylinder"):
-        b.contact("touch", ball, cylinder)
+    with pytest.raises(ModelError, match="distance of a ball and a rim"):
+        b.contact("touch", ball, rim)
     with pytest.raises(ModelError, match="no shape that could touch"):
         b.contact("touch", ball, b.Body("bare", 1))
     mechanism = scene(free_bodies([b.ball(0.1), b.ball(0.1)]), friction=0.5)

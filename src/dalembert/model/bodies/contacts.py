@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy
 
-from ...errors import ModelError
+from ...errors import MissingExtraError, ModelError
 from ..constraints import Constraint, unilateral
 from ..constraints.shape_contacts import BodyPose, ShapeContacts, Solid
 from ..drawing import ReactionArrow
@@ -35,9 +36,10 @@ __all__ = ["BodyContacts", "contact", "contacts"]
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 #: Shapes that touch, in the order in which pairs of them are named.
 SOLIDS = ("ball", "capsule", "box", "cylinder", "rim", "hull", "plane")
-#: Pairs without a plane that have distances.
+#: Pairs without a plane that have formulas, and shapes whose other pairs the library coal knows.
 PAIRS = {("ball", "ball"), ("ball", "capsule"), ("capsule", "capsule"), ("ball", "box"),
          ("box", "box")}  # fmt: skip
+CONVEX = {"ball", "capsule", "box", "cylinder", "hull"}
 
 
 @dataclass(frozen=True)
@@ -357,9 +359,11 @@ def _check_pair(name: str, one: str, two: str) -> None:
             f"Two bodies of `{name}` have planes, which have no distance",
             remedy="give one of them a box",
         )
-    raise ModelError(
-        f"`{name}` needs the distance of a {one} and a {two}, which has no formula here",
-        seen="a plane meets all shapes, a ball balls, capsules and boxes, a capsule capsules, a box"
-        " boxes",
-        remedy="make up the shape of balls, capsules or boxes",
-    )
+    if not {one, two} <= CONVEX:
+        raise ModelError(
+            f"`{name}` needs the distance of a {one} and a {two}, which is not known here",
+            seen="a rim meets planes only",
+            remedy="make up the shape of balls, capsules or boxes",
+        )
+    if find_spec("coal") is None:
+        raise MissingExtraError("coal", "contact-shapes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
@@ -10,6 +11,7 @@ import numpy as np
 
 from ....codegen.program import straight_line
 from ....model.constraints.shape_contacts import ShapeContacts, Solid
+from ...contact_fields import ShapeFields
 from . import solid_distances as kinds
 
 if TYPE_CHECKING:
@@ -92,6 +94,20 @@ def _radius(solid: Solid, sizes: Array, points: Array) -> float:
     return 0.0
 
 
+def _asked_solids(fields: ShapeFields) -> list[int]:
+    """The solids that are in a pair that coal is asked about."""
+    numbers, bodies = fields.arrays["kinds"], fields.arrays["solid_body"]
+    scenes, apart = fields.arrays["solid_scene"], fields.arrays["are_apart"]
+    asked: set[int] = set()
+    for one, two in combinations(range(fields.n_solids), 2):
+        if bodies[one] == bodies[two] or scenes[one] != scenes[two]:
+            continue
+        low, high = sorted((int(numbers[one]), int(numbers[two])))
+        if kinds.asks_coal(low, high) and not apart[bodies[one] * fields.n_bodies + bodies[two]]:
+            asked |= {one, two}
+    return sorted(asked)
+
+
 def prepare_shapes(run: FixedRun, components: Components) -> ShapeRoom:
     """Bind the arrays of the solids of a run."""
     kernel, s = run.kernel, run.context.fields.shapes
@@ -160,4 +176,9 @@ def prepare_shapes(run: FixedRun, components: Components) -> ShapeRoom:
     }
     for name, array in arrays.items():
         s.bind(name, array)
+    if asked := _asked_solids(s):
+        from .coal_pairs import CoalPairs
+
+        run.pairs = CoalPairs(s, hulls, asked)
+        s.pair_function = run.pairs.address
     return ShapeRoom(capacity, sum(widths[-2:]))

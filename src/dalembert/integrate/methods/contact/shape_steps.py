@@ -250,10 +250,11 @@ def try_pair(context: FixedFields, a: int, b: int) -> bool:
         squares = (f1[0] - f2[0]) ** 2 + (f1[1] - f2[1]) ** 2 + (f1[2] - f2[2]) ** 2
         if squares > far * far:
             return True
-    for k in range(meet_solids(context, a, b, margin)):
+    count = meet_solids(context, a, b, margin)
+    for k in range(count):
         if not add_contact(context, a, b, k):
             return False
-    return s.overflowed == 0
+    return count >= 0 and s.overflowed == 0
 
 
 @rare

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ....codegen.native.language import Reals, native, rare
+from ....codegen.native.language import Reals, call_program, native, rare
 from ...contact_fields import ShapeFields
 from ...run_fields import FixedFields
 
@@ -30,6 +30,7 @@ __all__ = [
     "RECORD",
     "RIM",
     "SPHERE",
+    "asks_coal",
     "meet_solids",
 ]
 
@@ -458,9 +459,18 @@ def two_boxes(s: ShapeFields, f1: Reals, z1: Reals, f2: Reals, z2: Reals, margin
     return edge_contact(s, f1, z1, first, f2, z2, second, normal)
 
 
+@native
+def asks_coal(first: int, second: int) -> bool:
+    """Whether a pair of kinds, first <= second, has no formula: `coal_pairs` answers for these."""
+    return second == CYLINDER or second == HULL or (first == CAPSULE and second == BOX)
+
+
 @rare
 def meet_solids(context: FixedFields, a: int, b: int, margin: float) -> int:
-    """The contacts of solids a and b with gaps up to a margin, in `found`; kinds a <= b."""
+    """The contacts of solids a and b with gaps up to a margin, in `found`; kinds a <= b.
+
+    Returns how many there are, -1 where coal failed.
+    """
     s = context.shapes
     f1, f2, z1, z2 = s.frames + 12 * a, s.frames + 12 * b, s.sizes + 3 * a, s.sizes + 3 * b
     first, second = s.kinds[a], s.kinds[b]
@@ -470,4 +480,8 @@ def meet_solids(context: FixedFields, a: int, b: int, margin: float) -> int:
         return two_boxes(s, f1, z1, f2, z2, margin)
     if second == BOX and first == SPHERE:
         return ball_on_box(s, 0, 0, f1 + 9, z1[0], f2, z2, margin)
+    if asks_coal(first, second):
+        s.pair, s.pair_margin = a * s.n_solids + b, margin
+        call_program(s.pair_function, f1, f2, z1, z2, s.found, s.found)
+        return s.n_found
     return two_segments(s, f1, z1[1], z1[0], f2, z2[1], z2[0], margin)

@@ -19,6 +19,7 @@ from .step_density import ReversibleSteps, density_program, start_density
 
 if TYPE_CHECKING:
     from ....typing import Array
+    from ..contact.coal_pairs import CoalPairs
 
 __all__ = ["FixedRun", "fixed_functions"]
 
@@ -61,6 +62,7 @@ class FixedRun(BufferedRun):
         number = self.counts.number
         self.counts.next_stored = number + stepping.every - number % stepping.every
         self._last_stored = t
+        self.pairs: CoalPairs | None = None
         step.prepare(self)
         if stepping.adapt is not None:
             self._bind_control(stepping.adapt, at)
@@ -68,6 +70,13 @@ class FixedRun(BufferedRun):
             self.context.prepare_projection()
             self.context.complete()
             fields.projects = 1
+
+    def call(self, name: str, *arguments: Any) -> int:
+        """Call a native function on this run; what failed in Python beneath it is raised."""
+        status = super().call(name, *arguments)
+        if self.pairs is not None:
+            self.pairs.check()
+        return status
 
     def _bind_control(self, adapt: ReversibleSteps, at: Array) -> None:
         """The program and the numbers of a reversible control of steps, and the times asked for."""
