@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 from typing import Any
-
-import numpy as np
 
 from .messages import Json, encoded
 
@@ -27,6 +26,8 @@ def packed(value: Any, key: str = "") -> Any:
     """
     if isinstance(value, dict):
         return {name: packed(item, name) for name, item in value.items()}
+    import numpy as np  # the server, which unpacks only, has no use for it
+
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list):
@@ -54,6 +55,9 @@ def _unpacked(value: Json) -> Json:
         return value
     kind = next(iter(value), "")
     if len(value) == 1 and kind in ("f4", "f8"):
-        found = np.frombuffer(base64.b64decode(str(value[kind])), dtype=f"<{kind}")
-        return [float(number) for number in found]
+        code = "f" if kind == "f4" else "d"
+        return [
+            number
+            for (number,) in struct.iter_unpack(f"<{code}", base64.b64decode(str(value[kind])))
+        ]
     return {name: _unpacked(item) for name, item in value.items()}

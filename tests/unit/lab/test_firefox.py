@@ -87,10 +87,14 @@ def in_firefox(folder: Path, url: str, way: Callable[[Page], Awaitable[None]]) -
     )
 
     async def go(place: str) -> None:
-        page = Page(await websocket.websocket_connect(f"{place}/session"))
-        await page.open(url)
-        await way(page)
-        assert page.complaints == []
+        connection = await websocket.websocket_connect(f"{place}/session")
+        try:
+            page = Page(connection)
+            await page.open(url)
+            await way(page)
+            assert page.complaints == []
+        finally:
+            connection.close()
 
     try:
         assert browser.stderr is not None

@@ -69,8 +69,8 @@ class _PlainRecord:
         record, bound = self._record, self._bound
         if record.fields[name][1] in ("int", "float"):
             return getattr(record, name)
-        if name not in bound:
-            bound[name] = as_plain(record.arrays[name], name)
+        if name not in bound:  # what is not bound can be pointed to, and has nothing to read
+            bound[name] = as_plain(record.arrays.get(name, np.zeros(0)), name)
         return bound[name]
 
     def __setattr__(self, name: str, value: float | Pointer) -> None:
